@@ -20,14 +20,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(console|sh|powershell|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = (
-    "dask",
     "docker",
     "dumpcap",
     "kubectl",
     "make",
     "nsenter",
     "pktmon",
-    "podman",
     "ssh",
     "tcpdump",
     "tshark",

@@ -1,100 +1,168 @@
-"""Fleets as tests make them: captures that ship, scanned one after the other into a folder."""
+"""Fleets as tests make them: of captures that ship, and of made-up rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import identity, tables, task, writer
-from nagle_scan.fleet.lake import Scope
-from nagle_scan.fleet.work import Answer, Capture, Job, Located, Settings
+from nagle_scan.fleet import fields, inputs, run, scanning, sets
+from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.table import Scope, Table, Writer
+from nagle_scan.fleet.work import File, Scanned, Settings
+from nagle_scan.fleet.work import made as set_of
 
 KEY = bytes(range(32))
 SETTINGS = Settings(_core.VERSION, None, 10.0)
 HIDDEN = SETTINGS._replace(key=KEY)
-STALLED = ("java-split.pcap", "epoll-fd0.pcap")
-ALL = (*STALLED, "java-split-nodelay.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap")
-_shipped: dict[tuple[object, ...], Answer] = {}
-UNDATED = 2
-"""Packets of `undated`."""
+SPLIT, EPOLL, FIXED, OTHER = (
+    f"{name}.pcap" for name in ("java-split", "epoll-fd0", "epoll-fixed", "jdk-httpserver")
+)
+ALL = (SPLIT, EPOLL, "java-split-nodelay.pcap", FIXED, OTHER)
+PLAIN = Scope(None, 10.0, None)
+BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+SCANNED = BEGIN + timedelta(days=60)
+STALL = {"cause": "nagle_delack", "sender": "server", "confidence": "certain"}
 
 
-def captured(path: str | Path) -> Capture:
-    """The file as the coordinator knows it."""
-    known = identity.of(Located(str(path)))
-    assert isinstance(known, Capture)
-    return known
-
-
-def job(*paths: str | Path, replaces: str = "") -> Job:
-    """One set of these files."""
-    files = tuple(captured(path) for path in paths)
-    told = blake2b("".join(file.content for file in files).encode(), digest_size=16).hexdigest()
-    return Job(told, files, replaces)
-
-
-def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
-    """The set as a worker scans it."""
-    return _core.scan_captures(
-        [file.url for file in job.captures],
-        settings.filter,
-        settings.min_wait_ms,
-        exchanges=False,
-        progress=_core.Progress(),
-        threads=1,
-        hourly=True,
-    )
-
-
-def answered(job: Job, settings: Settings = SETTINGS) -> Answer:
-    """What a worker answers."""
-    answer = task.scan_set(job, settings).answer
-    assert answer is not None
+def scanned(*paths: str | Path, settings: Settings = SETTINGS, replaces: str = "") -> Scanned:
+    """These files as one set, as a worker answers."""
+    names = [str(path) if is_url(str(path)) else str(CAPTURES / path) for path in paths]
+    files = inputs.dated(inputs.find(names).files.values())
+    assert all(isinstance(one, File) for one in files)
+    wanted = set_of([one for one in files if isinstance(one, File)], settings, replaces)
+    (answer,) = scanning.scan([wanted], settings)
     return answer
-
-
-def shipped(name: str, settings: Settings = SETTINGS) -> tuple[Job, Answer]:
-    """A capture that ships, scanned once for all tests with the same settings."""
-    wanted = job(CAPTURES / name)
-    told = (name, settings.key, settings.filter, settings.min_wait_ms, settings.everything)
-    if settings.labels:
-        return wanted, answered(wanted, settings)
-    if told not in _shipped:
-        _shipped[told] = answered(wanted, settings)
-    return wanted, _shipped[told]
 
 
 def made(
     path: str | Path,
-    runs: Iterable[Sequence[str | tuple[Job, Answer]]] = (ALL,),
+    runs: Iterable[Sequence[str | Scanned]] = (ALL,),
     settings: Settings = SETTINGS,
 ) -> str:
-    """A fleet folder; each run adds captures that ship, or what it is given."""
+    """A fleet folder; each run adds captures that ship, or what it is given, one by one."""
     for names in runs:
-        with writer.writing(os.fspath(path), Scope.of(settings)) as adding:
-            for each in names:
-                wanted, answer = shipped(each, settings) if isinstance(each, str) else each
-                rows = {name: tables.from_bytes(one) for name, one in answer.tables.items()}
-                adding.commit(rows, [wanted.replaces] if wanted.replaces else [])
-            adding.end(None)
+        table = begun(path, Scope.of(settings))
+        for each in names:
+            batch = run.Batch(table, settings, sets.Known(table.query(sets.KNOWN)))
+            batch.add(scanned(each, settings=settings) if isinstance(each, str) else each)
+            batch.write()
+        table.end()
     return os.fspath(path)
 
 
-def undated(path: Path) -> tuple[Job, Answer]:
-    """Text of tcpdump without -tttt, scanned."""
-    path.write_text(
-        "12:00:00.000000 IP 10.0.0.1.40000 > 10.0.0.2.80: Flags [S], seq 1, win 100, length 0\n"
-        "12:00:00.001000 IP 10.0.0.2.80 > 10.0.0.1.40000: Flags [S.], seq 9, ack 2, win 100, "
-        "length 0\n"
+def begun(path: str | Path, scope: Scope = PLAIN) -> Writer:
+    table = Writer(os.fspath(path))
+    table.check(scope)
+    table.begin(scope)
+    return table
+
+
+def written(
+    path: str | Path, given: Mapping[str, Sequence[Mapping[str, Any]]], scope: Scope = PLAIN
+) -> str:
+    """A fleet with these rows in one batch; a set without a row of `captures` gets one."""
+    known = {row["set"] for row in given.get("captures", ())}
+    others = {row["set"] for kind in given for row in given[kind]} - known
+    captures = [*given.get("captures", ()), *map(capture, sorted(others))]
+    tables = {
+        kind: pa.Table.from_pylist(list(each), schema=fields.schema(kind))
+        for kind, each in {**given, "captures": captures}.items()
+    }
+    begun(path, scope).commit(tables)
+    return os.fspath(path)
+
+
+def rows(kind: str, *each: Mapping[str, Any]) -> pa.Table:
+    """Rows of a kind, as they are written."""
+    return pa.Table.from_pylist(list(each), schema=fields.schema(kind))
+
+
+def rows_of(path: str | Path, leave_out: Sequence[str] = ("scanned",)) -> dict[str, list[str]]:
+    """All rows by kind, in an order of their own."""
+    table = Table(os.fspath(path))
+    return {
+        kind: sorted(
+            str(row)
+            for row in table.query(f"SELECT * FROM {kind}")
+            .drop_columns([name for name in leave_out if kind == "captures"])
+            .to_pylist()
+        )
+        for kind in fields.tables()
+    }
+
+
+def capture(set: str, **columns: Any) -> dict[str, Any]:
+    """A file that is a capture of its own."""
+    return {
+        "set": set,
+        "file": 0,
+        "path": f"/captures/{set}.pcap",
+        "host": "",
+        "size": 1000,
+        "packets": 100,
+        "first": BEGIN,
+        "last": BEGIN + timedelta(hours=1),
+        "complete": True,
+        "warnings": "",
+        "verdict": "clean",
+        "cannot_tell": "",
+        "scanned": SCANNED,
+        **columns,
+    }
+
+
+def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
+    """A file that could not be read."""
+    told = {"set": "", "path": path, "host": "", "error": error, "attempts": 1}
+    return told | {"scanned": SCANNED} | columns
+
+
+def server(service: str, **columns: Any) -> dict[str, Any]:
+    addr, _, port = service.rpartition(":")
+    return {
+        "set": "a" * 32,
+        "service": service,
+        "owner": "",
+        "pod": "",
+        "server_addr": addr or "10.0.0.1",
+        "server_port": int(port) if port.isdigit() else 80,
+        **columns,
+    }
+
+
+def hour(
+    number: int, service: str, exchanges: int, stalls: int = 0, **columns: Any
+) -> list[dict[str, Any]]:
+    """Rows of `sums`: stalls of 40 ms; exchanges of 1 ms, and of 41 ms for each stall."""
+    at = BEGIN + timedelta(hours=number)
+    own = server(service, hour=at, day=at.date(), **columns)
+    latencies = {80: exchanges - stalls, 122: stalls} if stalls else {80: exchanges}
+    counted = {"latency_bucket": [*latencies], "latency_count": [*latencies.values()]}
+    held = {**own, **STALL, **columns, "waits": stalls, "wait_ms": 40.0 * stalls}
+    return [{**own, "exchanges": exchanges, **counted}, *([held] if stalls else [])]
+
+
+def connection(service: str, number: int, lost_ms: float, **columns: Any) -> dict[str, Any]:
+    """One with certain stalls."""
+    stalls = max(1, round(lost_ms / 40))
+    none = {f"{name}_{word}": 0 for name in ("stalls", "lost_ms") for word in fields.CONFIDENCES}
+    return server(
+        service,
+        **none | {"stalls_certain": stalls, "lost_ms_certain": lost_ms},
+        connection=number,
+        client_addr="10.0.9.9",
+        client_port=40_000 + number,
+        stalls=stalls,
+        stalled_ms=lost_ms,
+        sentence=f"{service} held part of its replies {stalls} times for ~40.0 ms each.",
+        change=f"The socket on {service}: set TCP_NODELAY.",
+        fix=f"On {service}: set TCP_NODELAY.",
+        day=BEGIN.date(),
+        **columns,
     )
-    wanted = job(path)
-    return wanted, answered(wanted)
-
-
-def everything(path: str | Path) -> list[str]:
-    """All files below a folder."""
-    return sorted(os.path.relpath(p, path) for p in Path(path).rglob("*") if p.is_file())

@@ -18,7 +18,12 @@ HOSTS = {"web-1": "127.0.0.1", "web-2": "127.0.0.2"}
 HERE = "/proc/self/cwd"
 """One name, which leads each worker into the folder of its host."""
 PATIENCE_S = 60
-PATHS = os.pathsep.join([str(Path(nagle_scan.__file__).parents[1]), str(ROOT / "tests")])
+PATHS = os.pathsep.join(
+    [
+        str(Path(nagle_scan.__file__).parents[1]),
+        *(str(ROOT / "tests" / name) for name in ("", "fleet")),
+    ]
+)
 
 
 class Hosts:

@@ -9,18 +9,31 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import duckdb
 import nagle_scan
 import pandas as pd
+import polars as pl
 import pytest
 from conftest import CAPTURES
-from fleet_rows import capture, connection, hour, written
-from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, job, made, shipped
+from deltalake import DeltaTable
+from fleets import (
+    ALL,
+    EPOLL,
+    HIDDEN,
+    SETTINGS,
+    SPLIT,
+    capture,
+    connection,
+    hour,
+    made,
+    scanned,
+    written,
+)
 from nagle_scan import CaptureError, UnknownConnectionError
+from nagle_scan.fleet import fields
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.services import BUCKETS
 from nagle_scan.words import certainty
-
-SPLIT, EPOLL = STALLED
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +43,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
 
 def of_one(folder: Path, *paths: str | Path) -> tuple[Fleet, str]:
     """A fleet of one set, and the set."""
-    wanted = job(*paths)
-    return Fleet(made(folder / "fleet", [[(wanted, answered(wanted))]])), wanted.id
+    found = scanned(*paths)
+    return Fleet(made(folder / "fleet", [[found]])), found.set.id
 
 
 # What it adds up to.
@@ -107,6 +120,26 @@ def test_a_question_in_sql(found: Fleet) -> None:
         found.query("SELECT wait_hours FROM stalls")
 
 
+def test_other_programs_give_the_same_answers(found: Fleet) -> None:
+    ask = "SELECT service, day, sum(wait_ms) AS lost FROM {} GROUP BY service, day"
+    own = found.query(ask.format("stalls")).itertuples(index=False, name=None)
+    expected = sorted((service, day, round(lost, 6)) for service, day, lost in own)
+    rows = DeltaTable(found.path).to_pyarrow_dataset()
+    with duckdb.connect() as asked:
+        asked.register("fleet", rows)
+        of_duckdb = asked.sql(ask.format("fleet WHERE kind = 'stalls'")).fetchall()
+    stalls = pl.scan_delta(found.path).filter(pl.col("kind") == "stalls")
+    of_polars = stalls.group_by("service", "day").agg(pl.col("wait_ms").sum()).collect().rows()
+    for answer in (of_duckdb, of_polars):
+        assert sorted((service, day, round(lost, 6)) for service, day, lost in answer) == expected
+    assert len(expected) == 3
+
+
+@pytest.mark.parametrize("kind", fields.tables())
+def test_a_kind_has_the_documented_columns(kind: str, found: Fleet) -> None:
+    assert list(getattr(found, kind).columns) == [field.name for field in fields.tables()[kind]]
+
+
 def test_a_fleet_says_what_it_is(found: Fleet, tmp_path: Path) -> None:
     told = certainty.told(found.total)
     assert repr(found) == f"<Fleet {found.path}: 5 captures: {told}>"
@@ -143,7 +176,7 @@ def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
 def test_a_filter_is_used_again(tmp_path: Path) -> None:
     filtered = SETTINGS._replace(filter="tcp port 1")
     path = made(tmp_path / "fleet", [[SPLIT]], filtered)
-    assert Fleet(path).scan(shipped(SPLIT)[0].id).core.summary().connections == 0
+    assert Fleet(path).scan(Fleet(path).captures["set"][0]).core.summary().connections == 0
 
 
 @pytest.mark.parametrize("set", ["xyz", "", "' OR set > '", "fff"])
@@ -159,7 +192,7 @@ def test_a_set_that_may_be_two_is_told(tmp_path: Path) -> None:
 
 
 def test_what_only_another_host_has_needs_its_worker(tmp_path: Path) -> None:
-    rows = {"captures": [capture("a" * 32, host="web-1", path="/gone.pcap", content="")]}
+    rows = {"captures": [capture("a" * 32, host="web-1", path="/gone.pcap")]}
     back = Fleet(written(tmp_path / "fleet", rows))
     with pytest.raises(CaptureError, match=r"web-1:/gone.pcap: only web-1 has it: name a cluster"):
         back.report("aaa", 0, tmp_path / "report.html")
@@ -168,7 +201,7 @@ def test_what_only_another_host_has_needs_its_worker(tmp_path: Path) -> None:
 def test_a_fleet_with_a_key_does_not_know_its_captures(tmp_path: Path) -> None:
     back = Fleet(made(tmp_path / "fleet", [ALL[:1]], HIDDEN))
     with pytest.raises(CaptureError, match="a fleet with replaced addresses does not know"):
-        back.scan(shipped(ALL[0])[0].id)
+        back.scan(back.captures["set"][0])
 
 
 def test_the_report_of_a_connection_has_it_in_detail(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +12,8 @@ import fsspec
 import pytest
 from conftest import CAPTURES
 from nagle_scan import CaptureError
-from nagle_scan.fleet import identity, inputs, remote
-from nagle_scan.fleet.work import Capture, Failure, Located
+from nagle_scan.fleet import inputs, remote
+from nagle_scan.fleet.work import Failure, File
 from nagle_scan.words.wording import printable
 from web import Web, served
 
@@ -38,8 +36,8 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(found: list[Located], top: Path | str) -> list[str]:
-    return [one.url.removeprefix(f"{top}/") for one in found]
+def names(found: inputs.Found, top: Path | str) -> list[str]:
+    return [path.removeprefix(f"{top}/") for path in found.files]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +53,9 @@ def names(found: list[Located], top: Path | str) -> list[str]:
 def test_paths_folders_and_globs(
     named: str, expected: list[str], left_out: int, archive: Path
 ) -> None:
-    notes: list[str] = []
-    found = inputs.find([str(archive / named)], notes=notes)
+    found = inputs.find([str(archive / named)])
     assert sorted(names(found, archive)) == sorted(expected)
-    assert [f"{left_out} other file left out" in note for note in notes] == [True] * left_out
+    assert [f"{left_out} other file left out" in note for note in found.notes] == [True] * left_out
 
 
 def test_a_path_means_the_same_wherever_the_next_run_begins(
@@ -66,10 +63,10 @@ def test_a_path_means_the_same_wherever_the_next_run_begins(
 ) -> None:
     monkeypatch.chdir(archive / "a")
     here = ["one.pcap", "./one.pcap", "../a/*.pcap", f"file://{archive}/a/one.pcap"]
-    (found,) = inputs.find(here)
+    (found,) = inputs.find(here).files.values()
     about = (archive / "a" / "one.pcap").stat()
     path = str(archive / "a" / "one.pcap")
-    assert found == Located(path, size=len(CAPTURE), modified=str(about.st_mtime_ns))
+    assert found == File(path, size=len(CAPTURE), modified=str(about.st_mtime_ns))
 
 
 def test_captures_by_name_are_not_opened(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +74,8 @@ def test_captures_by_name_are_not_opened(archive: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(builtins, "open", None)
     monkeypatch.setattr(os, "open", None)
     monkeypatch.setattr("nagle_scan._core.first_time_ns", None)
-    assert len(inputs.find([str(archive / "a" / "*.pcap"), str(archive / "a" / "deep")])) == 2
+    named = [str(archive / "a" / "*.pcap"), str(archive / "a" / "deep")]
+    assert len(inputs.find(named).files) == 2
 
 
 def test_a_name_with_a_star_is_a_name(archive: Path) -> None:
@@ -89,13 +87,13 @@ def test_a_list(archive: Path) -> None:
     lines = f"\ufeff{archive}/b/ring\r\n# ring\n \r\n{archive}/a/*.pcap\n{archive}/gone.pcap\n"
     (archive / "list").write_bytes(lines.encode() + os.fsencode(archive) + b"/\xff.pcap\n")
     expected = ["b/ring", "a/one.pcap", "gone.pcap", "\udcff.pcap"]
-    assert names(inputs.find([], str(archive / "list")), archive) == expected
-    script = "from nagle_scan.fleet import inputs; print(len(inputs.find([], '-')))"
-    with (archive / "list").open("rb") as file:
-        told = subprocess.run(
-            [sys.executable, "-c", script], stdin=file, capture_output=True, check=True
-        )
-    assert told.stdout == b"4\n"
+    found = inputs.find([], inputs.names_in(str(archive / "list")))
+    assert names(found, archive) == expected
+    for content, why in ((None, "cannot read: no such file"), ("# no\n", "a list without names")):
+        if content is not None:
+            (archive / "list2").write_text(content)
+        with pytest.raises(CaptureError, match=f"list2: {why}"):
+            inputs.names_in(str(archive / "list2"))
 
 
 def test_links_in_circles_are_not_followed_for_ever(archive: Path) -> None:
@@ -110,10 +108,9 @@ def test_links_in_circles_are_not_followed_for_ever(archive: Path) -> None:
 
 @pytest.mark.usefixtures("archive")
 def test_folders_of_a_web_server(web: Web) -> None:
-    notes: list[str] = []
-    found = inputs.find([web.url("ranges")], notes=notes)
+    found = inputs.find([web.url("ranges")])
     assert sorted(names(found, web.url("ranges")[:-1])) == ["a/deep/two.pcapng.gz", "a/one.pcap"]
-    assert len(notes) == 1
+    assert len(found.notes) == 1
     found = inputs.find([web.url("ranges", "a/*.pcap")])
     assert names(found, web.url("ranges")[:-1]) == ["a/one.pcap"]
 
@@ -126,7 +123,8 @@ def test_globs_of_a_file_system_in_memory(monkeypatch: pytest.MonkeyPatch) -> No
     try:
         expected = ["memory://fleet/h1/a.pcap", "memory://fleet/h2/b.pcap"]
         for named in ("memory://fleet/**/*.pcap", "memory://fleet", "memory://fleet/"):
-            assert [one.url.replace(":///", "://") for one in inputs.find([named])] == expected
+            found = inputs.find([named]).files
+            assert [path.replace(":///", "://") for path in found] == expected
         assert len(forgotten) == 3, "s3fs keeps its listings: a second run would see no new file"
     finally:
         memory.rm("/fleet", recursive=True)
@@ -141,10 +139,10 @@ def test_globs_of_a_file_system_in_memory(monkeypatch: pytest.MonkeyPatch) -> No
         ("{here}/empty", "{here}/empty: a folder without captures"),
         ("{here}/a\0b", "{here}/a\0b: cannot read: embedded null byte"),
         ("gopher://host/a", "gopher://host/a: gopher:// is no known kind of URL"),
-        ("s3://KEY:sec/ret@bucket/a", f"s3://bucket/a: {remote.S3_KEYS}"),
+        ("s3://KEY:sec/ret@bucket/a", f"s3://: {remote.NO_PASSWORD}"),
         ("memory://gone/a.pcap", "memory://gone/a.pcap: cannot read: no such file or directory"),
         ("http://{web}/403/a", "http://{web}/403/a: cannot read: HTTP 403: forbidden"),
-        ("http://u:pw@{web}/user/a", "http://{web}/user/a: cannot read: HTTP 401: unauthorized"),
+        ("http://u:pw@{web}/user/a", f"http://: {remote.NO_PASSWORD}"),
         ("http://127.0.0.1:1/a", "http://127.0.0.1:1/a: cannot read: connect call failed*"),
     ],
 )
@@ -159,15 +157,6 @@ def test_what_cannot_be_is_one_line(named: str, says: str, web: Web, tmp_path: P
         assert str(told.value).startswith(expected[:-1])
     else:
         assert str(told.value) == expected
-
-
-@pytest.mark.parametrize("content", [None, "", "# nothing\n"])
-def test_a_list_that_names_nothing(content: str | None, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "list").write_text(content)
-    why = "cannot read: no such file" if content is None else "a list without names"
-    with pytest.raises(CaptureError, match=f"list: {why}"):
-        inputs.find([], str(tmp_path / "list"))
 
 
 @pytest.mark.parametrize("scheme", ["s3", "sftp", "http"])
@@ -187,33 +176,80 @@ def test_a_package_that_is_not_there_is_named(scheme: str, monkeypatch: pytest.M
     ("url", "shown"),
     [
         ("s3://bucket/a@b:c.pcap", "s3://bucket/a@b:c.pcap"),
-        ("s3://KEY:sec/re+t@bucket/a@b.pcap", "s3://bucket/a@b.pcap"),
-        ("http://user:p@ss@host:80/a", "http://host:80/a"),
+        ("s3://KEY:sec/re+t@bucket/a@b.pcap", None),
+        ("s3://KEY@bucket/a", None),
+        ("http://user:p@ss@host:80/a", None),
+        ("http://user:p/ss@host:80/a", None),
+        ("http://token@host/a", None),
+        ("ssh://anna:pw@host:22/a", None),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
         ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
-        ("HTTPS://host/a?X-Sig=1#x", "https://host/a"),
+        ("HTTPS://host/a?X-Sig=1#x", "HTTPS://host/a"),
         ("sftp://anna@host/a?b", "sftp://anna@host/a?b"),
-        ("ssh://anna:pw@host:22/a", "ssh://host:22/a"),
     ],
 )
-def test_nothing_secret_is_shown(url: str, shown: str) -> None:
-    assert remote.shown(url) == shown
-    assert remote.shown(shown) == shown
+def test_a_password_is_refused_and_no_signature_shown(url: str, shown: str | None) -> None:
+    if shown is None:
+        with pytest.raises(CaptureError, match="a URL with a password or key: keep it in") as told:
+            inputs.find([url])
+        assert not [
+            word for word in ("sec", "pw", "ss@", "token", "KEY") if word in str(told.value)
+        ]
+    else:
+        assert remote.shown(url) == shown
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError("cannot open http://anna:pass%20word@host/a?sig=abc"),
-        ValueError("user anna"),
-        FileNotFoundError("http://anna:pass%20word@host/a?sig=abc"),
+def test_a_signed_url_opens_and_its_signature_is_never_told(web: Web, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(CAPTURE)
+    url = web.url("ranges", "a.pcap?sig=pass-word")
+    (found,) = inputs.dated(inputs.find([url]).files.values())
+    assert isinstance(found, File)
+    assert "pass-word" not in repr(found)
+    with inputs.readable(found) as path:
+        assert Path(path).read_bytes() == CAPTURE
+    for error in (
+        ValueError("sig=pass-word"),
+        OSError("http://x/?sig=pass-word"),
         RuntimeError(""),
-    ],
-)
-def test_an_error_of_a_file_system_tells_nothing_secret(error: Exception) -> None:
-    told = remote.reason(error, "http://anna:pass%20word@host/a?sig=abc").lower()
-    assert told
-    assert not [word for word in ("anna", "pass", "sig=", "abc") if word in told]
+    ):
+        told = remote.reason(error, url)
+        assert told
+        assert "pass-word" not in told
+
+
+def test_half_of_a_remote_capture_never_passes_for_one(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a copy stay on the disk."""
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    whole = CAPTURE + CAPTURE[24:] * 5
+    (tmp_path / "a.pcap").write_bytes(whole)
+    (found,) = inputs.dated(inputs.find([web.url("ranges", "a.pcap")]).files.values())
+    assert isinstance(found, File)
+    with inputs.readable(found) as path:
+        assert Path(path).read_bytes() == whole
+    for how in ("drops", "404"):
+        cut = found._replace(path=web.url(how, "a.pcap"))
+        with pytest.raises(CaptureError, match="cannot copy: "), inputs.readable(cut):
+            pass
+    assert list(copies.iterdir()) == []
+
+
+def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path: Path) -> None:
+    path = tmp_path / "ring.pcap"
+    for content in (CAPTURE, CAPTURE[:24]):
+        path.write_bytes(content)
+        (found,) = inputs.dated([inputs.of_path(str(path))])
+        assert isinstance(found, File)
+        with pytest.raises(CaptureError, match="changed while it was read"), inputs.readable(found):
+            path.write_bytes((CAPTURES / "jdk-httpserver-nodelay.pcap").read_bytes() * 9)
+    path.write_bytes(CAPTURE)
+    (found,) = inputs.dated([inputs.of_path(str(path))])
+    assert isinstance(found, File)
+    with inputs.readable(found):
+        path.write_bytes(CAPTURE + CAPTURE[24:])
 
 
 def as_nobody(ask: Callable[[], str]) -> str:
@@ -265,30 +301,21 @@ def test_what_is_named_and_may_not_be_read(name: str, closed: Path) -> None:
     assert as_nobody(ask) == f"{closed / name}: cannot read: permission denied"
 
 
-@pytest.mark.parametrize("named", ["", "**", "**/*.pcap", "*"])
+@pytest.mark.parametrize("named", ["", "**", "**/*.pcap", "*", "secret/*.pcap"])
 def test_what_may_not_be_read_among_others_is_its_own_failure(named: str, closed: Path) -> None:
     def ask() -> str:
-        every = list(identity.of_all(inputs.find([str(closed / named)])))
-        failures = [one for one in every if isinstance(one, Failure)]
+        found = inputs.find([str(closed / named)])
+        every = inputs.dated(found.files.values())
+        failures = [one for one in (*found.failures, *every) if isinstance(one, Failure)]
         assert {one.reason for one in failures} == {"permission denied"}
-        read = [one.url for one in every if isinstance(one, Capture)]
-        return " ".join(sorted([one.path for one in failures] + read))
+        read = [one.path for one in every if isinstance(one, File)]
+        return " ".join(sorted([one.file.path for one in failures] + read))
 
-    names = ["open/a.pcap", "secret", "secret.pcap"]
+    names = ["secret"] if "/*" in named[2:] and "**" not in named else NAMES
     assert as_nobody(ask) == " ".join(str(closed / name) for name in names)
 
 
-@pytest.mark.parametrize("named", ["secret/*.pcap", "secret/deep/*.pcap", "sec*/deep/*.pcap"])
-def test_a_glob_below_an_unreadable_folder_says_so(named: str, closed: Path) -> None:
-    def ask() -> str:
-        (failure,) = identity.of_all(inputs.find([str(closed / named)]))
-        assert isinstance(failure, Failure)
-        return f"{failure.path}: {failure.reason}"
-
-    folder = (closed / named).parent if "sec*" not in named else closed / "secret" / "deep"
-    assert as_nobody(ask) == f"{folder}: permission denied"
-
-
+NAMES = ["open/a.pcap", "secret", "secret.pcap"]
 HOSTILE = [b"new\nline.pcap", b"\x1b]0;title\x07\x1b[2J.pcap", b"\xff\xfe.pcap", b"'\"`$(x).pcap"]
 
 
@@ -296,15 +323,23 @@ HOSTILE = [b"new\nline.pcap", b"\x1b]0;title\x07\x1b[2J.pcap", b"\xff\xfe.pcap",
 def test_a_hostile_name_is_a_name(name: bytes, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/" + name
     Path(os.fsdecode(path)).write_bytes(CAPTURE)
-    notes: list[str] = []
     for named in (str(tmp_path), f"{tmp_path}/*.pcap", os.fsdecode(path)):
-        (found,) = inputs.find([named], notes=notes)
-        result = identity.of(found)
+        found = inputs.find([named])
+        (result,) = inputs.dated(found.files.values())
         if name.startswith(b"\xff"):
             assert isinstance(result, Failure)
             assert result.reason == f"{os.fsdecode(path)!a}: the name is not UTF-8"
-            result.path.encode()
         else:
-            assert isinstance(result, Capture)
-            assert os.fsencode(result.url) == path
-    assert all(printable(note) == note for note in notes)
+            assert isinstance(result, File)
+            assert os.fsencode(result.path) == path
+        assert all(printable(note) == note for note in found.notes)
+
+
+def test_a_pipe_or_folder_is_a_failure_of_its_own(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    names = [str(tmp_path / "gone"), str(CAPTURES / "epoll-fd0.pcap"), str(tmp_path / "pipe")]
+    gone, read, pipe = inputs.dated(map(inputs.of_path, names))
+    assert gone == Failure(File(names[0]), "no such file or directory")
+    assert isinstance(read, File)
+    assert isinstance(pipe, Failure)
+    assert pipe.reason == "a folder, pipe or device, which a fleet does not read"

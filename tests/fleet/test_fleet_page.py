@@ -12,12 +12,24 @@ import fsspec
 import pytest
 from browser import Scheme, faults, opened
 from conftest import CAPTURES
-from fleet_rows import BEGIN, PLAIN, SCANNED, capture, connection, failure, hour, written
-from fleets import HIDDEN, STALLED, answered, job, made
+from fleets import (
+    BEGIN,
+    HIDDEN,
+    PLAIN,
+    SCANNED,
+    SPLIT,
+    capture,
+    connection,
+    failure,
+    hour,
+    made,
+    scanned,
+    written,
+)
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import page, tables
+from nagle_scan.fleet import page, rows
 from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.work import Failure
+from nagle_scan.fleet.work import Failure, File
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -101,6 +113,8 @@ def test_a_service_leads_to_its_worst_connections_and_their_reports(
     with opened(browser, small) as shown:
         names = shown.column("#services > .box", 1)
         assert names[0] == service["service"] == "127.0.0.1:8888"
+        shares = shown.page.locator("#services .share").all_inner_texts()
+        assert not [text for text in shares if text.startswith(",")]
         row = shown.page.locator("#services > .box tbody tr").first.inner_text()
         assert f"server: {service['change']}" in row
         assert "100 certain" in row
@@ -186,19 +200,18 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
 
 def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
     secret = tmp_path / "alice-10.77.66.55.pcap"
-    shutil.copy(CAPTURES / STALLED[0], secret)
-    wanted = job(secret)
+    shutil.copy(CAPTURES / SPLIT, secret)
     hidden = HIDDEN._replace(filter="port 8000 or host 10.0.0.1")
     text = Path(
-        page.write(Fleet(made(tmp_path / "f", [[(wanted, answered(wanted, hidden))]], hidden)))
+        page.write(Fleet(made(tmp_path / "f", [[scanned(secret, settings=hidden)]], hidden)))
     ).read_text()
     for word in ("alice", "10.77.66.55", "127.0.0.1", "10.0.0.1", "--report"):
         assert word not in text
     assert "Addresses and capture names are replaced" in text
     for reason in ("alice: timeout", "cannot read: no route to 10.77.66.55"):
-        failed = tables.of_failures([Failure(str(secret), reason, "alice")], HIDDEN)
-        assert "alice" not in str(failed.to_pylist())
-        assert failed["error"].to_pylist() == ["cannot read"]
+        failed = rows.failed([Failure(File(str(secret), "alice"), reason)], HIDDEN, [0])
+        assert "alice" not in str(failed)
+        assert failed["error"] == ["cannot read"]
     assert "Only what a filter lets through was analysed." in text
 
 

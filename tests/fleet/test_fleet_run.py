@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
-import signal
 import subprocess
 import sys
 import time
@@ -18,17 +16,14 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from fleets import KEY
+from fleets import FIXED, KEY, OTHER, SPLIT, rows_of
 from nagle_scan.api.names import Label
-from nagle_scan.fleet import fields, identity
-from nagle_scan.fleet.lake import Lake
-from nagle_scan.fleet.work import Capture, Failure, Located
-from nagle_scan.system import files
+from nagle_scan.fleet import fields
+from nagle_scan.fleet.table import Table
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
 README = CAPTURES / "README.md"
-SPLIT, FIXED, OTHER = "java-split.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap"
 
 
 @pytest.fixture(scope="module")
@@ -72,31 +67,6 @@ def assert_same(rows: pd.DataFrame, alone: pd.DataFrame, order: list[str]) -> No
     )
 
 
-KILLED = """
-import os, signal, sys
-from nagle_scan.system import files
-with files.whole(sys.argv[1]):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_half_a_page_of_a_killed_run_is_cleared(tmp_path: Path) -> None:
-    """And nothing else: neither what another process still writes, nor what is not ours."""
-    folder = tmp_path / "fleet"
-    nagle_scan.scan_fleet(CAPTURES / SPLIT, folder, workers=1)
-    whole = set(folder.iterdir())
-    subprocess.run([sys.executable, "-c", KILLED, folder / "index.html"], check=False)
-    (left,) = set(folder.iterdir()) - whole
-    mine, kept = folder / f"{left.name}.bak", folder / ".nagle-scan-0123456789ab"
-    mine.touch()
-    kept.mkdir()
-    with files.whole(str(folder / "result.json")) as living:
-        for path in (left, mine, kept, living):
-            os.utime(path, (0, 0))
-        nagle_scan.scan_fleet(CAPTURES / SPLIT, folder, workers=1)
-    assert set(folder.iterdir()) - whole == {mine, kept, folder / "result.json"}
-
-
 def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     captures, fleet = tmp_path / "captures", tmp_path / "fleet"
     captures.mkdir()
@@ -113,12 +83,13 @@ def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     assert status == 1
     assert told[0] == "3 new captures: 1 with stalls, 1 clean, 1 file unusable"
     assert told[1].startswith(f"  {captures}/notes.pcap: not a capture file")
-    assert told[2] == f"wrote {fleet}/index.html, and the tables beside it"
+    assert told[2] == f"wrote {fleet}/index.html, and the table beside it"
     status, told = night()
     assert (status, told[0]) == (
         0,
         "0 new captures (2 files known, 1 file known to be no capture): nothing to do",
     )
+    assert len(told) == 1, "the page is as it was"
     copy(OTHER, captures)
     assert night()[1][0].startswith("1 new capture (2 files known, 1 file known to be no capture)")
     (captures / "notes.pcap").write_bytes((CAPTURES / "java-split-nodelay.pcap").read_bytes())
@@ -169,25 +140,6 @@ def test_a_file_that_grew_after_its_rotation_went_is_told(tmp_path: Path) -> Non
     assert len(after.stalls) == stalls
 
 
-def test_a_file_that_grew_beside_one_that_cannot_be_read_costs_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
-    whole = (CAPTURES / OTHER).read_bytes()
-    last.write_bytes(whole[: len(whole) // 2])
-    stalls = len(scanned(tmp_path, tmp_path / "fleet").stalls)
-    last.write_bytes(whole)
-    of = identity.of
-
-    def of_but_first(one: Located) -> Capture | Failure:
-        return identity.failed(one, "cannot read") if one.url == str(first) else of(one)
-
-    monkeypatch.setattr(identity, "of", of_but_first)
-    after = scanned(tmp_path, tmp_path / "fleet")
-    assert after.failures["error"].str.contains("other files of its capture").all()
-    assert (len(after.failures), len(after.stalls)) == (1, stalls)
-
-
 def test_a_ring_that_went_round_keeps_what_was_found(tmp_path: Path) -> None:
     copy(SPLIT, tmp_path, "ring.pcap")
     scanned(tmp_path, tmp_path / "fleet")
@@ -199,12 +151,46 @@ def test_a_ring_that_went_round_keeps_what_was_found(tmp_path: Path) -> None:
     assert len(scanned(tmp_path, tmp_path / "fleet").captures) == 2
 
 
-def test_a_rename_counts_nothing_twice(tmp_path: Path) -> None:
-    path = copy(SPLIT, tmp_path)
-    scanned(tmp_path, tmp_path / "fleet")
+@pytest.mark.parametrize("key", [None, KEY])
+def test_a_rename_and_a_copy_count_nothing_twice(key: bytes | None, tmp_path: Path) -> None:
+    path, fleet = copy(SPLIT, tmp_path), tmp_path / "fleet"
+    scanned(tmp_path, fleet, key)
+    copy(SPLIT, tmp_path, "copy.pcap")
+    assert len(scanned(tmp_path, fleet, key).captures) == 1
+    # A ring moves its files on, and writes another of the first name.
     path.rename(tmp_path / "old.pcap")
-    copy(SPLIT, tmp_path, "again.pcap")
-    assert len(scanned(tmp_path, tmp_path / "fleet").captures) == 1
+    copy(OTHER, tmp_path, SPLIT)
+    assert len(scanned(tmp_path, fleet, key).captures) == 2
+    content = bytearray((CAPTURES / SPLIT).read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "copy.pcap").unlink()
+    copy(SPLIT, tmp_path, "other.pcap")
+    (tmp_path / "another.pcap").write_bytes(content)
+    again = scanned(tmp_path, tmp_path / "new", key)
+    assert len(again.captures) == 3, "one has another end"
+
+
+def test_a_known_capture_is_read_again_when_asked(run: Run, tmp_path: Path) -> None:
+    call = ("fleet", CAPTURES / SPLIT, CAPTURES / FIXED, "-o", tmp_path / "fleet", *ALONE)
+    run(*call)
+    before = rows_of(tmp_path / "fleet")
+    done = run("fleet", CAPTURES / SPLIT, *call[3:], "--again", "-q")
+    assert done.stdout == b"1 new capture: 1 with stalls\n"
+    assert rows_of(tmp_path / "fleet") == before
+
+
+def test_a_row_of_a_service_names_no_other(tmp_path: Path) -> None:
+    """Whoever asks for one service must not be sent to another."""
+    captures = [
+        CAPTURES / "chains/client-and-server/a.pcap.gz",
+        CAPTURES / "labelled/formats-rtt26",
+    ]
+    fleet = nagle_scan.scan_fleet(captures, tmp_path / "fleet", workers=1)
+    every = set(fleet.services["service"])
+    assert len(every) > 2
+    for row in fleet.connections.to_dict("records"):
+        told = row["sentence"] + row["change"] + row["fix"]
+        assert not [one for one in every - {row["service"]} if f"{one}:" in f"{told}:"]
 
 
 def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
@@ -223,7 +209,8 @@ def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
 def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None:
     # Bytes that no table has of itself, as numbers that count up.
     key = sha256(b"a key").digest()
-    secrets = (b"10.10.", b"client-", b"10-10-2-2", key, key.hex().encode(), b"labelled/")
+    secrets = [b"10.10.", b"client-", b"10-10-2-2", key, key.hex().encode(), b"labelled/"]
+    secrets += [tmp_path.name.encode()]
     capture = CAPTURES / "labelled/formats-rtt26"
     labels = {"10.10.2.2": Label("ip-10-10-2-2", "team")}
     nagle_scan.scan_fleet(
@@ -233,7 +220,7 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
     for path in (tmp_path / "fleet").rglob("*"):
         if path.is_file():
             assert not [secret for secret in secrets if secret in path.read_bytes()], path
-    opened = Lake.open(str(tmp_path / "fleet"))
+    opened = Table(str(tmp_path / "fleet"))
     told = " ".join(
         json.dumps(opened.query(f"SELECT * FROM {name}").to_pylist(), default=str)
         for name in fields.tables()
@@ -270,34 +257,6 @@ def test_sums_alone_are_small(tmp_path: Path) -> None:
     assert sizes[0] < sizes[1] / 2
 
 
-@pytest.mark.parametrize("death", range(3))
-def test_a_run_killed_with_its_workers_is_gone_on_with(death: int, tmp_path: Path) -> None:
-    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::8]
-    fleet = tmp_path / "fleet"
-    listed = tmp_path / "list.txt"
-    listed.write_text("\n".join(map(str, paths)))
-    command = [COMMAND, "fleet", "--list", str(listed), "-o", str(fleet), "-qq"]
-    chance = random.Random(death)
-    for _ in range(2):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
-        time.sleep(chance.uniform(0.6, 2.5))
-        for child in workers_of(process.pid):
-            if chance.random() < 0.5:
-                os.kill(child, signal.SIGKILL)
-        time.sleep(chance.uniform(0, 0.3))
-        process.kill()
-        process.wait()
-    assert subprocess.run(command, check=False).returncode in (0, 1)
-    whole = nagle_scan.scan_fleet(paths, tmp_path / "whole")
-    found = nagle_scan.Fleet(fleet)
-    for name in ("stalls", "sums", "connections"):
-        rows, expected = (getattr(each, name).drop(columns="batch") for each in (found, whole))
-        assert sorted(map(str, rows.to_dict("records"))) == sorted(
-            map(str, expected.to_dict("records"))
-        )
-    assert set(found.captures["path"]) == set(whole.captures["path"])
-
-
 def workers_of(parent: int) -> list[int]:
     """Each of its threads may have started some."""
     told = Path(f"/proc/{parent}/task").glob("*/children")
@@ -309,6 +268,8 @@ BAD = [
     (["xyz://host/a.pcap"], "xyz://host/a.pcap: xyz:// is no known kind of URL"),
     (["."], ": a folder without captures"),
     ([], "no capture given (see nagle-scan fleet --help)"),
+    ([CAPTURES, "--tidy"], "--tidy does not scan: it takes only -o"),
+    (["--verify"], "fleet: no fleet"),
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
     ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
@@ -354,9 +315,9 @@ WRONG = {
     "no address": ({"labels": {"web": Label("web")}}, ValueError, "'web' is no IP address$"),
     "no name": ({"labels": {"10.0.0.1": Label("<b>")}}, ValueError, "'<b>' is no name"),
     "no store": (
-        {"output": "http://user:secret@127.0.0.1/fleet?sig=secret"},
+        {"output": "http://127.0.0.1/fleet?sig=secret"},
         nagle_scan.OutputError,
-        "^http://127.0.0.1/fleet: results go to a folder, s3://, gs:// or az://$",
+        "^http://127.0.0.1/fleet: results go to a folder, s3://, gs://, az://$",
     ),
     "no key of a store": (
         {"output": "s3://bucket/a#b"},
@@ -405,7 +366,7 @@ def test_an_interrupted_run_keeps_what_is_done(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     while process.poll() is None and not workers_of(process.pid):
         time.sleep(0.1)
-    time.sleep(2)
+    time.sleep(3)
     # As Ctrl-C, which a shell takes from what it runs in the background.
     process.terminate()
     _, told = process.communicate(timeout=60)

@@ -1,109 +1,146 @@
-"""A fleet in an object store: a real S3 API on this machine, and two runs that meet there."""
+"""A fleet in an object store: a real S3 API on this machine, whose answers are lost on the way."""
 
 from __future__ import annotations
 
-import socket
+import contextlib
+import os
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import fsspec
 import nagle_scan
+import proxy
 import pytest
 from conftest import CAPTURES, Run
-from fleet_rows import PLAIN
-from nagle_scan.errors import OutputError
-from nagle_scan.fleet import writer
+from fleets import ALL, FIXED, SPLIT, STALL, begun, made, rows, rows_of
+from nagle_scan.errors import NagleScanError, OutputError
+from proxy import WISH
 
 BUCKET = "captures"
+MOTO = """
+import time
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+time.sleep(10_000)
+"""
+METHOD = os.environ.get("NAGLE_SCAN_SPOILED", "PUT")
+"""What takes effect though its answer is lost; ANY tries all others, too, for some minutes."""
 FLEET = f"s3://{BUCKET}/results/fleet"
 
 
+class Store(NamedTuple):
+    """An object store behind a proxy, and the environment of who uses it."""
+
+    url: str
+    environment: dict[str, str]
+
+    def spoil(self, method: str, number: int, how: str = "-") -> int:
+        """The answer to this request is lost; how many there were since the last call."""
+        with urllib.request.urlopen(f"{self.url}{WISH}{method}/{number}/{how}") as told:
+            return int(told.read())
+
+
+def port_of(server: subprocess.Popen[str]) -> int:
+    assert server.stdout
+    return int(server.stdout.readline())
+
+
 @pytest.fixture(scope="module")
-def store() -> Iterator[dict[str, str]]:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-    environment = {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    environment |= dict.fromkeys(names, "test")
-    try:
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(url, timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            fsspec.get_filesystem_class("s3").clear_instance_cache()
-            fsspec.filesystem("s3").mkdir(BUCKET)
-            yield environment
-    finally:
-        server.kill()
-        server.wait()
+def store() -> Iterator[Store]:
+    """In processes of their own: delta-rs does not let go of the interpreter while it waits."""
+    quiet: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with (
+        subprocess.Popen([sys.executable, "-c", MOTO], **quiet) as moto,
+        subprocess.Popen([sys.executable, proxy.__file__, str(port_of(moto))], **quiet) as before,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        url = f"http://127.0.0.1:{port_of(before)}"
+        environment = {
+            "AWS_ENDPOINT_URL": url,
+            "AWS_REGION": "us-east-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        fsspec.filesystem("s3").mkdir(BUCKET)
+        yield Store(url, environment)
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        for server in (moto, before):
+            server.kill()
 
 
-def test_captures_and_results_stay_in_the_store(store: dict[str, str], run: Run) -> None:
-    files = fsspec.filesystem("s3")
-    for name in ("java-split.pcap", "epoll-fixed.pcap"):
+def test_captures_and_results_stay_in_the_store(store: Store, run: Run, tmp_path: Path) -> None:
+    files, env = fsspec.filesystem("s3"), store.environment
+    for name in (SPLIT, FIXED):
         files.put(str(CAPTURES / name), f"{BUCKET}/today/{name}")
     call = ("fleet", f"s3://{BUCKET}/today/", "-o", FLEET, "--workers", "1")
-    done = run(*call, env=store)
+    done = run(*call, env=env)
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout.decode() == (
-        f"2 new captures: 1 with stalls, 1 clean\nwrote {FLEET}/index.html, and the tables "
-        "beside it\n"
+        "2 new captures: 1 with stalls, 1 clean\n"
+        f"wrote {FLEET}/index.html, and the table beside it\n"
     )
-    again = run(*call, "-q", env=store)
+    again = run(*call, "-q", env=env)
     assert again.stdout == b"0 new captures (2 files known): nothing to do\n"
     files.invalidate_cache()
     assert files.cat(f"{FLEET}/index.html").startswith(b"<!DOCTYPE html>")
-    found = nagle_scan.Fleet(FLEET)
-    alone = nagle_scan.scan(CAPTURES / "java-split.pcap").stalls
-    assert found.stalls["wait_ms"].sum() == pytest.approx(alone["wait_ms"].sum())
-    row = found.stalls.iloc[0]
+    leave_out = ("scanned", "set", "path", "modified")
+    here = rows_of(made(tmp_path / "here", [(SPLIT, FIXED)]), leave_out)
+    assert rows_of(FLEET, leave_out)["captures"] == here["captures"]
+    row = nagle_scan.Fleet(FLEET).stalls.iloc[0]
     place = f"{row['set'][:12]}/{row['connection']}"
-    report = run("fleet", "-o", FLEET, "--report", place, env=store)
+    report = run("fleet", "-o", FLEET, "--report", place, env=env)
     assert (report.returncode, report.stderr) == (0, b"")
-    files.invalidate_cache()
-    assert files.cat(f"{FLEET}/reports/{place.replace('/', '-')}.html").startswith(b"<!DOCTYPE")
+    files.pipe(f"{BUCKET}/today/{SPLIT}", (CAPTURES / ALL[1]).read_bytes())
+    assert run(*call, "-q", env=env).stdout.startswith(b"1 new capture (1 file known): 1 with")
+    assert run("fleet", "-o", FLEET, "--verify", env=env).returncode == 0
+    files.rm(next(one for one in files.find(FLEET) if "kind=stalls" in one))
+    damaged = run(*call, "-q", env=env)
+    assert (damaged.returncode, damaged.stderr.count(b"\n")) == (2, 1)
 
 
-def test_of_two_runs_one_stops_and_the_other_is_whole(store: dict[str, str]) -> None:
-    del store
+@pytest.mark.parametrize("how", ["drops", "errs"])
+def test_an_answer_lost_at_any_request_loses_no_row(
+    how: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit that took effect is found again; one that did not is tried again."""
+    monkeypatch.setattr("nagle_scan.fleet.table.time.sleep", lambda _: None)
+    names = (SPLIT, FIXED)
+    whole = rows_of(made(tmp_path / "whole", [names]))
+    for number in count(1):
+        fleet = f"{FLEET}-{how}-{number}"
+        store.spoil(METHOD, number, how)
+        with contextlib.suppress(NagleScanError):
+            made(fleet, [names])
+        if store.spoil("NONE", 0) < number:
+            break
+        known = begun(fleet).query("SELECT path FROM captures")["path"].to_pylist()
+        made(fleet, [[name for name in names if str(CAPTURES / name) not in known]])
+        assert rows_of(fleet) == whole, f"request {number}"
+    assert number > 9
+
+
+@pytest.mark.usefixtures("store")
+def test_of_two_runs_one_is_refused_whatever_its_clock() -> None:
     path = f"{FLEET}-two"
-    with writer.writing(path, PLAIN) as first:
-        with (
-            pytest.raises(OutputError, match=r"another run writes into it, last at .* UTC$"),
-            writer.writing(path, PLAIN),
-        ):
-            pass
-        late = writer.Writer(path)
-        late.table("captures")
-        first.beat()
-        with pytest.raises(OutputError, match=r"another run writes into it$"):
-            late.beat()
-        first.end(None)
-    with writer.writing(path, PLAIN) as again:
-        again.end(None)
+    first, second = begun(path), begun(path)
+    first.commit({"stalls": rows("stalls", {"set": "a", **STALL})})
+    with pytest.raises(OutputError, match=r"another run writes into it$"):
+        second.commit({"stalls": rows("stalls", {"set": "b", **STALL})})
+    assert len(rows_of(path)["stalls"]) == 1
 
 
-def test_a_bucket_that_is_not_there_is_one_line(store: dict[str, str], run: Run) -> None:
-    done = run("fleet", CAPTURES / "java-split.pcap", "-o", "s3://nowhere/fleet", env=store)
+def test_a_bucket_that_is_not_there_is_one_line(store: Store, run: Run) -> None:
+    done = run("fleet", CAPTURES / SPLIT, "-o", "s3://nowhere/fleet", env=store.environment)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"nagle-scan: s3://nowhere/fleet: no such bucket\n"

@@ -1,4 +1,5 @@
-"""Workers of this machine: nobody else reaches them, and none that dies or hangs stops a run."""
+"""Workers of this machine and of a cluster: nobody else reaches them, and none that dies or hangs
+stops a run."""
 
 from __future__ import annotations
 
@@ -7,163 +8,210 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
-import worker_tasks
-from nagle_scan import CaptureError, _core
-from nagle_scan.fleet import pool as pools
-from nagle_scan.fleet import scanning, task, workers
-from nagle_scan.fleet.work import Capture, Job, Settings
-from nagle_scan.fleet.workers import ClusterError, Done, Pool, Task
+from conftest import CAPTURES
+from distributed import Client
+from fleets import EPOLL, FIXED, OTHER, SPLIT
+from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
+from nagle_scan import CaptureError, NagleScanError, _core, scan_fleet
+from nagle_scan.fleet import cluster, workers
+from nagle_scan.fleet.cluster import connected
+from nagle_scan.fleet.run import coverage
+from nagle_scan.fleet.workers import DIED, ClusterError, Done, Task, Workers
 
-PATIENCE_S = 60
+
+def work(items: Sequence[str]) -> list[str]:
+    """Each item says what becomes of its worker."""
+    for item in items:
+        if item == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if item == "hangs":
+            time.sleep(1000)
+        if item == "stops":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if item == "fails":
+            raise CaptureError("no capture")
+        if item == "breaks":
+            raise ZeroDivisionError
+    return [f"{item} {os.getpid()}" for item in items]
 
 
 @pytest.fixture
-def pool() -> Iterator[Pool]:
-    with workers.connected(None, 2) as two:
-        yield two
+def two() -> Iterator[Workers]:
+    made = Workers(2)
+    yield made
+    made.close()
 
 
-def children() -> list[psutil.Process]:
-    return [
-        one for one in psutil.Process().children(recursive=True) if "serve" in str(one.cmdline())
-    ]
+def test_nothing_listens_and_nothing_stays(two: Workers) -> None:
+    own = psutil.Process()
+    before = set(own.children(recursive=True))
+    list(two.run([Task(work, ["a"])] * 8))
+    every = {*own.children(recursive=True)} - before
+    assert len(every) >= 2
+    sockets = [one for process in every for one in process.net_connections("all")]
+    assert [one for one in sockets if one.status == psutil.CONN_LISTEN or one.laddr] == []
+    two.close()
+    left = psutil.wait_procs(every, PATIENCE_S / 10)[1]
+    assert [one for one in left if "tracker" not in str(one.cmdline())] == []
 
 
-def test_nothing_listens_and_nothing_stays() -> None:
-    with workers.connected(None, 2) as two:
-        list(two.run([Task(pow, (2, 3))] * 8))
-        every = [psutil.Process(), *children()]
-        assert len(every) == 3
-        sockets = [socket for one in every for socket in one.net_connections("all")]
-        assert {socket.status for socket in sockets if socket.family != 1} <= {"NONE"}
-        unix = [socket for socket in sockets if socket.family == 1]
-        assert [socket.laddr for socket in unix if socket.laddr] == [], "a name can be reached"
-    assert children() == []
+def test_who_dies_costs_its_own_item_only(two: Workers) -> None:
+    tasks = [Task(work, [*"ab"]), Task(work, ["c", "dies", "d"]), *[Task(work, ["e"])] * 20]
+    done = list(two.run(tasks))
+    assert [one for one in done if one.error] == [Done("dies", "", None, DIED)]
+    assert sorted(one.result[0] for one in done if one.result) == [*"abcd", *"e" * 20]
 
 
-def test_a_worker_loads_no_more_than_it_needs(pool: Pool) -> None:
-    (done,) = pool.run([Task(worker_tasks.loaded)])
-    assert done.result == []
-
-
-def test_who_dies_costs_its_own_task_only(pool: Pool) -> None:
-    tasks = [Task(pow, (2, 2)), Task(worker_tasks.die), *[Task(pow, (2, 2))] * 20]
-    done = list(pool.run(tasks))
-    assert [one.result for one in done].count(4) == 21
+@pytest.mark.parametrize("how", ["hangs", "stops"])
+def test_who_hangs_is_given_up_and_told(
+    how: str, two: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "DEADLINE_S", 8.0)
+    done = list(two.run([Task(work, ["a", how]), *[Task(work, ["b"])] * 5]))
     assert [one for one in done if one.error] == [
-        Done(Task(worker_tasks.die), None, "the worker died twice", 2)
+        Done(how, "", None, "no answer within 8 s: given up")
     ]
+    assert sorted(one.result[0] for one in done if one.result) == ["a", *"b" * 5]
 
 
-def test_a_worker_that_is_killed_costs_nothing(pool: Pool) -> None:
-    done = pool.run([Task(worker_tasks.pid, (0.05,))] * 20)
-    first = next(done)
-    os.kill(first.result, signal.SIGKILL)
-    rest = list(done)
-    assert len(rest) == 19
-    assert not [one.error for one in rest if one.error]
-
-
-def test_a_frozen_worker_is_given_up_and_its_task_goes_elsewhere(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(pools, "DEADLINE_S", 5.0)
-    begun_s = time.monotonic()
-    (done,) = pool.run([Task(worker_tasks.freeze_once, (str(tmp_path / "mark"),))])
-    assert (done.result, done.attempts) == ("done", 2)
-    assert time.monotonic() - begun_s < PATIENCE_S
-    (note,) = pool.notes
-    assert "does not answer: given up, its tasks went elsewhere" in note
-    (done,) = pool.run([Task(worker_tasks.freeze)])
-    assert done.error == "the worker did not answer twice"
-
-
-def test_what_a_function_raises_is_the_error_of_its_task(pool: Pool) -> None:
-    (done,) = pool.run([Task(_raise, ("a.pcap: no capture",))])
-    assert done.error == "a.pcap: no capture"
+def test_what_a_function_raises_is_the_error_of_its_items(two: Workers) -> None:
+    assert list(two.run([Task(work, ["fails"])])) == [Done("fails", "", None, "no capture")]
     with pytest.raises(ZeroDivisionError):
-        list(pool.run([Task(divmod, (1, 0))]))
-
-
-def _raise(why: str) -> None:
-    raise CaptureError(why)
-
-
-def test_a_worker_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "SERVE", "raise SystemExit(1)")
-    with (
-        workers.connected(None, 1) as one,
-        pytest.raises(ClusterError, match=r"^a worker does not start on this machine$"),
-    ):
-        list(one.run([Task(pow, (2, 2))]))
-
-
-def test_a_worker_that_dies_at_its_start_is_started_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    once = f"import os; os.mkdir({str(tmp_path / 'mark')!r}); os._exit(1)"
-    script = f"try:\n exec({once!r})\nexcept FileExistsError:\n exec({workers.SERVE!r})"
-    monkeypatch.setattr(workers, "SERVE", script)
-    with workers.connected(None, 1) as one:
-        assert [done.attempts for done in one.run([Task(pow, (2, 2))])] == [1]
-
-
-def test_a_run_that_nobody_waits_for_ends_its_tasks(pool: Pool) -> None:
-    done = pool.run([Task(pow, (2, 2)), Task(time.sleep, (1000,))])
-    assert next(done).result == 4
-    done.close()  # type: ignore[attr-defined]
-    assert len(list(pool.run([Task(pow, (2, 2))] * 4))) == 4
+        list(two.run([Task(work, ["breaks"])]))
 
 
 SCRIPT = """
 import sys
-import worker_tasks
-from nagle_scan.fleet import workers
-from nagle_scan.fleet.workers import Task
-
-with workers.connected(None, 1) as pool:
-    for done in pool.run([Task(worker_tasks.pid), Task(worker_tasks.pid, (1000,))]):
-        print(done.result, flush=True)
+from test_fleet_workers import work
+from nagle_scan.fleet.workers import Task, Workers
+if __name__ == "__main__":
+    for done in Workers(1).run([Task(work, ["a"]), Task(work, ["hangs"])]):
+        print(done.result.split()[1], flush=True)
 """
 
 
-def script(tmp_path: Path) -> subprocess.Popen[str]:
+def test_a_run_that_is_killed_leaves_no_worker(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(
-        [sys.executable, tmp_path / "script.py"], env=env, stdout=subprocess.PIPE, text=True
-    )
-
-
-def test_a_script_needs_no_guard_and_leaves_no_worker_when_it_is_killed(tmp_path: Path) -> None:
-    """Whoever ends it by SIGKILL would find its workers running for ever."""
-    with script(tmp_path) as process:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    words = [sys.executable, str(tmp_path / "script.py")]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         worker = psutil.Process(int(process.stdout.readline()))
-        assert worker.ppid() == process.pid
         process.kill()
     assert psutil.wait_procs([worker], PATIENCE_S)[1] == []
 
 
-def captured(url: str) -> Job:
-    return Job(url, (Capture(url, "", 1000, "1", url, url, 1),))
+# A cluster.
 
 
-def test_a_batch_loses_only_the_set_that_kills_its_worker(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    with started(tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
+@pytest.fixture
+def hosts(cluster_of_two: Hosts) -> Hosts:
+    """Each with a worker that answers, and an empty folder."""
+    for host, process in list(cluster_of_two.processes.items()):
+        process.send_signal(signal.SIGCONT)
+        if process.poll() is not None:
+            cluster_of_two.start(host)
+        subprocess.run(
+            ["find", cluster_of_two.folder(host), "-mindepth", "1", "-delete"], check=True
+        )
+    with Client(cluster_of_two.scheduler, set_as_default=False) as client:
+        client.wait_for_workers(len(HOSTS), timeout=PATIENCE_S)
+    return cluster_of_two
+
+
+def test_each_host_finds_and_reads_its_own(hosts: Hosts, tmp_path: Path) -> None:
+    for host, name, content in (
+        ("web-1", "a.pcap", SPLIT),
+        ("web-2", "a.pcap", EPOLL),
+        ("web-1", "ring/b.pcap", FIXED),
+    ):
+        hosts.put(host, name, (CAPTURES / content).read_bytes())
+    # Not even root can read it.
+    (hosts.folder("web-2") / "c.pcap").symlink_to("c.pcap")
+    call = {"scheduler": hosts.scheduler, "on_hosts": True}
+    fleet = scan_fleet(f"{HERE}/**/*.pcap", tmp_path / "fleet", **call)  # type: ignore[arg-type]
+    rows = fleet.captures[["host", "path", "stalls"]]
+    assert sorted(rows.itertuples(index=False, name=None)) == [
+        ("web-1", f"{HERE}/a.pcap", 9),
+        ("web-1", f"{HERE}/ring/b.pcap", 0),
+        ("web-2", f"{HERE}/a.pcap", 100),
+    ]
+    assert fleet.failures["error"].str.contains("symbolic links").tolist() == [True]
+    assert "2 of 2 hosts seen" in (tmp_path / "fleet" / "index.html").read_text()
+    hosts.put("web-1", "a.pcap", (CAPTURES / OTHER).read_bytes())
+    fleet = scan_fleet(f"{HERE}/**/*.pcap", tmp_path / "fleet", **call)  # type: ignore[arg-type]
+    assert len(fleet.captures) == 4, "a ring that went round keeps both"
+    row = fleet.stalls[fleet.stalls["server_port"] == 8888].iloc[0]
+    fleet.report(row["set"], row["connection"], tmp_path / "report.html", scheduler=hosts.scheduler)
+    assert "held part of its" in (tmp_path / "report.html").read_text()
+    with pytest.raises(CaptureError, match=rf"^{HERE}/none\*: no host has such a capture$"):
+        scan_fleet(f"{HERE}/none*", tmp_path / "fleet", **call)  # type: ignore[arg-type]
+
+
+def test_captures_that_all_have_are_read_by_any_worker(hosts: Hosts, tmp_path: Path) -> None:
+    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::40]
+    far = scan_fleet(paths, tmp_path / "far", scheduler=hosts.scheduler)
+    here = scan_fleet(paths, tmp_path / "here", workers=1)
+    assert sorted(far.stalls["time"]) == sorted(here.stalls["time"])
+    assert len(far.captures) == len(here.captures)
+
+
+def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(hosts: Hosts) -> None:
+
+    def start() -> None:
+        if hosts.processes["web-2"].poll() is not None:
+            hosts.start("web-2")
+
+    tasks = [*[Task(work, ["a"], host="web-1")] * 6, Task(work, ["dies"], host="web-2")]
+    with connected(hosts.scheduler) as pool:
+        done = list(pool.run(tasks, start))
+    assert [one.result[0] for one in done if one.result].count("a") == 6
+    assert [one.error for one in done if one.error] == [DIED]
+
+
+def test_a_frozen_host_does_not_stop_the_others(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "scan_sets", worker_tasks.scan_sets)
-    jobs = [captured(f"/{number}.pcap") for number in range(100)]
-    jobs[50] = captured("/kills.pcap")
-    settings = Settings(_core.VERSION, None, 10.0)
-    every = {one.job.id: one for one in scanning.scan(jobs, settings, pool)}
-    assert set(every) == {job.id for job in jobs}
-    (failure,) = every.pop("/kills.pcap").failures
-    assert failure[:2] == ("/kills.pcap", "the worker died twice")
-    assert (failure.attempts, failure.size) == (2, 1000)
-    assert [one for one in every.values() if one.failures or not one.answer] == []
+    """It would hold the run of every night for ever."""
+    monkeypatch.setattr(workers, "DEADLINE_S", 3.0)
+    with connected(hosts.scheduler) as pool:
+        assert sorted(pool.hosts) == sorted(HOSTS)
+        os.kill(hosts.processes["web-2"].pid, signal.SIGSTOP)
+        done = list(pool.run(Task(work, ["a"], host=host) for host in [*HOSTS, *HOSTS]))
+        assert [one.error for one in done if one.host == "web-1"] == ["", ""]
+        errors = {one.error for one in done if one.host == "web-2"}
+        assert errors == {"no worker on web-2 answers"}
+        assert coverage(pool, ["web-1", "web-2", "web-3"]) == (
+            "1 of 3 hosts seen; late: web-2; silent: web-3"
+        )
+        monkeypatch.setattr(cluster, "ASK_S", 3.0)
+        with connected(hosts.scheduler) as later:
+            assert (later.hosts, later.silent) == (("web-1",), ["127.0.0.2"])
+
+
+def test_no_scheduler_and_another_version_are_one_line(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 1)
+    with (
+        pytest.raises(ClusterError, match=r"^no scheduler at tcp://127.0.0.1:1$"),
+        connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+    monkeypatch.setattr(_core, "VERSION", "0.0.1")
+    with (
+        pytest.raises(NagleScanError, match=r"has nagle-scan [0-9.]+, this is 0.0.1$"),
+        connected(hosts.scheduler),
+    ):
+        pass

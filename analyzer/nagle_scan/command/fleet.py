@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nagle_scan.fleet.run import Asked, Outcome
+    from nagle_scan.fleet.table import Writer
 
 MOST_FAILURES = 10
 """Printed; the fleet has them all."""
 REASON_LEN = 100
 """Some reasons are long lists."""
-OF_REPORT = {"report", "output", "scheduler", "quiet", "exit_zero"}
-"""Options allowed with `--report`."""
+ALONE = {
+    "report": {"report", "output", "scheduler", "quiet", "exit_zero"},
+    "tidy": {"tidy", "output", "quiet"},
+    "verify": {"verify", "output", "quiet"},
+}
+"""What does not scan, and the options allowed with it."""
 DESCRIPTION = f"""\
 Scans thousands of captures on all cores, or on a Dask cluster. Sums, stalls and the worst
-connections go into Delta tables with a summary page; the next run scans only what is new.
+connections go into a Delta table with a summary page; the next run scans only what is new.
 Needs {fleet.EXTRA}. To scan a file named fleet, write ./fleet.
 """
 EXAMPLES = """\
@@ -112,6 +117,17 @@ def parser() -> argparse.ArgumentParser:
         made, "--hosts", "FILE", "with --on-hosts: the hosts that should answer, one per line"
     )
     made.add_argument(
+        "--again",
+        action="store_true",
+        help="scan the captures named again, known or not; of a damaged table, first let go of "
+        "what is gone",
+    )
+    for name, told in (
+        ("--verify", "do not scan: read the whole table"),
+        ("--tidy", "do not scan: delete files that the table has not used for 7 days"),
+    ):
+        made.add_argument(name, action="store_true", help=told)
+    made.add_argument(
         "--report",
         metavar="SET/STREAM",
         type=values.stream,
@@ -135,15 +151,19 @@ def run(words: Sequence[str]) -> int:
     """
     made = parser()
     options = made.parse_args(words)
-    if options.report is not None:
-        _check_report(options, made)
+    alone = next((name for name in ALONE if getattr(options, name)), None)
+    if alone is not None:
+        _check_alone(options, made, alone)
     try:
         from nagle_scan.fleet import run
+        from nagle_scan.fleet.table import Writer
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     _end_as_by_interrupt()
     if options.report is not None:
         return _report(options)
+    if alone is not None:
+        return _maintain(Writer(options.output), options)
     asked = _asked(options)
     try:
         run.check(asked)
@@ -155,11 +175,25 @@ def run(words: Sequence[str]) -> int:
     return _status(outcome, options.exit_zero)
 
 
-def _check_report(options: argparse.Namespace, made: argparse.ArgumentParser) -> None:
-    """Refuses options without effect: the dataset records how it was scanned."""
+def _check_alone(options: argparse.Namespace, made: argparse.ArgumentParser, alone: str) -> None:
+    """Refuses options without effect: the table records how it was scanned."""
     for name, value in vars(options).items():
-        if name not in OF_REPORT and (value or None) != (made.get_default(name) or None):
-            raise CaptureError("--report does not scan: it takes only -o and --scheduler")
+        if name not in ALONE[alone] and (value or None) != (made.get_default(name) or None):
+            only = " and --scheduler" if alone == "report" else ""
+            raise CaptureError(f"--{alone} does not scan: it takes only -o{only}")
+
+
+def _maintain(table: Writer, options: argparse.Namespace) -> int:
+    """Reads all of the table, or deletes what it does not use."""
+    table.check(table.scope)
+    if options.verify:
+        files, rows = table.verify()
+        told = f"{count(files, 'file')}, {count(rows, 'row')}: whole"
+    else:
+        told = f"{count(table.tidy(), 'file')} deleted"
+    if not options.quiet:
+        terminal.say(told)
+    return EXIT_PASSED
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -185,6 +219,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         options.on_hosts,
         options.hosts,
         None if options.keep is None else timedelta(days=options.keep),
+        options.again,
     )
 
 
@@ -202,8 +237,6 @@ def _status(outcome: Outcome, exits_zero: bool) -> int:
 
 def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     """The run's results."""
-    from nagle_scan.fleet.page import NAME
-
     failures = outcome.failures
     yield _headline(outcome)
     if is_brief:
@@ -211,12 +244,14 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     if outcome.incomplete:
         yield f"  {count(outcome.incomplete, 'file')} read in part: damaged or cut off"
     for failure in failures[:MOST_FAILURES]:
-        yield f"  {printable(failure.shown)}: {shortened(printable(failure.reason), REASON_LEN)}"
+        reason = shortened(printable(failure.reason), REASON_LEN)
+        yield f"  {printable(failure.file.shown)}: {reason}"
     if len(failures) > MOST_FAILURES:
         yield f"  ... and {len(failures) - MOST_FAILURES:,} more: Fleet.failures"
-    if outcome.coverage is not None:
-        yield f"  {printable(outcome.coverage.sentence)}"
-    yield f"wrote {printable(output.rstrip('/'))}/{NAME}, and the tables beside it"
+    if outcome.coverage:
+        yield f"  {printable(outcome.coverage)}"
+    if outcome.page:
+        yield f"wrote {printable(output.rstrip('/'))}/index.html, and the table beside it"
 
 
 def _headline(outcome: Outcome) -> str:

@@ -1,17 +1,16 @@
-"""Thousands of captures: sums, stalls and the worst connections, in Delta tables.
+"""Thousands of captures: sums, stalls and the worst connections, in a Delta table.
 
 Needs `nagle-scan[fleet]`. The way of the data; a worker holds nothing, and one process, the
 coordinator, writes:
 
     command                 the options of `nagle-scan fleet`
-    run                     the coordinator: from names to tables
+    run                     the coordinator: from names to the table
     inputs, remote          names and URLs become files
-    identity, sets          what they hold; which are one capture, which are known
-    workers, scanning       processes of this machine or a Dask cluster, and their tasks
-    task, streams           on a worker: reads a set
-    tables, sentences       what was found, as Arrow tables
-    fields, lake            the columns of the tables; Delta tables in a folder or a store
-    fleet, trends           the class `Fleet`; since when a service stalls
+    sets                    which are new, which are known, which are one capture
+    workers, cluster        executors: processes of this machine, or a Dask cluster
+    scanning, rows          on a worker: reads a set, and makes rows of it
+    fields, table           the columns; the Delta table in a folder or a store
+    fleet, services, trends the class `Fleet`: what to change, and since when a service stalls
     originals               the captures of a set, read again for a report
     page                    the page
 """
@@ -77,6 +76,7 @@ def scan_fleet(
     everything: bool = False,
     keep_days: float | None = None,
     on_hosts: bool = False,
+    again: bool = False,
     progress: bool = False,
 ) -> Fleet:
     """Scans many captures and adds what is new in them to the fleet in `output`.
@@ -87,11 +87,13 @@ def scan_fleet(
     those of a Dask `client` or `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures
     are files of the hosts of the cluster. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`.
     `everything` also keeps clean connections, possible stalls and other waits; `keep_days` removes
-    older days, but for their sums. The others are as in `scan`; all runs into one folder must have
-    the same `filter`, `min_wait_ms` and key.
+    older days, but for their sums. `again` reads known captures again, and lets go of files that
+    are gone from the table. The others are as in `scan`; all runs into one folder must have the
+    same `filter`, `min_wait_ms` and key. Processes begin with the script that calls this: it needs
+    `if __name__ == "__main__":`.
 
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
-    found, `OutputError` for a folder that cannot be written, or holds something else,
+    found, `OutputError` for a folder that cannot be written, holds something else or is damaged,
     `NagleScanError` without a scheduler or workers, and if they are lost: what was done until then
     stays, and the next call goes on. `ValueError` for a bad key or limit and for what contradicts
     itself, `TypeError` as `scan`, `ImportError` without a package of the extra.
@@ -130,6 +132,7 @@ def scan_fleet(
         workers,
         on_hosts,
         keep=None if keep_days is None else timedelta(days=min(float(keep_days), MOST_DAYS)),
+        again=again,
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None

@@ -1,4 +1,6 @@
-"""The five tables of a fleet and their columns, as they are declared, documented and written."""
+"""The five kinds of rows of a fleet and their columns, as they are declared, documented and
+written. All are in one table: `kind` tells which a row is, and each kind leaves out the columns
+of the others."""
 
 from __future__ import annotations
 
@@ -41,10 +43,7 @@ class Field(NamedTuple):
     meaning: str
 
 
-BATCH = (
-    Field("batch", TEXT, "The commit that added the row."),
-    Field("set", TEXT, "The capture: files that are read as one."),
-)
+SET = Field("set", TEXT, "The capture: files that are read as one.")
 DAYS = Field("day", DAY, "Its date, UTC; null if the capture tells none.")
 SERVICE = (
     Field("service", TEXT, "Name of the server and its port, or what `--names` calls them."),
@@ -69,14 +68,12 @@ BY_CONFIDENCE = tuple(
     )
 )
 CAPTURES = (
-    *BATCH,
+    SET,
     Field("file", INTEGER, "Place of the file in its capture, from 0."),
     Field("path", TEXT, "Absolute path, or URL without credentials."),
     Field("host", TEXT, "The host that has the file; empty if all workers have it."),
     Field("size", INTEGER, "Bytes as stored."),
     Field("modified", TEXT, "When it was modified, in ns since the epoch, or the ETag of a store."),
-    Field("content", TEXT, "Hash of its size, its first and its last 64 KiB."),
-    Field("head", TEXT, "Hash of its first 64 KiB."),
     Field("first", TIME, "Its first frame."),
     Field("first_ns", INTEGER, "The same in ns since the epoch, also of captures without a date."),
     Field("last", TIME, "Its last frame."),
@@ -98,7 +95,7 @@ CAPTURES = (
     DAYS,
 )
 SUMS = (
-    *BATCH,
+    SET,
     Field("hour", TIME, "Begin of the hour; null if the capture tells no date."),
     *SERVER,
     Field("cause", TEXT, "Cause of the waits; null in the row that counts the exchanges."),
@@ -131,11 +128,11 @@ def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
 
 @cache
 def tables() -> dict[str, tuple[Field, ...]]:
-    """The columns of each table, by its name. `captures` comes last: it is the commit point."""
+    """The columns of each kind, by its name."""
     return {
         "sums": SUMS,
         "stalls": (
-            *BATCH,
+            SET,
             *_of_scan("stall"),
             *OTHER_ENDS,
             *SERVER,
@@ -143,7 +140,7 @@ def tables() -> dict[str, tuple[Field, ...]]:
             DAYS,
         ),
         "connections": (
-            *BATCH,
+            SET,
             *_of_scan("connection"),
             *SERVICE,
             *BY_CONFIDENCE,
@@ -152,15 +149,12 @@ def tables() -> dict[str, tuple[Field, ...]]:
             Field("fix", TEXT, "The same in full, with its price."),
             DAYS,
         ),
-        "waits": (*BATCH, *_of_scan("wait"), *SERVER, DAYS),
+        "waits": (SET, *_of_scan("wait"), *SERVER, DAYS),
         "captures": CAPTURES,
     }
 
 
-DETAILS = ("sums", "stalls", "connections", "waits")
-
-
 @cache
 def schema(name: str) -> pa.Schema:
-    """Arrow schema of a table."""
+    """Arrow schema of a kind."""
     return pa.schema([pa.field(field.name, field.kind) for field in tables()[name]])

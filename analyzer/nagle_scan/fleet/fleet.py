@@ -12,9 +12,9 @@ from markupsafe import escape
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import originals, services
-from nagle_scan.fleet.lake import Lake, quoted
 from nagle_scan.fleet.remote import is_url, put
-from nagle_scan.fleet.work import Capture
+from nagle_scan.fleet.table import Scope, Table, quoted
+from nagle_scan.fleet.work import File
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
 from nagle_scan.words import certainty
@@ -54,12 +54,14 @@ class Fleet:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = files.utf8_name(path, CaptureError)
-        self.lake = Lake.open(self.path)
+        self._table = Table(self.path)
+        self.scope: Scope = self._table.scope
+        """How its captures were scanned."""
 
     def query(self, sql: str) -> pd.DataFrame:
         """The answer to a question in SQL (DataFusion's) about the tables `captures`, `sums`,
         `stalls`, `connections` and `waits`. Raises `ValueError` for SQL that cannot be run."""
-        found: pd.DataFrame = self.lake.query(sql).to_pandas()
+        found: pd.DataFrame = self._table.query(sql).to_pandas()
         return found
 
     @property
@@ -163,13 +165,21 @@ class Fleet:
         put(name, made)
 
     def _originals(self, set: str) -> originals.Set:
-        scope = self.lake.scope
+        scope = self.scope
         if scope.key:
             raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
         rows = self._rows_of(set)
         return originals.Set(
             rows[0].set,
-            [Capture(one.path, one.host, one.size, "", one.content, "", None) for one in rows],
+            [
+                File(
+                    one.path,
+                    one.host,
+                    one.size,
+                    first_ns=None if pd.isna(one.first_ns) else one.first_ns,
+                )
+                for one in rows
+            ],
             scope.filter,
             scope.min_wait_ms,
         )
@@ -179,7 +189,7 @@ class Fleet:
         rows = pd.DataFrame(columns=["set"])
         if re.fullmatch("[0-9a-f]+", set):
             rows = self.query(
-                'SELECT "set", path, host, content, size FROM captures WHERE error IS NULL AND '
+                'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
                 f'starts_with("set", \'{set}\') ORDER BY "set", file'
             )
         sets = rows["set"].unique()

@@ -1,51 +1,69 @@
-"""Which files are named: paths, folders, globs, lists, and URLs of any file system of fsspec."""
+"""From names to files: what is found, its first frame, and something that the engine reads."""
 
 from __future__ import annotations
 
 import codecs
 import glob
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
-from operator import attrgetter
-from typing import Any
+from hashlib import sha256
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
+from nagle_scan import _core
 from nagle_scan.api import captures
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet.remote import access, is_url, local_path, reason, remote, shown, version
-from nagle_scan.fleet.work import Located
+from nagle_scan.fleet import remote
+from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.work import Failure, File, Secret
 from nagle_scan.system import files
 
 STDIN = "-"
+FIRST_LEN = 3 << 16
+"""Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
+END_LEN = 1 << 16
+"""Of each end, to tell files of the same size and first frame apart: it holds the last frame."""
 
 
 class NothingError(CaptureError):
     """There is nothing of that name; another host may have it."""
 
 
-def find(
-    named: Sequence[str], list_file: str | None = None, notes: list[str] | None = None
-) -> list[Located]:
-    """Each file once, in the order in which they are named; local ones with absolute paths.
+class TransportError(CaptureError):
+    """A capture did not come to its end. What was read of it must not pass for the whole."""
 
-    Folders and globs stand for the captures in them, by name or, where a local name does not tell,
-    by content. `list_file` has a name in each line; `#` begins a comment, `-` is standard input.
-    What else a user must know goes into `notes`.
 
-    Raises `CaptureError` for what is named directly and is not there or cannot be read, for a glob
-    and a list that name nothing, and for a URL that nothing here opens. A file in a list that is
-    not there is found all the same: `identity.of` tells why it cannot be read. So is a folder
-    within what was named that cannot be listed.
+class Found(NamedTuple):
+    """What names stand for."""
+
+    files: dict[str, File]
+    """By path; local ones are absolute."""
+    failures: list[Failure]
+    """Folders below what was named that cannot be listed, and names of a list."""
+    notes: list[str]
+
+
+def find(names: Sequence[str], listed: Sequence[str] = ()) -> Found:
+    """Each file once, in the order in which they are named.
+
+    Folders and patterns stand for the captures in them, by name or, where a local name does not
+    tell, by content. Raises `CaptureError` for what is named and is not there or cannot be read,
+    and for a pattern that matches nothing; of names in a list only the latter.
     """
-    told = [] if notes is None else notes
-    more = [] if list_file is None else listed(list_file)
-    every = [of_name(name, told) for name in named]
-    every += [of_name(name, told, is_listed=True) for name in more]
-    return list({one.url: one for found in every for one in found}.values())
+    found = Found({}, [], [])
+    for name in names:
+        _add(name, found)
+    for name in listed:
+        _add(name, found, is_listed=True)
+    return found
 
 
-def listed(path: str) -> list[str]:
-    """The names in a list. Raises `CaptureError`."""
+def names_in(path: str) -> list[str]:
+    """The names in a list: one in each line, `#` begins a comment. Raises `CaptureError`."""
     name = "standard input" if path == STDIN else path
     try:
         with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as file:
@@ -60,33 +78,44 @@ def listed(path: str) -> list[str]:
     return names
 
 
-def of_name(name: str, notes: list[str], is_listed: bool = False) -> list[Located]:
-    """What one name of a call or of a list stands for. Raises as `find`."""
-    local = local_path(name)
-    if local is None:
-        return _remote(name, notes, is_listed)
-    path = os.path.abspath(local)
-    if not os.path.lexists(path) and glob.has_magic(local):
-        return _matching(local, notes)
-    if not is_listed:
-        if is_gone(path):
-            raise NothingError(f"{path}: cannot read: no such file or directory")
-        captures.check_there(path)
-        if not os.access(path, os.R_OK):
-            raise CaptureError(f"{path}: cannot read: permission denied")
-    if not os.path.isdir(path):
-        return [_located(path)]
-    closed: list[str] = []
-    found = _captures(path, _below(path, closed), closed, notes)
-    if not found:
-        raise NothingError(f"{path}: a folder without captures")
-    return found
+def _add(name: str, found: Found, is_listed: bool = False) -> None:
+    if is_url(name) and remote.scheme(name) != "file":
+        _add_remote(name, found)
+        return
+    path = os.path.abspath(unquote(name.partition("://")[2]) if is_url(name) else name)
+    closed: list[OSError] = []
+    if glob.has_magic(name) and not os.path.lexists(path):
+        every = list(_expanded(os.sep, path.split(os.sep)[1:], closed))
+        paths: Iterable[str] = (one for each in every for one in _files(each, closed))
+        nothing = f"{path}: {'no capture' if every else 'no file'} matches"
+    elif os.path.isdir(path):
+        _check(path)
+        paths, nothing = captures.below(path, closed), f"{path}: a folder without captures"
+    else:
+        if not is_listed:
+            _check(path)
+        found.files[path] = of_path(path)
+        return
+    captured = {one: captures.may_be_capture(one) for one in paths}
+    found.files.update((one, of_path(one)) for one, is_one in captured.items() if is_one)
+    told = {error.filename: files.reason_of(error) for error in closed}
+    found.failures.extend(Failure(File(one), why) for one, why in told.items())
+    if not any(captured.values()) and not closed:
+        raise NothingError(nothing)
+    if others := list(captured.values()).count(False):
+        found.notes.append(captures.left_out(path, others))
 
 
-def place(name: str) -> str:
-    """As messages have it: an absolute path, or a URL without what gives access to it."""
-    local = local_path(name)
-    return shown(name) if local is None else os.path.abspath(local)
+def _files(path: str, closed: list[OSError]) -> Iterable[str]:
+    return captures.below(path, closed) if os.path.isdir(path) else [path]
+
+
+def _check(path: str) -> None:
+    if is_gone(path):
+        raise NothingError(f"{path}: cannot read: no such file or directory")
+    captures.check_there(path)
+    if not os.access(path, os.R_OK):
+        raise CaptureError(f"{path}: cannot read: permission denied")
 
 
 def is_gone(path: str) -> bool:
@@ -98,117 +127,146 @@ def is_gone(path: str) -> bool:
     return False
 
 
-def _located(path: str) -> Located:
+def of_path(path: str) -> File:
+    """A local file. One that is not there is found all the same: `dated` tells why."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
-        return Located(path)
-    return Located(path, size=status.st_size, modified=str(status.st_mtime_ns))
+        return File(path)
+    return File(path, size=status.st_size, modified=str(status.st_mtime_ns))
 
 
-def _captures(
-    shown: str, paths: Iterable[str], closed: Iterable[str], notes: list[str]
-) -> list[Located]:
-    """Those of the paths, and the folders that cannot be listed; what is left out is noted."""
-    found, others = [], 0
-    for path in paths:
-        one = _located(path)
-        # A name that tells saves opening the file.
-        if (one.size > 0 and captures.has_capture_name(path)) or captures.may_be_capture(path):
-            found.append(one)
-        else:
-            others += 1
-    if others:
-        notes.append(captures.left_out(shown, others))
-    return [*found, *map(Located, closed)]
-
-
-def _matching(local: str, notes: list[str]) -> list[Located]:
-    """What a glob matches. A folder stands for all captures in it, as do two stars at the end."""
-    pattern = os.path.abspath(local)
-    parts = pattern.split(os.sep)[1:]
-    while parts[-1] == "**":
-        parts.pop()
-    closed: list[str] = []
-    every = list(_expanded(os.sep, parts, closed))
-    paths = dict.fromkeys(
-        path for one in every for path in (_below(one, closed) if os.path.isdir(one) else [one])
-    )
-    found = _captures(pattern, paths, dict.fromkeys(closed), notes)
-    if not found:
-        raise NothingError(f"{pattern}: {'no capture' if every else 'no file'} matches")
-    return found
-
-
-def _expanded(folder: str, parts: Sequence[str], closed: list[str]) -> Iterator[str]:
-    """Two stars stand for any folders, also none; they follow no links."""
+def _expanded(folder: str, parts: Sequence[str], closed: list[OSError]) -> Iterator[str]:
+    """What a pattern matches. Two stars stand for any folders, also none; they follow no links."""
     if not parts:
         yield folder
         return
     name, *rest = parts
     if name == "**":
         yield from _expanded(folder, rest, closed)
-        for entry in _entries(folder, closed):
+        for entry in captures.entries(folder, closed) if rest else ():
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                 yield from _expanded(entry.path, parts, closed)
     elif glob.has_magic(name):
-        for entry in _entries(folder, closed):
+        for entry in captures.entries(folder, closed):
             if fnmatch(entry.name, name) and entry.name.startswith(".") <= name.startswith("."):
                 yield from _expanded(entry.path, rest, closed)
     elif not is_gone(path := os.path.join(folder, name)):
         yield from _expanded(path, rest, closed)
 
 
-def _below(folder: str, closed: list[str]) -> Iterator[str]:
-    """All files below it. Links to folders are not followed."""
-    for entry in _entries(folder, closed):
-        if entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, closed)
-        elif not (entry.is_symlink() and os.path.isdir(entry.path)):
-            yield entry.path
-
-
-def _entries(folder: str, closed: list[str]) -> list[os.DirEntry[str]]:
-    """By name. A folder that cannot be listed is `closed`."""
+def _add_remote(url: str, found: Found) -> None:
+    told = remote.shown(url)
+    # A question mark begins the query of a URL, also where fsspec would take it for a letter.
+    is_glob = glob.has_magic(told.replace("?", "").partition("://")[2])
+    fs, path = remote.opened(url)
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=attrgetter("name"))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError:
-        closed.append(folder)
-        return []
-
-
-def _remote(url: str, notes: list[str], is_listed: bool) -> list[Located]:
-    place = remote(url)
-    is_glob = _has_magic(url)
-    is_one = not is_glob and not url.endswith("/")
-    if is_one and is_listed:
-        return [Located(shown(url), access(url))]
-    try:
-        place.fs.invalidate_cache()
-        if is_one and (about := place.fs.info(place.path))["type"] != "directory":
-            return [_told(url, about)]
-        every = (place.fs.glob if is_glob else place.fs.find)(place.path, detail=True)
+        fs.invalidate_cache()
+        about = None if is_glob or url.endswith("/") else fs.info(path)
+        if about is not None and about["type"] != "directory":
+            found.files[told] = _of_url(url, about)
+            return
+        every = (fs.glob if is_glob else fs.find)(path, detail=True)
     except Exception as error:
         # File systems raise what they like.
-        raise CaptureError(f"{shown(url)}: cannot read: {reason(error, url)}") from None
+        raise CaptureError(f"{told}: cannot read: {remote.reason(error, url)}") from None
     paths = sorted(path for path, about in every.items() if about["type"] == "file")
-    found = [path for path in paths if captures.has_capture_name(path)]
-    if not found:
+    named = [path for path in paths if captures.has_capture_name(path)]
+    if not named:
         empty = f"{'no capture' if paths else 'no file'} matches"
-        raise NothingError(f"{shown(url)}: {empty if is_glob else 'a folder without captures'}")
-    if len(found) < len(paths):
-        notes.append(captures.left_out(shown(url), len(paths) - len(found)))
-    return [_told(place.url_of(path), every[path]) for path in found]
+        raise NothingError(f"{told}: {empty if is_glob else 'a folder without captures'}")
+    if len(named) < len(paths):
+        found.notes.append(captures.left_out(told, len(paths) - len(named)))
+    own, whole = path.rstrip("/"), told.rstrip("/")
+    begin = whole.removesuffix(own) if whole.endswith(own) else None
+    for one in named:
+        at = fs.unstrip_protocol(one) if begin is None else begin + one
+        found.files[remote.shown(at)] = _of_url(at, every[one])
 
 
-def _told(url: str, about: Mapping[str, Any]) -> Located:
-    size = about.get("size")
-    return Located(shown(url), access(url), -1 if size is None else size, version(about))
+def _of_url(url: str, about: Mapping[str, Any]) -> File:
+    size, told = about.get("size"), remote.shown(url)
+    access = Secret("" if told == url else url)
+    return File(told, "", -1 if size is None else size, remote.version(about), None, access)
 
 
-def _has_magic(url: str) -> bool:
-    """A question mark begins the query of a URL, also where fsspec would take it for a letter."""
-    return glob.has_magic(shown(url).replace("?", "").partition("://")[2])
+def dated(every: Iterable[File]) -> list[File | Failure]:
+    """Each with its first frame. A file is opened, never waited for."""
+    return [_dated(file) for file in every]
+
+
+def _dated(file: File) -> File | Failure:
+    try:
+        if is_url(file.path):
+            begin = remote.part(file.access or file.path, 0, min(file.size, FIRST_LEN))
+            return file._replace(first_ns=_core.first_time_of_bytes(begin))
+        files.utf8_name(file.path, CaptureError)
+        # A reason that is better than the engine's, and no pipe that waits for a writer.
+        descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            about = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("a folder, pipe or device, which a fleet does not read")
+        first_ns = _core.first_time_ns(file.path)
+        return file._replace(size=about.st_size, modified=str(about.st_mtime_ns), first_ns=first_ns)
+    except CaptureError as error:
+        return Failure(file, str(error).removeprefix(f"{file.path}: "))
+    except Exception as error:
+        # What a file system raises is its own affair; many other files wait.
+        return Failure(file, remote.reason(error, file.access or file.path))
+
+
+def ends(every: Iterable[File]) -> list[str]:
+    """A hash of both ends of each; empty if it cannot be read."""
+    return [_ends(file) for file in every]
+
+
+def _ends(file: File) -> str:
+    told, begin = sha256(), max(END_LEN, file.size - END_LEN)
+    spans = [(0, min(file.size, END_LEN)), *([(begin, file.size)] if begin < file.size else [])]
+    try:
+        for span in spans:
+            told.update(_part(file, *span))
+    except Exception:
+        return ""
+    return told.hexdigest()
+
+
+def _part(file: File, begin: int, end: int) -> bytes:
+    if is_url(file.path):
+        return remote.part(file.access or file.path, begin, end)
+    with open(file.path, "rb") as opened:
+        opened.seek(begin)
+        return opened.read(end - begin)
+
+
+@contextmanager
+def readable(file: File) -> Iterator[str]:
+    """The path that the engine reads, as often as it likes.
+
+    A remote capture is copied to TMPDIR for so long; whoever kills the process, nothing stays.
+    Raises `TransportError` if it cannot be copied, and `CaptureError` at the end of the block if
+    it is no longer the one that was found: a ring that went round meanwhile must not give the old
+    capture the frames of the new one, nor may one that had no frame yet count as empty.
+    """
+    if not is_url(file.path):
+        yield file.path
+        now = of_path(file.path)
+        if now.size < 0 or (now.size, now.modified) == (file.size, file.modified):
+            return
+        if now.size < file.size or _core.first_time_ns(file.path) != file.first_ns:
+            raise CaptureError(f"{file.shown}: changed while it was read")
+        return
+    with TemporaryFile() as copy:
+        path = f"/dev/fd/{copy.fileno()}"
+        url = file.access or file.path
+        try:
+            remote.copy(url, copy, file.size)
+        except Exception as error:
+            why = remote.reason(error, url)
+            raise TransportError(f"{file.shown}: cannot copy: {why}") from None
+        if _core.first_time_ns(path) != file.first_ns:
+            raise CaptureError(f"{file.shown}: changed while it was read")
+        yield path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet import identity, streams
+from nagle_scan.fleet import inputs
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.work import Capture, Failure, Located
+from nagle_scan.fleet.work import Failure, File
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -21,7 +21,7 @@ class Set(NamedTuple):
     """What is to be read, and how it was."""
 
     id: str
-    files: Sequence[Capture]
+    files: Sequence[File]
     filter: str | None
     min_wait_ms: float
 
@@ -31,11 +31,11 @@ def scan_again(wanted: Set) -> Scan:
 
     Raises `CaptureError` for a capture that is gone or has changed since.
     """
-    captures = [_as_it_was(file) for file in wanted.files]
+    every = [_as_it_was(file) for file in wanted.files]
     with ExitStack() as copies, ExitStack() as opened:
         paths = [
-            (copies if is_url(each.url) else opened).enter_context(streams.opened(each))
-            for each in captures
+            (copies if is_url(one.path) else opened).enter_context(inputs.readable(one))
+            for one in every
         ]
         found = scan(paths, wanted.filter, wanted.min_wait_ms)
         # Has one changed meanwhile?
@@ -44,11 +44,15 @@ def scan_again(wanted: Set) -> Scan:
     return found
 
 
-def report(wanted: Set, stream: int) -> bytes:
-    """The page of one connection with stalls.
+def report(every: Sequence[Set], stream: int) -> list[bytes]:
+    """The page of one connection with stalls of each.
 
     Raises as `scan_again`, `CaptureError` for a connection without, and `UnknownConnectionError`.
     """
+    return [_report(one, stream) for one in every]
+
+
+def _report(wanted: Set, stream: int) -> bytes:
     from nagle_scan.report import html
 
     found = scan_again(wanted)
@@ -67,32 +71,36 @@ def report_where_it_is(
     """
     first = wanted.files[0]
     if not first.host or _is_here(wanted):
-        return report(wanted, stream)
+        return _report(wanted, stream)
     if client is None and scheduler is None:
         raise CaptureError(
             f"{first.shown}: only {first.host} has it: name a cluster with a worker there "
             "(--scheduler)"
         )
-    from nagle_scan.fleet import workers
+    from nagle_scan.fleet.cluster import connected
+    from nagle_scan.fleet.workers import Task
 
-    with workers.connected(scheduler, None, client) as pool:
+    with connected(scheduler, client) as cluster:
         size = sum(file.size for file in wanted.files)
-        task = workers.Task(report, (wanted, stream), first.host, size)
-        (done,) = pool.run([task])
+        (done,) = cluster.run([Task(report, [wanted], (stream,), first.host, size)])
     if done.error:
         raise CaptureError(f"{first.shown}: {done.error}")
     page: bytes = done.result
     return page
 
 
-def _as_it_was(file: Capture) -> Capture:
-    """A capture of the fleet, if there is still the same under its name."""
-    now = identity.of(Located(file.url))
+def _as_it_was(file: File) -> File:
+    """A capture of the fleet, if there is still the same under its name: or the same and more."""
+    ((now),) = inputs.dated([_now(file)])
     if isinstance(now, Failure):
         raise CaptureError(f"{file.shown}: {now.reason}")
-    if now.content != file.content:
+    if (now.size, now.first_ns) != (file.size, file.first_ns):
         raise CaptureError(f"{file.shown}: no longer the capture that was scanned")
     return now
+
+
+def _now(file: File) -> File:
+    return file if is_url(file.path) else inputs.of_path(file.path)._replace(host=file.host)
 
 
 def _is_here(wanted: Set) -> bool:

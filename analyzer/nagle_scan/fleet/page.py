@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from nagle_scan.fleet import trends
-from nagle_scan.fleet.lake import quoted
 from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import COUNTS, total
-from nagle_scan.fleet.work import on_host
+from nagle_scan.fleet.table import quoted
+from nagle_scan.fleet.work import File
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words import certainty
@@ -81,7 +81,7 @@ class Page:
     def __init__(self, fleet: Fleet, coverage: str | None) -> None:
         self._fleet = fleet
         self.coverage = printable(coverage or "")
-        self.is_hidden = fleet.lake.scope.key is not None
+        self.is_hidden = fleet.scope.key is not None
         every = fleet.services
         self._services = every[every[COUNTS].sum(axis=1) > 0]
         self._counted = fleet.query(COUNTED).iloc[0]
@@ -108,7 +108,7 @@ class Page:
     @property
     def restrictions(self) -> Iterator[str]:
         """What was not looked for, or not at."""
-        scope = self._fleet.lake.scope
+        scope = self._fleet.scope
         if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
             yield f"Waits shorter than {scope.min_wait_ms:g} ms were ignored (--min-wait)."
         if scope.filter is not None:
@@ -182,7 +182,7 @@ class Page:
         host, path = self._places[row["set"]]
         return row | {
             "client": printable(endpoint(row["client_addr"], row["client_port"])),
-            "path": printable(on_host(host, path)),
+            "path": printable(File(path, host).shown),
             "total": total(pd.DataFrame([row])),
             "sentence": printable(row["sentence"]),
             "command": self._command(row, host),
@@ -254,7 +254,7 @@ class Page:
         )
         return [
             {
-                "path": printable(on_host(row["host"], row["path"])),
+                "path": printable(File(row["path"], row["host"]).shown),
                 "told": " ".join(
                     f"{sentence_start(printable(line)).rstrip('.')}."
                     for line in row["told"].splitlines()

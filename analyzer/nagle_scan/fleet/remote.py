@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any
 from urllib.parse import unquote
 
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet.work import Secret
 from nagle_scan.system import files
 
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
-
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-HTTP = ("http", "https")
-SSH = ("ssh", "sftp")
-S3 = ("s3", "s3a")
-LOCAL = ("file", "local")
-PACKAGES = (
-    dict.fromkeys(HTTP, "aiohttp") | dict.fromkeys(SSH, "paramiko") | dict.fromkeys(S3, "s3fs")
-)
+NO_PORT = re.compile(r":(?!\d*$)[^\]]*$")
+HTTP, S3 = ("http", "https"), ("s3", "s3a")
+PACKAGES = {"http": "aiohttp", "https": "aiohttp", "ssh": "paramiko", "sftp": "paramiko"}
+PACKAGES |= {"s3": "s3fs", "s3a": "s3fs"}
 """What fsspec needs for them."""
 VERSIONS = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "updated", "mtime")
 """What file systems call the version of a file, the best first."""
-USER = re.compile(r"[^/]*@|[^/@:\[]*:(?!\d*(/|$))[^@]*@")
-"""User and password; an unquoted slash in a password is none that ends it. Not `host:80/a@b`."""
-S3_USER = re.compile(r"[^/]*@|[^/@:]*:[^@]*@")
-"""A bucket has no port, and secret keys have slashes."""
-S3_KEYS = "keys are read from the environment (AWS_ACCESS_KEY_ID), not from URLs"
-CONNECT_S = 30.0
-READ_S = 60.0
+NO_PASSWORD = "a URL with a password or key: keep it in the environment"
+CONNECT_S, READ_S = 30.0, 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
-
-
-class Remote(NamedTuple):
-    """A place in a file system."""
-
-    fs: AbstractFileSystem
-    path: str
-    prefix: Secret | None
-    """What makes a URL of a path of this file system; `None` if only fsspec knows."""
-
-    def url_of(self, path: str) -> Secret:
-        """Of another path there."""
-        if self.prefix is None:
-            return Secret(self.fs.unstrip_protocol(path))
-        return Secret(self.prefix + path)
-
-
-class _Parts(NamedTuple):
-    scheme: str
-    user: str
-    """With its password; without `@`."""
-    place: str
-    query: str
-    """With `?`."""
 
 
 def is_url(name: str) -> bool:
@@ -65,48 +29,41 @@ def is_url(name: str) -> bool:
     return SCHEME.match(name) is not None
 
 
-def local_path(name: str) -> str | None:
-    """Of a path or a `file://` URL; `None` for other URLs."""
-    if not is_url(name):
-        return name
-    parts = _parts(name)
-    return unquote(parts.place) if parts.scheme in LOCAL else None
+def scheme(url: str) -> str:
+    """Of a URL, in small letters."""
+    return url.partition("://")[0].lower()
 
 
 def shown(url: str) -> str:
-    """The URL without password, key, or query, which may hold a signature."""
-    parts = _parts(url)
-    keeps_user = parts.user and ":" not in parts.user and parts.scheme not in HTTP
-    return f"{parts.scheme}://{parts.user + '@' if keeps_user else ''}{parts.place}"
+    """The URL without a query, which may hold a signature. Raises `CaptureError` for a password."""
+    kind, rest = scheme(url), url.partition("://")[2]
+    user, _, host = re.split("[/?#]", rest)[0].rpartition("@")
+    # A password may have a slash; a bucket has no port.
+    hides = ":" in user or NO_PORT.search(host) or (kind in S3 and (user or ":" in host))
+    if hides or (kind in HTTP and user):
+        raise CaptureError(f"{kind}://: {NO_PASSWORD}")
+    # In the name of an object, a question mark is a letter.
+    return re.split("[?#]", url)[0] if kind in HTTP else url
 
 
-def access(url: str) -> Secret:
-    """The URL, if `shown` leaves something out of it."""
-    return Secret("" if shown(url) == url else url)
-
-
-def remote(url: str) -> Remote:
-    """Its file system. Raises `CaptureError` for a scheme or a package that is not there."""
+def opened(url: str) -> tuple[Any, str]:
+    """Its file system, and its path there. Raises `CaptureError`."""
     import fsspec
 
-    parts = _parts(url)
-    if parts.scheme in S3 and parts.user:
-        raise CaptureError(f"{shown(url)}: {S3_KEYS}")
+    kind, told = scheme(url), shown(url)
     try:
-        fsspec.get_filesystem_class(parts.scheme)
-        fs, path = fsspec.core.url_to_fs(url, **_options(parts.scheme))
+        fsspec.get_filesystem_class(kind)
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **_options(kind))
     except ImportError as error:
-        package = PACKAGES.get(parts.scheme)
-        needs = f"{parts.scheme}:// needs {package}: pip install {package}"
-        raise CaptureError(f"{shown(url)}: {needs if package else error}") from None
+        package = PACKAGES.get(kind)
+        needs = f"{kind}:// needs {package}: pip install {package}"
+        raise CaptureError(f"{told}: {needs if package else error}") from None
     except ValueError:
-        raise CaptureError(f"{shown(url)}: {parts.scheme}:// is no known kind of URL") from None
+        raise CaptureError(f"{told}: {kind}:// is no known kind of URL") from None
     except Exception as error:
         # A file system may connect here, and raise what it likes.
-        raise CaptureError(f"{shown(url)}: cannot read: {reason(error, url)}") from None
-    whole = url if path.endswith("/") else url.rstrip("/")
-    prefix = Secret(whole.removesuffix(path)) if whole.endswith(path) else None
-    return Remote(fs, path, prefix)
+        raise CaptureError(f"{told}: cannot read: {reason(error, url)}") from None
+    return found
 
 
 def version(about: Mapping[str, Any]) -> str:
@@ -114,24 +71,56 @@ def version(about: Mapping[str, Any]) -> str:
     return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
 
 
+def part(url: str, begin: int, end: int) -> bytes:
+    """Some bytes of a file. Raises what its file system raises."""
+    fs, path = opened(url)
+    if begin == end:
+        return b""
+    try:
+        if end < begin:
+            raise ValueError
+        with fs.open(path, "rb", block_size=end - begin, cache_type="none", size=end) as file:
+            file.seek(begin)
+            content: bytes = file.read(end - begin)
+    except ValueError:
+        raise OSError("the server sends whole files only, or does not tell their size") from None
+    if len(content) < end - begin:
+        raise EOFError(f"ends {end - begin - len(content):,} bytes too early")
+    return content
+
+
+def copy(url: str, to: IO[bytes], size: int) -> None:
+    """The first `size` bytes of a file: what came later is left to the next run."""
+    fs, path = opened(url)
+    try:
+        fs.get_file(path, f"/dev/fd/{to.fileno()}")
+    except Exception:
+        # A connection that broke stays broken: the next attempt gets another.
+        fs.clear_instance_cache()
+        raise
+    if (missing := size - to.seek(0, 2)) > 0:
+        raise EOFError(f"ends {missing:,} of {size:,} bytes too early")
+    to.truncate(size)
+    to.seek(0)
+
+
 def put(path: str, content: bytes) -> None:
     """Writes a page into a folder that is there, or a store. Raises `OutputError`."""
     if not is_url(path):
         files.replace(path, content)
         return
+    # Else a browser saves it, instead of showing it.
+    kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
     try:
-        place = remote(path)
-        # Else a browser saves it, instead of showing it.
-        kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
-        place.fs.pipe_file(place.path, content, **kind)
+        fs, name = opened(path)
+        fs.pipe_file(name, content, **kind)
     except CaptureError as error:
         raise OutputError(str(error)) from None
     except Exception as error:
-        # A file system raises what it likes.
         raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
-def reason(error: BaseException, url: str) -> str:
+def reason(error: BaseException, url: str = "") -> str:
     """Why a file system failed, in a few words without anything secret."""
     if isinstance(error, FileNotFoundError) and error.__cause__ is not None:
         # fsspec says so of every answer to HTTP but the right one.
@@ -147,33 +136,16 @@ def reason(error: BaseException, url: str) -> str:
         return "no answer in time"
     text = files.reason_of(error) if isinstance(error, OSError) else str(error)
     line = text.strip().partition("\n")[0]
+    words = re.split("[?#&=]", url)[1:] if scheme(url) in HTTP else []
+    secrets = {told.lower() for word in words if word for told in (word, unquote(word))}
     # A server may lead to a URL with secrets of its own.
-    if not line or "://" in line or any(secret in line.lower() for secret in _secrets(url)):
+    if not line or "://" in line or any(secret in line.lower() for secret in secrets):
         return type(error).__name__
     return line
 
 
-def _parts(url: str) -> _Parts:
-    scheme, _, rest = url.partition("://")
-    scheme = scheme.lower()
-    user = (S3_USER if scheme in S3 else USER).match(rest)
-    place = rest[user.end() :] if user else rest
-    # In the name of an object, a question mark is a letter.
-    ends = re.search("[?#]", place) if scheme in HTTP else None
-    cut = ends.start() if ends else len(place)
-    return _Parts(scheme, user[0][:-1] if user else "", place[:cut], place[cut:])
-
-
-def _secrets(url: str) -> Iterator[str]:
-    """What nobody is to see, in small letters; an error may tell it decoded."""
-    parts = _parts(url)
-    words = [*re.split(":", parts.user, maxsplit=1), *re.split("[?#&=]", parts.query)]
-    for word in filter(None, words):
-        yield from {word.lower(), unquote(word).lower()}
-
-
-def _options(scheme: str) -> dict[str, Any]:
-    if scheme not in HTTP:
+def _options(kind: str) -> dict[str, Any]:
+    if kind not in HTTP:
         return {}
     from aiohttp import ClientTimeout
 

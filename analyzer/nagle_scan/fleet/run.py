@@ -6,19 +6,26 @@ import contextlib
 import os
 import struct
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
 
 from nagle_scan import _core
-from nagle_scan.errors import OutputError
-from nagle_scan.fleet import identity, inputs, page, scanning, sets, workers, writer
-from nagle_scan.fleet.batch import Batch
-from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.lake import Scope
-from nagle_scan.fleet.work import Capture, Failure, Located, Settings
-from nagle_scan.fleet.workers import ClusterError
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import inputs, rows, scanning, sets
+from nagle_scan.fleet.fields import schema, tables
+from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.table import Scope, Writer
+from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
+from nagle_scan.fleet.workers import ClusterError, Task, Workers
+from nagle_scan.system import leftovers
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -27,10 +34,19 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from nagle_scan.fleet.scanning import Coverage
-    from nagle_scan.fleet.work import Job, Scanned
-    from nagle_scan.fleet.workers import Pool
-
+BATCH_ROWS, CHUNK_ROWS = 200_000, 20_000
+"""So many wait at most to be written, and so many at most as lists."""
+BATCH_S = 30.0
+"""So long at most: what a run that is killed loses."""
+MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
+"""Of a task; and tasks that each worker should get at least, so that all end at the same time."""
+BYTES_OF_WORKER = 8 << 20
+"""A process takes as long to start as these to read."""
+FILES_IN_TASK, AT_ONCE = 256, 32
+MOST_NAMED = 10
+NOWHERE = "no host has such a capture"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""No capture is older."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -49,38 +65,35 @@ class Asked(NamedTuple):
     """Lists the hosts that should answer."""
     keep: timedelta | None = None
     """Days that are older go; sums stay."""
+    again: bool = False
+    """Also what is known; and lets go of what is gone from the table."""
 
 
 class Outcome:
     """What it did so far."""
 
     def __init__(self) -> None:
-        self.of = 0
-        """Sets that are new or grew, and"""
-        self.of_bytes = 0
-        """their bytes as stored."""
-        self.done = 0
-        self.bytes = 0
-        self.packets = 0
-        self.known = 0
-        """Files that were known."""
-        self.no_captures = 0
-        """Files that are known to be no captures: told by the run that found them."""
+        self.of, self.of_bytes = 0, 0
+        """Sets that are new or grew, and their bytes as stored."""
+        self.done, self.bytes, self.packets = 0, 0, 0
+        self.known, self.no_captures = 0, 0
+        """Files."""
         self.incomplete = 0
         """Files that were read in part."""
         self.verdicts: Counter[str] = Counter()
         self.failures: list[Failure] = []
-        self.coverage: Coverage | None = None
+        self.coverage = ""
+        self.page = False
+        """Was it written?"""
 
-    def add(self, scanned: Scanned) -> None:
+    def add(self, scanned: Scanned, size: int) -> None:
         """A set is done."""
         self.done += 1
+        self.bytes += size
         self.failures += scanned.failures
-        self.bytes += scanned.job.size
-        if scanned.answer is not None:
-            self.packets += scanned.answer.packets
-            self.incomplete += scanned.answer.incomplete
-            self.verdicts[scanned.answer.verdict] += 1
+        self.packets += scanned.packets
+        self.incomplete += scanned.incomplete
+        self.verdicts += Counter([scanned.verdict] if scanned.verdict else [])
 
     @property
     def how_far(self) -> str:
@@ -92,8 +105,7 @@ class Outcome:
         failed = f", {count(len(self.failures), 'file')} failed" if self.failures else ""
         left = ""
         if self.bytes:
-            left_s = elapsed_s * (self.of_bytes - self.bytes) / self.bytes
-            left = f", {time_left(left_s)} left"
+            left = f", {time_left(elapsed_s * (self.of_bytes - self.bytes) / self.bytes)} left"
         return (
             f"{self.how_far}, {quantity(self.bytes)}B of {quantity(self.of_bytes)}B, "
             f"{quantity(self.packets / elapsed_s)}packets/s{failed}{left}"
@@ -102,17 +114,19 @@ class Outcome:
 
 def check(asked: Asked, client: Client | None = None) -> None:
     """Refuses what contradicts itself. Raises `ValueError`."""
-    if not asked.named and asked.list_file is None:
-        raise ValueError("no capture given")
-    if client is not None and asked.scheduler is not None:
-        raise ValueError("a scheduler beside a client, which has its own")
     has_cluster = client is not None or asked.scheduler is not None
-    if has_cluster and asked.workers is not None:
-        raise ValueError("workers of this machine beside a cluster, which has its own")
-    if asked.on_hosts and not has_cluster:
-        raise ValueError("captures on hosts need the scheduler of these hosts")
-    if asked.hosts_file is not None and not asked.on_hosts:
-        raise ValueError("hosts are expected only where each reads its own captures")
+    wrong = {
+        "no capture given": not asked.named and asked.list_file is None and not asked.again,
+        "a scheduler beside a client, which has its own": client and asked.scheduler is not None,
+        "workers of this machine beside a cluster, which has its own": has_cluster
+        and asked.workers,
+        "captures on hosts need the scheduler of these hosts": asked.on_hosts and not has_cluster,
+        "hosts are expected only where each reads its own captures": asked.hosts_file is not None
+        and not asked.on_hosts,
+    }
+    for why, is_so in wrong.items():
+        if is_so:
+            raise ValueError(why)
 
 
 def run(
@@ -125,150 +139,146 @@ def run(
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
-    scope = Scope.of(asked.settings)
-    writer.check(asked.output, scope)
     _check_filter(asked.settings.filter)
-    expected = [] if asked.hosts_file is None else inputs.listed(asked.hosts_file)
+    expected = [] if asked.hosts_file is None else inputs.names_in(asked.hosts_file)
+    listed = [] if asked.list_file is None else inputs.names_in(asked.list_file)
+    table = Writer(asked.output)
+    scope = Scope.of(asked.settings)
+    if not asked.again:
+        table.check(scope)
     with contextlib.ExitStack() as opened:
-        return _Run(asked, tell, stream, client, opened, expected).run(scope)
+        cluster = None
+        if asked.scheduler is not None or client is not None:
+            # A cluster that is not there is told before anything is written.
+            from nagle_scan.fleet.cluster import connected
+
+            cluster = opened.enter_context(connected(asked.scheduler, client))
+        return _Run(asked, table, cluster, tell, stream).run(listed, expected, scope)
 
 
 class _Run:
     def __init__(
         self,
         asked: Asked,
+        table: Writer,
+        cluster: Workers | None,
         tell: Callable[[str], None],
         stream: TextIO | None,
-        client: Client | None,
-        opened: contextlib.ExitStack,
-        expected: Sequence[str],
     ) -> None:
-        self._asked = asked
-        self._settings = asked.settings
-        self._tell = tell
-        self._stream = stream
-        self._client = client
-        self._opened = opened
-        self._expected = expected
-        self._pool: Pool | None = None
-        self.outcome = Outcome()
+        self._asked, self._settings, self._table = asked, asked.settings, table
+        self._cluster, self._tell, self._stream = cluster, tell, stream
+        self._outcome = Outcome()
 
-    def run(self, scope: Scope) -> Outcome:
-        if self._asked.scheduler is not None or self._client is not None:
-            # A cluster that is not there is told before anything is written.
-            self._workers()
+    def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
+        outcome, table = self._outcome, self._table
         with ProgressLine(lambda _: "looking for captures", self._stream):
-            found = self._located()
-            adding = self._opened.enter_context(writer.writing(self._asked.output, scope))
-            known = sets.Known(adding, self._settings.key)
-            there = {known.place(host, one.url): (host, one) for host, one in found}
-            plan = self._planned(there, known)
-        self.outcome.of = len(plan.jobs)
-        self.outcome.of_bytes = sum(job.size for job in plan.jobs)
-        for note in plan.notes:
+            found = self._found(listed)
+            table.begin(scope)
+            if self._asked.again and (lost := table.repair()):
+                self._tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
+            table.check(scope)
+            known = sets.Known(table.query(sets.KNOWN))
+            plan = sets.plan(
+                found.files.values(), known, self._settings, self._open, self._asked.again
+            )
+        outcome.failures += [*found.failures, *plan.failures]
+        outcome.known, outcome.no_captures = plan.known, plan.no_captures
+        outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
+        for note in (*found.notes, *plan.notes):
             self._tell(note)
-        batch = Batch(adding, self._settings, known)
-        batch.fail(self.outcome.failures)
-        batch.forgive(at for at in known.failures if _is_gone(at, there))
-        with ProgressLine(self.outcome.line, self._stream), self._accounted(batch):
-            self._scan(plan.jobs, batch)
+        batch = Batch(table, self._settings, known)
+        batch.fail(outcome.failures)
+        batch.forgive(at for at, row in known.failed.items() if row.attempts and _is_gone(at))
+        with ProgressLine(outcome.line, self._stream), self._accounted(batch):
+            self._scan(plan.sets, batch)
             batch.write()
         with ProgressLine(lambda _: "writing the page", self._stream):
-            adding.end(self._asked.keep)
-            self.outcome.coverage = self._coverage()
-            told = self.outcome.coverage.sentence if self.outcome.coverage else None
-            page.write(Fleet(self._asked.output), told)
-        for note in self._pool.notes if self._pool else ():
-            self._tell(note)
-        return self.outcome
+            if self._asked.keep is not None:
+                now = datetime.now(UTC)
+                table.drop((now - min(self._asked.keep, now - EPOCH)).date())
+            table.end()
+            if self._asked.on_hosts and self._cluster is not None:
+                outcome.coverage = coverage(self._cluster, expected)
+            self._write_page()
+        return outcome
 
-    def _located(self) -> list[sets.Found]:
-        """Files, and the host of each; empty if all workers have it."""
-        asked = self._asked
-        if asked.on_hosts:
-            found = scanning.look(asked.named, asked.list_file, self._workers())
-            self.outcome.failures += found.failures
-            return [(host, one) for host, every in found.located.items() for one in every]
-        notes: list[str] = []
-        located = inputs.find(asked.named, asked.list_file, notes)
-        for note in notes:
-            self._tell(note)
-        return [("", one) for one in located]
+    def _found(self, listed: Sequence[str]) -> inputs.Found:
+        """With a cluster's hosts, what each of them has."""
+        if not self._asked.on_hosts or self._cluster is None:
+            return inputs.find(self._asked.named, listed)
+        names = [
+            (name, number < len(self._asked.named))
+            for number, name in enumerate((*self._asked.named, *listed))
+        ]
+        tasks = (Task(find_here, [names], host=host) for host in self._cluster.hosts)
+        there = {done.host: done.result for done in self._cluster.run(tasks) if not done.error}
+        if not there:
+            raise ClusterError(f"{self._cluster.shown}: no host answers")
+        every = inputs.Found({}, [], [])
+        for name in set.intersection(*(missing for _, missing in there.values())):
+            if (name, True) in names:
+                raise CaptureError(f"{name}: {NOWHERE}")
+            every.failures.append(Failure(File(name), NOWHERE))
+        for host, (found, _) in there.items():
+            every.files.update(
+                (f"{host}:{path}", one._replace(host=host)) for path, one in found.files.items()
+            )
+            every.failures.extend(
+                one._replace(file=one.file._replace(host=host)) for one in found.failures
+            )
+            every.notes.extend(f"{host}:{note}" for note in found.notes)
+        return every
 
-    def _planned(
-        self, there: Mapping[sets.Place, tuple[str, Located]], known: sets.Known
-    ) -> sets.Plan:
-        unknown = []
-        for at, (host, one) in there.items():
-            if not known.is_known(at, one):
-                unknown.append((host, one))
-            elif known.is_no_capture(at):
-                self.outcome.no_captures += 1
-            else:
-                self.outcome.known += 1
-        fresh: list[Capture] = []
-        for found in self.identified(unknown):
-            if isinstance(found, Failure):
-                self.outcome.failures.append(found)
-            else:
-                fresh.append(found)
-        plan = sets.plan(fresh, known, there, self)
-        self.outcome.failures += plan.failures
-        self.outcome.known += plan.known
-        return plan
+    def _open(self, function: Any, every: Sequence[File]) -> Iterable[tuple[File, Any]]:  # noqa: ANN401
+        """See `sets.Open`."""
+        if self._asked.on_hosts and self._cluster is not None:
+            by_host = groupby(sorted(every, key=attrgetter("host")), attrgetter("host"))
+            tasks = (
+                Task(function, part, host=host)
+                for host, own in by_host
+                for part in _parts(list(own), FILES_IN_TASK)
+            )
+            return [(done.item, done.result) for done in self._cluster.run(tasks) if not done.error]
+        if not any(is_url(file.path) for file in every):
+            return zip(every, function(every), strict=True)
+        # A file of a network takes some round trips.
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            told = pool.map(lambda file: function([file])[0], every)
+            return list(zip(every, told, strict=True))
 
-    def identified(self, found: Sequence[sets.Found]) -> Iterator[Capture | Failure]:
-        """See `sets.Opener`."""
-        if not self._asked.on_hosts:
-            return identity.of_all([one for _, one in found])
-        calls = ((host, (one,)) for host, one in found)
-        told = scanning.on_hosts(identity.of, calls, self._workers())
-        return (each._replace(host=host) for host, _, each in told)
-
-    def grown(
-        self, pairs: Sequence[tuple[sets.Place, Capture, sets.Found]]
-    ) -> Iterator[sets.Place]:
-        """See `sets.Opener`."""
-        key = self._settings.key
-        if not self._asked.on_hosts:
-            return (at for at, before, (_, one) in pairs if identity.grew(before, one, key))
-        # Two hosts may have the same file.
-        calls = {(host, (before, one, key)): at for at, before, (host, one) in pairs}
-        told = scanning.on_hosts(identity.grew, calls, self._workers())
-        return (calls[host, asked] for host, asked, grew in told if grew)
-
-    def _scan(self, jobs: Sequence[Job], batch: Batch) -> None:
-        if not jobs:
+    def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
+        if not wanted:
             return
-        pool = self._workers(len(jobs))
-        pool.on_look = batch.write_if_due
-        for scanned in scanning.scan(jobs, self._settings, pool):
-            self.outcome.add(scanned)
-            batch.add(scanned)
-            batch.write_if_due()
+        size = sum(one.size for one in wanted)
+        most = min(len(wanted), 1 + size // BYTES_OF_WORKER)
+        workers = self._cluster or Workers(min(self._asked.workers or processors(), most))
+        many = max(1, sum(workers.room().values()))
+        tasks = _tasks(wanted, self._settings, len(wanted) // (EACH_WORKER * many))
+        try:
+            for done in workers.run(tasks, batch.write_if_due):
+                scanned = scanning.failed(done.item, done.error) if done.error else done.result
+                self._outcome.add(scanned, done.item.size)
+                batch.add(scanned)
+        finally:
+            workers.close()
 
-    def _workers(self, most: int | None = None) -> Pool:
-        """They start when there is something to do."""
-        if self._pool is None:
-            asked = self._asked
-            number = asked.workers or workers.processors()
-            few = min(number, most or number)
-            connected = workers.connected(asked.scheduler, few, self._client)
-            self._pool = self._opened.enter_context(connected)
-        return self._pool
+    def _write_page(self) -> None:
+        if self._table.is_older("index.html") or self._outcome.coverage:
+            from nagle_scan.fleet import page
+            from nagle_scan.fleet.fleet import Fleet
 
-    def _coverage(self) -> Coverage | None:
-        if not self._asked.on_hosts:
-            return None
-        return scanning.coverage(self._workers(), self._expected)
+            page.write(Fleet(self._asked.output), self._outcome.coverage)
+            self._outcome.page = True
+        if not is_url(self._asked.output):
+            leftovers.clear(self._asked.output)
 
     @contextlib.contextmanager
     def _accounted(self, batch: Batch) -> Iterator[None]:
         """Says how far it came if it has to stop; what was done until then is written."""
 
         def account(why: object) -> str:
-            stays = "is done and stays" if self.outcome.of == 1 else "are done and stay"
-            return f"{printable(str(why))}: {self.outcome.how_far} {stays}; the next run goes on"
+            stays = "is done and stays" if self._outcome.of == 1 else "are done and stay"
+            return f"{printable(str(why))}: {self._outcome.how_far} {stays}; the next run goes on"
 
         try:
             yield
@@ -282,11 +292,159 @@ class _Run:
             raise KeyboardInterrupt(account("interrupted")) from None
 
 
-def _is_gone(at: sets.Place, there: Mapping[sets.Place, object]) -> bool:
+class Batch:
+    """What was found since the last commit, on its way into the table."""
+
+    def __init__(self, table: Writer, settings: Settings, known: sets.Known) -> None:
+        self._table, self._settings, self._known = table, settings, known
+        self._clear()
+
+    def _clear(self) -> None:
+        self._lists: dict[str, rows.Columns] = {}
+        self._arrow: dict[str, list[pa.Table]] = {}
+        self._rows, self._in_lists = 0, 0
+        self._replaced: set[str] = set()
+        self._tried: set[Place] = set()
+        self._begun_s = time.monotonic()
+
+    def add(self, scanned: Scanned) -> None:
+        """A set is done."""
+        self.fail(scanned.failures)
+        if not scanned.verdict:
+            return
+        for kind, columns in scanned.rows.items():
+            self._extend(kind, columns)
+        places = [self._settings.place(file) for file in scanned.set.files]
+        failed = (self._known.failed[at].set for at in places if at in self._known.failed)
+        self._replaced |= {scanned.set.id, *failed} & self._known.lost
+        self._replaced |= {scanned.set.replaces} - {""}
+        self.forgive(places)
+        self.write_if_due()
+
+    def fail(self, failures: Sequence[Failure]) -> None:
+        """Files could not be read."""
+        places = [self._settings.place(one.file) for one in failures]
+        before = [
+            self._known.failed[at].attempts if at in self._known.failed else 0 for at in places
+        ]
+        self._extend("captures", rows.failed(failures, self._settings, before))
+        self.forgive(places)
+
+    def forgive(self, places: Iterable[Place]) -> None:
+        """Failures there are over, or told anew."""
+        self._tried |= {at for at in places if at in self._known.failed}
+
+    def _extend(self, kind: str, columns: Mapping[str, list[Any]]) -> None:
+        number = len(next(iter(columns.values()), ()))
+        held = self._lists.setdefault(kind, {field.name: [] for field in tables()[kind]})
+        for name, values in held.items():
+            values += columns.get(name) or [None] * number
+        self._rows += number
+        self._in_lists += number
+        if self._in_lists > CHUNK_ROWS:
+            self._pack()
+
+    def _pack(self) -> None:
+        for kind, columns in self._lists.items():
+            arrays = [
+                pa.array(columns[field.name], field.type, from_pandas=True)
+                for field in schema(kind)
+            ]
+            self._arrow.setdefault(kind, []).append(
+                pa.Table.from_arrays(arrays, schema=schema(kind))
+            )
+        self._lists, self._in_lists = {}, 0
+
+    def write_if_due(self) -> None:
+        """See `BATCH_ROWS` and `BATCH_S`. Raises `OutputError`."""
+        if self._rows > BATCH_ROWS or time.monotonic() - self._begun_s > BATCH_S:
+            self.write()
+
+    def write(self) -> None:
+        """Commits it. Raises `OutputError`."""
+        if self._rows or self._tried:
+            self._pack()
+            made = {kind: pa.concat_tables(parts) for kind, parts in self._arrow.items()}
+            self._table.commit(made, self._replaced, self._tried)
+        self._clear()
+
+
+def _tasks(wanted: Sequence[Set], settings: Settings, most: int) -> Iterator[Task]:
+    """Small sets together, large ones alone."""
+    part: list[Set] = []
+    for one in sorted(wanted, key=_host):
+        size = sum(each.size for each in (*part, one))
+        if part and (
+            len(part) >= min(most, MOST_SETS) or size > MOST_BYTES or _host(part[0]) != _host(one)
+        ):
+            yield _task(part, settings)
+            part = []
+        part.append(one)
+    yield _task(part, settings)
+
+
+def _task(part: Sequence[Set], settings: Settings) -> Task:
+    size = sum(one.size for one in part)
+    return Task(scanning.scan, list(part), (settings,), _host(part[0]), size)
+
+
+def _host(wanted: Set) -> str:
+    return wanted.files[0].host
+
+
+def _parts(every: Sequence[File], most: int) -> Iterator[Sequence[File]]:
+    return (every[at : at + most] for at in range(0, len(every), most))
+
+
+def processors() -> int:
+    """So many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def find_here(asked: Sequence[Sequence[tuple[str, bool]]]) -> list[tuple[inputs.Found, set[str]]]:
+    """Runs on a host: what it has, and the names of which it has nothing. What it has and cannot
+    read is a failure."""
+    every, missing = inputs.Found({}, [], []), set()
+    for name, is_named in asked[0]:
+        try:
+            found = inputs.find([name] if is_named else [], [] if is_named else [name])
+        except inputs.NothingError:
+            missing.add(name)
+            continue
+        except CaptureError as error:
+            file = File(os.path.abspath(name))
+            every.failures.append(Failure(file, str(error).removeprefix(f"{file.path}: ")))
+            continue
+        there = {path: one for path, one in found.files.items() if not inputs.is_gone(path)}
+        if not there and not found.failures:
+            missing.add(name)
+        every.files.update(there)
+        every.failures.extend(found.failures)
+        every.notes.extend(found.notes)
+    return [(every, missing)]
+
+
+def coverage(cluster: Workers, names: Collection[str] = ()) -> str:
+    """How many of the hosts named, or of those of the cluster, a run reached. A host is late if it
+    was given up during a task, silent if no worker there answered."""
+    expected = list(dict.fromkeys(map(str.strip, names or (*cluster.hosts, *cluster.silent))))
+    late = [host for host in expected if host in cluster.late]
+    silent = [host for host in expected if host not in cluster.hosts]
+    seen = len(expected) - len(late) - len(silent)
+    told = f"{seen:,} of {count(len(expected), 'host')} seen"
+    for name, hosts in (("late", late), ("silent", silent)):
+        if hosts:
+            more = f" and {len(hosts) - MOST_NAMED:,} more" * (len(hosts) > MOST_NAMED)
+            told += f"; {name}: {', '.join(hosts[:MOST_NAMED])}{more}"
+    return told
+
+
+def _is_gone(at: Place) -> bool:
     """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
     host, path = at
-    is_here = not host and os.path.isabs(path)
-    return at not in there and is_here and not os.path.lexists(path)
+    return not host and os.path.isabs(path) and inputs.is_gone(path)
 
 
 def _check_filter(expression: str | None) -> None:

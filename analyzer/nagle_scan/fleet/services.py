@@ -51,13 +51,12 @@ SELECT service, bucket, sum(latencies) AS latencies FROM (
     WHERE cause IS NULL
 ) GROUP BY service, bucket ORDER BY service, bucket
 """
+BY_LOSS = f"{' + '.join(LIKELY)} DESC, {LOSSES[2]} DESC"
 WORST_OF_EACH = f"""
-SELECT c.*, place FROM connections c JOIN (
-    SELECT batch, "set", connection, row_number() OVER (
-        PARTITION BY service ORDER BY {" + ".join(LIKELY)} DESC, {LOSSES[2]} DESC
-    ) AS place FROM connections WHERE stalls > 0
-) k ON c.batch = k.batch AND c."set" = k."set" AND c.connection = k.connection
-WHERE place <= {WORST} ORDER BY service, place
+SELECT * FROM (
+    SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
+    FROM connections WHERE stalls > 0
+) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection
 """
 
 

@@ -1,184 +1,164 @@
-"""Which files are new, which the fleet knows, and which are one capture."""
+"""Which files are new, which the table knows, and which are one capture."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from nagle_scan.api import captures as grouping
-from nagle_scan.fleet import identity
-from nagle_scan.fleet.lake import quoted
-from nagle_scan.fleet.tables import place
-from nagle_scan.fleet.work import Capture, Failure, Job, Located
-from nagle_scan.words.wording import count, printable
+import pyarrow as pa
+import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from nagle_scan.fleet.lake import Lake
+from nagle_scan.api import captures
+from nagle_scan.fleet import inputs
+from nagle_scan.fleet.work import Failure, File, Place, Set, Settings, made
 
-Place: TypeAlias = tuple[str, str]
-"""Host and path, as the tables have them."""
-SET_DIGITS = 32
-"""Of a SHA-256, in hex: 128 bits."""
-FEW = 10_000
-"""Texts that are asked for at once."""
-MOST_COPIES = 3
-"""Notes on files that are read once under several names."""
-
-
-Found: TypeAlias = tuple[str, Located]
-"""A file, and the only host that has it; empty if all workers have it."""
-
-
-class Opener(Protocol):
-    """Opens files where they are."""
-
-    def identified(self, found: Sequence[Found]) -> Iterator[Capture | Failure]:
-        """As `identity.of`."""
-
-    def grown(self, pairs: Sequence[tuple[Place, Capture, Found]]) -> Iterator[Place]:
-        """Those that `identity.grew`."""
+COLUMNS = ("host", "path", "size", "modified", "first_ns", "set", "failed", "final", "attempts")
+KNOWN = (
+    'SELECT host, path, size, modified, first_ns, "set", error IS NOT NULL AS failed, '
+    "coalesce(final, false) AS final, attempts FROM captures"
+)
+AT_ONCE = 20_000
+"""Rows as Python objects: there may be a million."""
+Open: TypeAlias = Callable[[Any, Sequence[File]], Iterable[tuple[File, Any]]]
+"""Calls `inputs.dated` or `inputs.ends` where the files are; nothing for those of a lost host."""
+TORN = "it grew, but other files of its capture are gone: what came since cannot be read"
 
 
 class Plan(NamedTuple):
     """What is to be done."""
 
-    jobs: list[Job]
+    sets: list[Set]
     failures: list[Failure]
-    """Files that grew while others of their capture are gone."""
     known: int
-    """Files with a content that the fleet has."""
+    """Files that are as they were, or copies of others."""
+    no_captures: int
+    """Files that are known to be no captures: told by the run that found them."""
     notes: list[str]
 
 
+class _Row(NamedTuple):
+    """A row of `captures`."""
+
+    host: str
+    path: str
+    size: int
+    modified: str
+    first_ns: int | None
+    set: str
+    failed: bool
+    final: bool
+    attempts: int
+
+
 class Known:
-    """The files that a fleet has. Of most only a number is kept: there may be a million."""
+    """The files that a table has. Of most only a number is kept."""
 
-    def __init__(self, lake: Lake, key: bytes | None) -> None:
-        self._lake = lake
-        self.key = key
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
         self._stamps: set[int] = set()
-        self._failed: dict[Place, tuple[int, bool]] = {}
-        """Attempts, and whether it is no capture."""
-        columns = "host, path, size, modified, error IS NOT NULL, attempts, final"
-        for host, path, size, modified, failed, attempts, final in self._rows(columns):
-            if failed:
-                self._failed[host, path] = attempts, bool(final)
-            if final or not failed:
-                self._stamps.add(hash((host, path, size, modified)))
+        self.failed: dict[Place, _Row] = {}
+        """What could not be read."""
+        self.lost: set[str] = set()
+        """Sets of which not all rows are left."""
+        for row in self._all(rows):
+            if row.failed:
+                self.failed[row[:2]] = row
+                self.lost |= set() if row.attempts else {row.set}
+            if row.final or not row.failed:
+                self._stamps.add(hash(row[:4]))
 
-    def place(self, host: str, url: str) -> Place:
-        """Of a file, as the tables have it."""
-        return place(host, url, self.key)
-
-    def is_known(self, at: Place, one: Located) -> bool:
+    def is_known(self, at: Place, file: File) -> bool:
         """Is it as it was, so that it need not be opened?"""
-        return bool(one.modified) and hash((*at, one.size, one.modified)) in self._stamps
+        return bool(file.modified) and hash((*at, file.size, file.modified)) in self._stamps
 
-    def is_no_capture(self, at: Place) -> bool:
-        """Was it none?"""
-        return self._failed.get(at, (0, False))[1]
+    def where(self, column: str, wanted: Collection[object]) -> Iterator[_Row]:
+        """Rows of what was read, with one of these."""
+        names = pa.array(list(wanted), self._rows.schema.field(column).type)
+        which = pc.and_(pc.is_in(self._rows[column], names), pc.invert(self._rows["failed"]))
+        return self._all(self._rows.filter(which))
 
-    @property
-    def failures(self) -> Iterable[Place]:
-        """Of what could not be read."""
-        return self._failed
-
-    def attempts(self, at: Place) -> int:
-        """How often it could not be read."""
-        return self._failed.get(at, (0, False))[0]
-
-    def contents(self, wanted: set[str]) -> set[str]:
-        """Those that the fleet has."""
-        return {content for (content,) in self._rows("content", "content", wanted)}
-
-    def before(self, wanted: Collection[Place]) -> dict[Place, tuple[str, Capture]]:
-        """What was at these places, and its set. A ring had several files of a name: the last."""
-        columns = "path, host, size, modified, content, head, first_ns, set, scanned"
-        found: dict[Place, tuple[Any, ...]] = {}
-        for row in self._rows(columns, "path", {path for _, path in wanted}):
-            at = row[1], row[0]
-            if row[-2] and at in wanted and (at not in found or found[at][-1] < row[-1]):
-                found[at] = row
-        return {at: (row[-2], Capture(*row[:-2])) for at, row in found.items()}
-
-    def members(self, sets: Collection[str]) -> dict[str, list[Place]]:
-        """The places of the files of these sets."""
-        found: dict[str, list[Place]] = {}
-        for set_id, host, path, error in self._rows("set, host, path, error", "set", sets):
-            if error is None:
-                found.setdefault(set_id, []).append((host, path))
-        return found
-
-    def _rows(
-        self, columns: str, key: str = "", wanted: Collection[str] = ()
-    ) -> Iterator[tuple[Any, ...]]:
-        """Rows of `captures`, some at a time; with a key, those whose text is one of `wanted`."""
-        texts = sorted(wanted)
-        parts = [texts[at : at + FEW] for at in range(0, len(texts), FEW)] if key else [[]]
-        for part in parts:
-            which = f"WHERE {key} IN ({quoted(part)})" if key else ""
-            for batch in self._lake.batches(f"SELECT {columns} FROM captures {which}"):
-                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    def _all(self, rows: pa.Table) -> Iterator[_Row]:
+        for part in rows.select(COLUMNS).to_batches(max_chunksize=AT_ONCE):
+            yield from map(_Row._make, zip(*(one.to_pylist() for one in part), strict=True))
 
 
 def plan(
-    fresh: Sequence[Capture], known: Known, there: Mapping[Place, Found], opener: Opener
+    found: Iterable[File], known: Known, settings: Settings, open: Open, again: bool = False
 ) -> Plan:
-    """What is to be read of the files that were opened; `there` are all files that were found."""
-    copies: list[str] = []
-    new: dict[Place, Capture] = {}
-    first: dict[str, Capture] = {}
-    content_of = {one: identity.keyed(one, known.key).content for one in fresh}
-    contents = known.contents({content_of[one] for one in fresh if one.first_ns is not None})
-    for capture in fresh:
-        if content_of[capture] in contents:
-            continue
-        same = capture if capture.first_ns is None else first.setdefault(capture.content, capture)
-        if same is not capture:
-            copies.append(f"{printable(capture.shown)} is {printable(same.shown)} again: read once")
-        else:
-            new[known.place(capture.host, capture.url)] = capture
-    before = known.before(new)
-    longer = [(at, one, there[at]) for at, (_, one) in before.items() if one.size < new[at].size]
-    grown: dict[str, dict[Place, Capture]] = {}
-    for at in opener.grown(longer):
-        grown.setdefault(before[at][0], {})[at] = new.pop(at)
-    rotated = grouping.rotated(list(new.values()), attrgetter("shown"), attrgetter("first_ns"))
-    jobs = [_job(members) for members in rotated]
+    """What is to be read of the files that were found; `again`: also what is known."""
+    there = {settings.place(file): file for file in found}
+    as_before = {at for at, file in there.items() if known.is_known(at, file)}
+    none = sum(at in known.failed for at in as_before)
     failures: list[Failure] = []
-    members = known.members(grown) if grown else {}
-    for set_id, captures in grown.items():
-        others = [at for at in members[set_id] if at not in captures]
-        are_there = all(at in there and known.is_known(at, there[at][1]) for at in others)
-        again = opener.identified([there[at] for at in others]) if are_there else iter(())
-        read = [one for one in again if isinstance(one, Capture)]
-        if len(read) == len(others):
-            jobs.append(_job([*captures.values(), *read], set_id))
+    fresh: dict[Place, File] = {}
+    unknown = [one for at, one in there.items() if again or at not in as_before]
+    for _, told in open(inputs.dated, unknown):
+        if isinstance(told, Failure):
+            failures.append(told)
         else:
-            failures += (_torn(one, set_id) for one in captures.values())
-    with_known = sum(content_of[one] in contents for one in fresh)
-    return Plan(jobs, failures, with_known, list(_cut(copies)))
+            fresh[settings.place(told)] = told
+    before = {(*row[:2], row.first_ns): row for row in known.where("path", {at[1] for at in fresh})}
+    grown: dict[str, dict[Place, File]] = {}
+    new: dict[Place, File] = {}
+    same = 0
+    for at, file in fresh.items():
+        row = before.get((*at, file.first_ns)) or before.get((*at, None))
+        if row is None:
+            new[at] = file
+        elif again or row.size != file.size:
+            grown.setdefault(row.set, {})[at] = file
+        else:
+            same += 1
+    copies = _copies(new, known, there, open)
+    rotated = captures.rotated(
+        [file for at, file in new.items() if at not in copies],
+        attrgetter("shown"),
+        attrgetter("first_ns"),
+    )
+    sets = [made(one, settings) for one in rotated]
+    members: dict[str, list[_Row]] = {}
+    for row in known.where("set", grown):
+        members.setdefault(row.set, []).append(row)
+    for id, longer in grown.items():
+        others = [row for row in members[id] if row[:2] not in longer]
+        if all(row[:2] in as_before for row in others):
+            kept = [there[row[:2]]._replace(first_ns=row.first_ns) for row in others]
+            sets.append(made([*longer.values(), *kept], settings, id))
+        else:
+            failures += (Failure(file, TORN, id) for file in longer.values())
+    notes = [f"{len(copies):,} copies of other captures: read once"] if len(copies) > 1 else []
+    done = 0 if again else len(as_before) - none
+    return Plan(sets, failures, done + same + len(copies), 0 if again else none, notes)
 
 
-def _torn(grown: Capture, set_id: str) -> Failure:
-    why = "it grew, but other files of its capture are gone: what came since cannot be read"
-    return Failure(grown.url, why, grown.host, grown.size, grown.modified, set_id)
-
-
-def _cut(copies: Sequence[str]) -> Iterator[str]:
-    """An archive may hold a copy of everything."""
-    yield from copies[:MOST_COPIES]
-    if (more := len(copies) - MOST_COPIES) > 0:
-        yield f"{count(more, 'more file')} with the content of another: read once"
-
-
-def _job(members: Iterable[Capture], replaces: str = "") -> Job:
-    ordered = sorted(members, key=lambda one: (one.first_ns is None, one.first_ns or 0))
-    told = sha256()
-    for capture in ordered:
-        told.update(capture.content.encode())
-        if capture.first_ns is None:
-            told.update(capture.shown.encode())
-    return Job(told.hexdigest()[:SET_DIGITS], tuple(ordered), replaces)
+def _copies(
+    new: dict[Place, File], known: Known, there: dict[Place, File], open: Open
+) -> set[Place]:
+    """Files of the same size, first frame and ends as another. Of one that is not there as it was,
+    the only such file is the new name."""
+    alike: dict[tuple[int, int | None], dict[Place, File]] = {}
+    for at, file in new.items():
+        if file.first_ns is not None:
+            alike.setdefault((file.size, file.first_ns), {})[at] = file
+    twins: dict[tuple[int, int | None], list[File | None]] = {}
+    for row in known.where("size", {size for size, _ in alike}):
+        twin = there.get(row[:2]) or inputs.of_path(row.path)
+        is_as_it_was = (twin.size, twin.modified) == (row.size, row.modified)
+        twins.setdefault((row.size, row.first_ns), []).append(twin if is_as_it_was else None)
+    twins = {same: files for same, files in twins.items() if same in alike}
+    compared = {file for files in twins.values() for file in files if file is not None}
+    for same, files in alike.items():
+        compared |= set(files.values()) if same in twins or len(files) > 1 else set()
+    ends = dict(open(inputs.ends, list(compared)))
+    copies: set[Place] = set()
+    for same, files in alike.items():
+        seen = {ends.get(twin) for twin in twins.get(same, ()) if twin is not None}
+        others = {ends.get(file) for file in files.values()} - seen
+        if None in twins.get(same, ()) and len(others) == 1:
+            seen |= others
+        for at, file in files.items():
+            if ends.get(file) in seen - {"", None}:
+                copies.add(at)
+            seen.add(ends.get(file))
+    return copies

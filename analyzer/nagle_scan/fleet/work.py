@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b, sha256
+from typing import Any, NamedTuple, TypeAlias
 
 from nagle_scan.api.names import Label
+
+Place: TypeAlias = tuple[str, str]
+"""Host and path, as the table has them."""
+SET_DIGITS = 32
+"""Of a SHA-256, in hex: 128 bits."""
+NAME_LEN = 8
+"""Bytes of what stands for a path: no two of a billion captures are likely to share it."""
 
 
 class Secret(str):
@@ -16,61 +25,6 @@ class Secret(str):
     def __repr__(self) -> str:
         """Dots: distributed logs the arguments of a task that fails."""
         return "'...'" if self else "''"
-
-
-def on_host(host: str, path: str) -> str:
-    """A file as the user is told of it; `host` is empty if all have it."""
-    return f"{host}:{path}" if host else path
-
-
-class Located(NamedTuple):
-    """A file that was found; it is not opened yet."""
-
-    url: str
-    """An absolute local path, or a URL that fsspec opens, without what gives access to it."""
-    access: Secret = Secret()
-    """The URL with user, password or query, if it has any. Never shown, never kept."""
-    size: int = -1
-    """Bytes as stored; -1 if unknown."""
-    modified: str = ""
-    """When it was modified (ns since the epoch), or what a store calls its version (ETag)."""
-
-
-class Capture(NamedTuple):
-    """A file that is to be read."""
-
-    url: str
-    host: str
-    """The host whose workers have it; empty if all have."""
-    size: int
-    modified: str
-    content: str
-    """Tells its content: a hash of its size, its first and its last 64 KiB."""
-    head: str
-    """A hash of its first 64 KiB, or of all of it if it is shorter."""
-    first_ns: int | None
-    """Time of its first frame; `None` if it has none."""
-    access: Secret = Secret()
-
-    @property
-    def shown(self) -> str:
-        """As the user is told of it."""
-        return on_host(self.host, self.url)
-
-
-class Job(NamedTuple):
-    """A capture set: files that are read as one capture, in this order."""
-
-    id: str
-    """Tells the content of all."""
-    captures: tuple[Capture, ...]
-    replaces: str = ""
-    """The set in the fleet that it takes the place of, because a file of it grew."""
-
-    @property
-    def size(self) -> int:
-        """Bytes as stored, of all."""
-        return sum(capture.size for capture in self.captures)
 
 
 class Settings(NamedTuple):
@@ -87,49 +41,82 @@ class Settings(NamedTuple):
     """By address (`10.0.0.5`) or by address and port (`10.0.0.5:80`, `[fe80::1]:80`)."""
 
     def __repr__(self) -> str:
-        """Without the key: distributed logs the arguments of a task that fails."""
-        told = f"version={self.version!r}, filter={self.filter!r}, min_wait_ms={self.min_wait_ms}"
-        return f"Settings({told}, key={'None' if self.key is None else '...'})"
+        """Without the key."""
+        return f"Settings({self.version!r}, {self.filter!r}, {self.min_wait_ms})"
+
+    def place(self, file: File) -> Place:
+        """Of a file: with a key, host and path may both tell an address or a person."""
+        # A name that is not UTF-8 is written so as well.
+        path = file.path.encode(errors="backslashreplace")
+        if self.key is None:
+            return file.host, path.decode()
+        told = file.host.encode() + b":" + path
+        return "", f"capture-{blake2b(told, digest_size=NAME_LEN, key=self.key).hexdigest()}"
 
 
-class Answer(NamedTuple):
-    """What a worker found in a set: tables, never payload."""
+class File(NamedTuple):
+    """A file that was found."""
 
-    set: str
-    tables: dict[str, bytes]
-    """Arrow IPC streams by name: see `tables`."""
-    packets: int
-    verdict: str
-    incomplete: int = 0
-    """Files that were not read to their end: they are damaged or cut off."""
+    path: str
+    """An absolute local path, or a URL that fsspec opens, without a query."""
+    host: str = ""
+    """The only host whose workers have it; empty if all have."""
+    size: int = -1
+    """Bytes as stored; -1 if unknown."""
+    modified: str = ""
+    """When it was modified (ns since the epoch), or what a store calls its version (ETag)."""
+    first_ns: int | None = None
+    """Time of its first frame, once it was opened; `None` if it has none."""
+    access: Secret = Secret()
+    """The URL with its query, if it has one. Never shown, never kept."""
+
+    @property
+    def shown(self) -> str:
+        """As the user is told of it."""
+        return f"{self.host}:{self.path}" if self.host else self.path
 
 
 class Failure(NamedTuple):
     """A file that could not be read, and why."""
 
-    path: str
+    file: File
     reason: str
-    host: str = ""
-    size: int = -1
-    modified: str = ""
     set: str = ""
     """Empty if it was never part of one."""
-    attempts: int = 1
     is_final: bool = False
     """Is it no capture? The same file is not tried again."""
 
+
+class Set(NamedTuple):
+    """Files that are read as one capture, in this order."""
+
+    id: str
+    files: tuple[File, ...]
+    replaces: str = ""
+    """The set in the table that it takes the place of."""
+
     @property
-    def shown(self) -> str:
-        """As the user is told of it."""
-        return on_host(self.host, self.path)
+    def size(self) -> int:
+        """Bytes as stored, of all."""
+        return sum(file.size for file in self.files)
+
+
+def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
+    """A set of these. Its name tells which they are, also after one of them grew."""
+    ordered = sorted(files, key=lambda one: (one.first_ns is None, one.first_ns or 0))
+    told = json.dumps([(*settings.place(one), one.first_ns) for one in ordered])
+    return Set(sha256(told.encode()).hexdigest()[:SET_DIGITS], tuple(ordered), replaces)
 
 
 class Scanned(NamedTuple):
-    """What became of a set."""
+    """What a worker found in a set: rows by their kind, never payload."""
 
-    job: Job
-    """With the captures that could be read."""
-    answer: Answer | None
-    """`None` if that was none of them, or too few to take the place of an old result."""
+    set: Set
+    """With the files that could be read."""
+    rows: Mapping[str, Mapping[str, list[Any]]]
+    packets: int = 0
+    verdict: str = ""
+    """Empty if none could be read, or too few to take the place of an old result."""
+    incomplete: int = 0
+    """Files that were not read to their end: they are damaged or cut off."""
     failures: tuple[Failure, ...] = ()
-    """The others."""

@@ -1,187 +1,269 @@
-"""Where tasks are done: by processes of this machine, or by a Dask cluster.
-
-The processes talk with this one over a pair of sockets without a name: nothing listens, so no other
-user of the machine can reach them. They do not run the caller's script.
-"""
+"""Where work is done: executors of `concurrent.futures`, for processes of this machine or for a
+Dask cluster. Nothing listens, and the processes hear no Ctrl-C."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from queue import SimpleQueue
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple
 
-from nagle_scan.api import keys
-from nagle_scan.fleet.pool import ClusterError, Done, LostError, Pool, Task, Worker
+from nagle_scan import _core
+from nagle_scan.errors import NagleScanError
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-__all__ = ["ClusterError", "Done", "Pool", "Task", "connected"]
-
-STARTS = 3
-SERVE = "import sys; from nagle_scan.fleet.workers import serve; serve(int(sys.argv[1]))"
-
-
-@contextmanager
-def connected(
-    scheduler: str | None = None, workers: int | None = None, client: Client | None = None
-) -> Iterator[Pool]:
-    """The workers of `client`, which stays open, of a scheduler, or so many of this machine.
-
-    One for each processor unless told. Raises `ClusterError`.
-    """
-    if scheduler is not None or client is not None:
-        from nagle_scan.fleet import cluster
-
-        with cluster.connected(scheduler, client) as far:
-            yield far
-        return
-    here = _Machine(workers or processors())
-    try:
-        yield here
-    finally:
-        here.close()
+DEADLINE_S, BYTES_PER_S = 300.0, 2e6
+"""A task has hung when it takes longer than both together: this, and that for what it reads."""
+ASK_S = 30.0
+"""For a short answer, and for a worker to come."""
+LOOK_S = 1.0
+JOIN_S = 5.0
+"""A process that a disk holds does not end."""
+DIED = "the worker died each time"
 
 
-def processors() -> int:
-    """So many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+class ClusterError(NagleScanError):
+    """There is no scheduler, no worker, one that cannot do the work, or no longer one."""
 
 
-class _Machine(Pool):
-    """Processes of this machine."""
+class Task(NamedTuple):
+    """A function that can be imported: it returns one result for each item."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self._processes = [
-            _Process(f"worker {number} of this machine") for number in range(1, count + 1)
-        ]
-        self._failed = 0
-        """Starts, one after the other."""
-        self.workers.update((one.name, one) for one in self._processes)
-
-    def look(self) -> None:
-        """See `Pool.look`."""
-        for number, old in enumerate(self._processes):
-            if old.has_ended:
-                self._failed = 0 if old.has_started else self._failed + 1
-                if self._failed == STARTS:
-                    raise ClusterError("a worker does not start on this machine")
-                self.workers[old.name] = self._processes[number] = _Process(old.name)
-
-    def close(self) -> None:
-        """Nothing stays."""
-        for one in self._processes:
-            one.close()
-
-
-class _Process(Worker):
-    """A process."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.has_started = False
-        self._is_stopped = False
-        self._asker = ThreadPoolExecutor(1)
-        self._connection, there = Pipe()
-        # They must find what this process has found. The key goes to them with their tasks.
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        env.pop(keys.VARIABLE, None)
-        with there:
-            # In a session of their own they do not hear Ctrl-C.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", SERVE, str(there.fileno())],
-                pass_fds=[there.fileno()],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+    function: Callable[..., Sequence[Any]]
+    items: Sequence[Any]
+    rest: tuple[Any, ...] = ()
+    host: str = ""
+    """The only one whose workers can do it; empty if all can."""
+    size: int = 0
+    """Bytes that it reads."""
 
     @property
-    def has_ended(self) -> bool:
-        """It takes no more tasks."""
-        return self._is_stopped or self._process.poll() is not None
+    def most_s(self) -> float:
+        """Longer is hung."""
+        return DEADLINE_S + self.size / BYTES_PER_S
 
-    def begin(self, task: Task) -> Future[Any]:
-        """See `Worker.begin`."""
-        return self._asker.submit(self._ask, pickle.dumps((task.function, task.arguments)))
 
-    def _ask(self, asked: bytes) -> Any:  # noqa: ANN401
-        try:
-            if not self.has_started:
-                self._connection.recv_bytes()
-                self.has_started = True
-            self._connection.send_bytes(asked)
-            told = self._connection.recv_bytes()
-        except (EOFError, OSError):
-            self.close()
-            raise LostError from None
-        result, error = pickle.loads(told)
-        if error is not None:
-            raise error
-        return result
+class Done(NamedTuple):
+    """What became of an item."""
 
-    def stop(self, why: str) -> None:
-        """See `Worker.stop`."""
-        self.why_lost = why
-        self._is_stopped = True
-        self._process.kill()
+    item: Any
+    host: str
+    result: Any = None
+    error: str = ""
+
+
+class Workers:
+    """Processes of this machine."""
+
+    shown = "the workers of this machine"
+    is_pool = True
+    """They die together, and are given up together."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ProcessPoolExecutor | None = None
+        self.hosts: tuple[str, ...] = ()
+        """Names of those that tasks can be pinned to."""
+        self.silent: list[str] = []
+        """Hosts that did not answer when they were asked."""
+        self.late: list[str] = []
+        """Those that were given up during a task."""
+
+    def executor(self, host: str) -> Executor:  # noqa: ARG002
+        """Of a host, or of all."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._count, context, _begin)
+        return self._pool
+
+    def room(self) -> dict[str, int]:
+        """How many tasks each host can do at once; '' is any. Raises `ClusterError`."""
+        return {"": self._count}
 
     def close(self) -> None:
-        """Waits for its end."""
-        self.stop(self.why_lost)
-        self._process.wait()
+        """Nothing stays. The next executor is a new one."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            processes = list((pool._processes or {}).values())
+            for process in processes:
+                process.kill()
+            # Its threads may wait for a lock that an interrupt has left behind.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.join(JOIN_S)
 
+    def run(
+        self, tasks: Iterable[Task], on_look: Callable[[], None] = lambda: None
+    ) -> Iterator[Done]:
+        """Each item, as soon as it is done; `on_look` is called every second or so.
 
-class _WithoutPandas(MetaPathFinder):
-    """Arrow imports pandas with its first array: 0.3 s and 50 MB, for nothing here."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        """Raises `ImportError` for pandas."""
-        if name == "pandas":
-            raise ImportError(name)
-
-
-def serve(descriptor: int) -> None:
-    """Runs in the process: does what it is asked for, until nobody asks any more."""
-    sys.meta_path.insert(0, _WithoutPandas())
-    connection = Connection(descriptor)
-    connection.send_bytes(b"")
-    asked: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_receive, args=(connection, asked), daemon=True).start()
-    while True:
-        connection.send_bytes(_answer(asked.get()))
-
-
-def _receive(connection: Connection, asked: SimpleQueue[bytes]) -> None:
-    try:
-        while True:
-            asked.put(connection.recv_bytes())
-    except (EOFError, OSError):
-        # Also in the middle of a task: whoever asked for it has gone.
-        os._exit(0)
-
-
-def _answer(asked: bytes) -> bytes:
-    try:
-        function, arguments = pickle.loads(asked)
-        return pickle.dumps((function(*arguments), None))
-    except BaseException as error:
+        A pool of processes breaks as a whole when one of them dies: what ran is done anew, item by
+        item and one at a time, so that the one that kills is known. One that hangs is given up.
+        What a function raises is an error of its items if it is a `NagleScanError`. Raises
+        `ClusterError`.
+        """
+        running = _Running(self, tasks)
         try:
-            return pickle.dumps((None, error))
-        except Exception:
-            return pickle.dumps((None, RuntimeError(repr(error))))
+            while running.fill():
+                on_look()
+                yield from running.done()
+                yield from running.late()
+        finally:
+            running.stop()
+
+
+class _Running:
+    """Tasks on their way through workers."""
+
+    def __init__(self, workers: Workers, tasks: Iterable[Task]) -> None:
+        self._workers = workers
+        self._waiting: dict[str, deque[Task]] = {}
+        """By host."""
+        for task in tasks:
+            self._waiting.setdefault(task.host, deque()).append(task)
+        self._suspects: deque[Task] = deque()
+        self._given: dict[Future[Any], tuple[Task, float]] = {}
+        """With its begin."""
+        self._alone: Future[Any] | None = None
+        """That of a suspect."""
+        self._seen_s = dict.fromkeys(self._waiting, time.monotonic())
+
+    def fill(self) -> bool:
+        """Gives as many as there is room for; false when nothing is left."""
+        room = self._workers.room()
+        self._seen_s |= dict.fromkeys((host for host in room if room[host]), time.monotonic())
+        for host, waiting in self._waiting.items():
+            busy = sum(task.host == host for task, _ in self._given.values())
+            while waiting and busy < room.get(host, 0) and not self._suspects:
+                busy += 1
+                self._give(waiting.popleft())
+        if self._suspects and not self._given:
+            self._alone = self._give(self._suspects.popleft())
+        return bool(self._given or self._suspects or any(self._waiting.values()))
+
+    def _give(self, task: Task) -> Future[Any]:
+        given = _core.VERSION, task.function, task.items, task.rest
+        try:
+            future = self._workers.executor(task.host).submit(call, *given)
+        except BrokenExecutor:
+            self._workers.close()
+            future = self._workers.executor(task.host).submit(call, *given)
+        self._given[future] = task, time.monotonic()
+        return future
+
+    def done(self) -> Iterator[Done]:
+        """What has come within `LOOK_S`."""
+        if not self._given:
+            time.sleep(LOOK_S / 10)
+        for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
+            task, _ = self._given.pop(future)
+            try:
+                results = future.result()
+            except ClusterError:
+                raise
+            except NagleScanError as error:
+                yield from _failed(task, str(error))
+            except ImportError as error:
+                lacks = f"{self._workers.shown}: a worker lacks a package: {error}"
+                raise ClusterError(lacks) from None
+            except (BrokenExecutor, CancelledError) as error:
+                yield from self._lost(task, future is self._alone, error)
+            except Exception as error:
+                if type(error).__name__ != "KilledWorker":
+                    raise
+                yield from self._lost(task, future is self._alone, error)
+            else:
+                for item, result in zip(task.items, results, strict=True):
+                    yield Done(item, task.host, result)
+
+    def _lost(self, task: Task, is_alone: bool, error: BaseException) -> Iterator[Done]:
+        if isinstance(error, CancelledError):
+            # Has the scheduler gone?
+            self._workers.room()
+        # A cluster has tried it again itself.
+        if is_alone or (len(task.items) == 1 and not self._workers.is_pool):
+            yield from _failed(task, DIED)
+            return
+        size = task.size // len(task.items)
+        self._suspects += (task._replace(items=[one], size=size) for one in task.items)
+
+    def late(self) -> Iterator[Done]:
+        """What has hung, and what waits for a host that does not come back."""
+        now_s = time.monotonic()
+        hung = [one for one, (task, at) in self._given.items() if now_s - at > task.most_s]
+        for future in hung:
+            task, _ = self._given.pop(future)
+            future.cancel()
+            if task.host:
+                self._seen_s[task.host] = 0.0
+                yield from _failed(task, f"no worker on {task.host} answers")
+            elif len(task.items) > 1:
+                yield from self._lost(task, False, BrokenExecutor())
+            else:
+                yield from _failed(task, f"no answer within {task.most_s:.0f} s: given up")
+        if hung and self._workers.is_pool:
+            self._workers.close()
+            # The others of the pool are not to blame.
+            for task, _ in self._given.values():
+                self._waiting[task.host].appendleft(task)
+            self._given.clear()
+        for host in [one for one, at in self._seen_s.items() if now_s - at > ASK_S]:
+            if not host:
+                raise ClusterError(f"{self._workers.shown}: no worker for {ASK_S:g} s")
+            if self._waiting.get(host):
+                self._workers.late.append(host)
+            for task in self._waiting.pop(host, ()):
+                yield from _failed(task, f"no worker on {host} answers")
+
+    def stop(self) -> None:
+        """Nobody waits for what is still to be done."""
+        for future in self._given:
+            future.cancel()
+        if self._given:
+            self._workers.close()
+
+
+def _failed(task: Task, why: str) -> Iterator[Done]:
+    return (Done(item, task.host, None, why) for item in task.items)
+
+
+def call(
+    version: str,
+    function: Callable[..., Sequence[Any]],
+    items: Sequence[Any],
+    rest: Sequence[Any],
+) -> Sequence[Any]:
+    """Runs on a worker, which may have come later, with another version."""
+    if version != _core.VERSION:
+        raise ClusterError(f"a worker has nagle-scan {_core.VERSION}, this is {version}")
+    return function(items, *rest)
+
+
+def _begin() -> None:
+    """In a process, before its first task: it hears no Ctrl-C, says nothing, and ends with the
+    process that has started it, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nothing, descriptor)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(0)

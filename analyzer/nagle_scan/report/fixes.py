@@ -76,6 +76,15 @@ class Fix(NamedTuple):
         where = sentence_start(self.where(self.remedies[0]))
         return f"{self.first} {where}: {self.in_few_words}.".lstrip()
 
+    @property
+    def in_full(self) -> str:
+        """The best remedy, with its price; empty without any."""
+        if not self.remedies:
+            return ""
+        remedy = self.remedies[0]
+        where = sentence_start(f"{self.where(remedy)}: {remedy.what} {remedy.price}")
+        return f"{self.first} {where}".lstrip()
+
 
 class _Party(NamedTuple):
     """A side that holds data, with the group that costs it most."""
@@ -108,6 +117,14 @@ def fixes(
         kinds.setdefault(party.kind, []).append(party)
     is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
     return [_fix(alike, first_told)._replace(is_of_some=is_of_some) for alike in kinds.values()]
+
+
+def of_each(
+    groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
+) -> dict[str, Fix]:
+    """The fix of each side alone, which names no other that needs the same."""
+    parties = _parties(groups, paths, scan)
+    return {party.name: _fix([party], first_told=True) for party in parties}
 
 
 def _parties(

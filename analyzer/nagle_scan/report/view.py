@@ -12,7 +12,6 @@ from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshar
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -219,11 +218,7 @@ class View:
     def first_remedy(self, group: _core.ServerGroup) -> str:
         """The best remedy for a group, with its price; empty without any."""
         fix = self.fix_for(group)
-        if fix is None or not fix.remedies:
-            return ""
-        remedy = fix.remedies[0]
-        where = sentence_start(f"{fix.where(remedy)}: {remedy.what} {remedy.price}")
-        return f"{fix.first} {where}".lstrip()
+        return fix.in_full if fix else ""
 
     @cached_property
     def nodelay(self) -> list[Answer]:

@@ -1,0 +1,296 @@
+"""What was found in a set, as columns of plain lists by kind: a worker needs neither Arrow nor
+pandas, and Arrow arrays are made once for many sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nagle_scan.api.names import Label
+from nagle_scan.fleet.work import Failure, Set, Settings
+from nagle_scan.report import fixes, held, verdicts
+from nagle_scan.words.certainty import CONFIDENCES, doubt
+from nagle_scan.words.wording import endpoint, sentence_start
+
+if TYPE_CHECKING:
+    from nagle_scan import _core
+
+DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
+DAY_US = DAY_NS // 1000
+MOST_DAYS = 400
+"""A set with more has all its rows on the day of its first frame: a broken clock must not make a
+file for each."""
+WORST = 3
+"""Connections of each service and set that are kept, those that lose most."""
+KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
+"""Of sums."""
+OF_WAITS = (*KEYS, "cause", "sender", "confidence")
+HIDDEN = ("cannot read", "not a capture file")
+SAID = ("sentence", "change", "fix")
+End: TypeAlias = tuple[str, int]
+Columns: TypeAlias = dict[str, list[Any]]
+
+
+def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
+    """The columns of `fields`, by kind. What is missing is null in all rows."""
+    servers = _servers(_columns(scan, "connections"))
+    if settings.key is not None:
+        scan = scan.anonymized(settings.key)
+    connections = _columns(scan, "connections")
+    names = {
+        shown: label(server, settings, shown)
+        for server, shown in zip(servers, _servers(connections), strict=True)
+    }
+    found = _Found(scan, settings, connections, names)
+    stalls, waits = found.of("stalls"), found.of("waits")
+    waits["confidence"] = [None] * len(waits["wait_ms"])
+    stalls["sender_addr"] = [
+        client if sender == "client" else server
+        for sender, client, server in zip(
+            stalls["sender"], stalls["client_addr"], stalls["server_addr"], strict=True
+        )
+    ]
+    made = {
+        "sums": found.sums(stalls, waits),
+        "connections": found.connections(stalls, [file.shown for file in wanted.files]),
+        "stalls": stalls,
+        "captures": _captures(scan, wanted, settings),
+    }
+    if settings.everything:
+        made["waits"] = waits
+    else:
+        made["stalls"] = _filtered(stalls, [word != "possible" for word in stalls["confidence"]])
+    for columns in made.values():
+        columns["set"] = [wanted.id] * len(next(iter(columns.values())))
+    return made
+
+
+def failed(failures: Iterable[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
+    """Rows of `captures` for what could not be read, so often before."""
+    now = datetime.now(UTC)
+    rows = [
+        {
+            **dict(zip(("host", "path"), settings.place(one.file), strict=True)),
+            "set": one.set,
+            "size": one.file.size,
+            "modified": one.file.modified,
+            "version": settings.version,
+            "scanned": now,
+            # A reason may name a path, a host or an address.
+            "error": one.reason if settings.key is None else HIDDEN[one.is_final],
+            "attempts": before + 1,
+            "final": one.is_final,
+        }
+        for one, before in zip(failures, attempts, strict=True)
+    ]
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def label(server: End, settings: Settings, shown: End) -> Label:
+    """What the user calls a server; without a name `shown`, its address as the table has it."""
+    end, (addr, port) = endpoint(*server), server
+    if end in settings.labels:
+        known = settings.labels[end]
+        return known._replace(service=known.service or endpoint(*shown))
+    known = settings.labels.get(addr, Label())
+    service = f"{known.service}:{port}" if known.service else endpoint(*shown)
+    return known._replace(service=service)
+
+
+class _Found:
+    """A scan on its way to rows."""
+
+    def __init__(
+        self,
+        scan: _core.Scan,
+        settings: Settings,
+        connections: Columns,
+        names: Mapping[End, Label],
+    ) -> None:
+        self._scan, self._settings = scan, settings
+        self._connections, self._names = connections, names
+        self._at = {id: row for row, id in enumerate(connections["connection"])}
+        self._has_dates = scan.summary().has_dates
+
+    def of(self, kind: str) -> Columns:
+        """Rows with the ends of their connection, and their day and hour."""
+        rows = _columns(self._scan, kind)
+        at = [self._at[id] for id in rows["connection"]]
+        for name in ("client_addr", "client_port", "server_addr", "server_port"):
+            column = self._connections[name]
+            rows[name] = [column[row] for row in at]
+        return self._placed(rows, rows.pop("time_ns"), "time")
+
+    def _placed(self, rows: Columns, time_ns: list[int], name: str = "") -> Columns:
+        """With the service, and with times, null where the capture tells no date."""
+        ends = zip(rows["server_addr"], rows["server_port"], strict=True)
+        labels = [self._names[end] for end in ends]
+        rows |= {field: [one[at] for one in labels] for at, field in enumerate(Label._fields)}
+        if name:
+            rows[name] = self._times(time_ns)
+        if len(time_ns) > MOST_DAYS and len({at // DAY_NS for at in time_ns}) > MOST_DAYS:
+            time_ns = [self._scan.summary().first_ns or 0] * len(time_ns)
+        rows["hour"] = self._times([at // HOUR_NS * HOUR_NS for at in time_ns])
+        rows["day"] = [None if at is None else at // DAY_US for at in rows["hour"]]
+        return rows
+
+    def _times(self, time_ns: Sequence[int]) -> list[int | None]:
+        return [at // 1000 for at in time_ns] if self._has_dates else [None] * len(time_ns)
+
+    def sums(self, stalls: Columns, waits: Columns) -> Columns:
+        """Waits and stalls by service, hour, cause, side and confidence; exchanges likewise."""
+        counted: dict[tuple[Any, ...], list[float]] = {}
+        for rows, wait_ms in ((stalls, "hold_ms"), (waits, "wait_ms")):
+            keys = zip(*(rows[name] for name in OF_WAITS), strict=True)
+            for key, each_ms in zip(keys, rows[wait_ms], strict=True):
+                total = counted.setdefault(key, [0, 0.0])
+                total[0] += 1
+                total[1] += each_ms
+        hours = _columns(self._scan, "hours")
+        hours = {"server_addr": hours.pop("addr"), "server_port": hours.pop("port"), **hours}
+        hours = self._placed(hours, hours.pop("hour_ns"))
+        latencies: dict[tuple[Any, ...], tuple[list[int], list[int]]] = {}
+        keys = zip(*(hours[name] for name in KEYS), strict=True)
+        for key, bucket, exchanges in zip(keys, hours["bucket"], hours["exchanges"], strict=True):
+            for column, value in zip(
+                latencies.setdefault(key, ([], [])), (bucket, exchanges), strict=True
+            ):
+                column.append(value)
+        rows = {
+            name: [key[at] for key in counted]
+            + [key[at] if at < len(KEYS) else None for key in latencies]
+            for at, name in enumerate(OF_WAITS)
+        }
+        none: list[Any] = [None] * len(latencies)
+        rows["waits"] = [total[0] for total in counted.values()] + none
+        rows["wait_ms"] = [total[1] for total in counted.values()] + none
+        none = [None] * len(counted)
+        rows["exchanges"] = none + [sum(each) for _, each in latencies.values()]
+        rows["latency_bucket"] = none + [buckets for buckets, _ in latencies.values()]
+        rows["latency_count"] = none + [each for _, each in latencies.values()]
+        return rows
+
+    def connections(self, stalls: Columns, files: Sequence[str]) -> Columns:
+        """The worst of each service, or all."""
+        rows = dict(self._connections)
+        number = len(rows["connection"])
+        first_ns = rows.pop("first_ns")
+        rows["first"], rows["last"] = self._times(first_ns), self._times(rows.pop("last_ns"))
+        rows = self._placed(rows, first_ns)
+        for word in CONFIDENCES:
+            rows[f"stalls_{word}"], rows[f"lost_ms_{word}"] = [0] * number, [0.0] * number
+        each = zip(stalls["connection"], stalls["confidence"], stalls["hold_ms"], strict=True)
+        for id, word, hold_ms in each:
+            rows[f"stalls_{word}"][self._at[id]] += 1
+            rows[f"lost_ms_{word}"][self._at[id]] += hold_ms
+        if stalls["connection"]:
+            said = self._said(files)
+            ends = zip(rows["server_addr"], rows["server_port"], rows["stalls"], strict=True)
+            texts = [said[addr, port] if count else ("",) * 3 for addr, port, count in ends]
+            rows |= {name: [one[at] for one in texts] for at, name in enumerate(SAID)}
+        if self._settings.everything:
+            return rows
+        sure_ms = [
+            sum(both) for both in zip(rows["lost_ms_certain"], rows["lost_ms_likely"], strict=True)
+        ]
+        return _filtered(rows, _are_worst(sure_ms, rows["service"]))
+
+    def _said(self, files: Sequence[str]) -> dict[End, tuple[str, str, str]]:
+        """Of each server with stalls: who held what, and the change to make, in short and in full;
+        the surest counts. It names no other server: who asks for a service sees this row alone."""
+        groups = sorted(self._scan.groups(), key=doubt)
+        told = fixes.of_each(groups, files, self._scan)
+        said: dict[End, tuple[str, str, str]] = {}
+        for group in groups:
+            fix = told.get(held.party(group))
+            change, full = ("", "") if fix is None else (fix.in_short, fix.in_full)
+            end = group.worst.server_ip, group.worst.server_port
+            said.setdefault(end, (held.sentence(group), change, full))
+        return said
+
+
+def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
+    """A row for each file. Numbers of the whole set stand in the row of its first file."""
+    summary = scan.summary()
+    of_set = {
+        "verdict": summary.verdict,
+        "cannot_tell": _cannot_tell(summary),
+        "version": settings.version,
+        "scanned": datetime.now(UTC),
+    }
+    numbers = {
+        name: getattr(summary, name)
+        for name in ("connections", "exchanges", "stalls", "stalled_ms")
+    }
+    # In the order of a set: an empty file is the last of a rotation.
+    read = sorted(
+        json.loads(scan.json_head())["captures"],
+        key=lambda one: (not one["packets"], one["first_ns"] or 0),
+    )
+    rows = []
+    for number, (file, each) in enumerate(zip(wanted.files, read, strict=True)):
+        first_ns = file.first_ns if summary.has_dates else None
+        host, path = settings.place(file)
+        rows.append(
+            {
+                **of_set,
+                **(numbers if number == 0 else dict.fromkeys(numbers)),
+                **{name: each[name] for name in ("first_frame", "packets", "complete")},
+                "host": host,
+                "path": path,
+                "size": file.size,
+                "modified": file.modified,
+                "first_ns": file.first_ns,
+                "file": number,
+                "first": None if first_ns is None else first_ns // 1000,
+                "last": None if first_ns is None else each["last_ns"] // 1000,
+                "warnings": "\n".join(each["warnings"]),
+                "day": None if first_ns is None else first_ns // DAY_NS,
+            }
+        )
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _columns(scan: _core.Scan, kind: str) -> Columns:
+    """As the engine gives them: numbers, texts, or codes of a category and its names."""
+    rows: Columns = {}
+    for name, values in scan.columns(kind).items():
+        if isinstance(values, tuple):
+            codes, names = values
+            rows[name] = [names[code] for code in codes.tolist()]
+        else:
+            rows[name] = values if isinstance(values, list) else values.tolist()
+    return rows
+
+
+def _servers(connections: Columns) -> list[End]:
+    """Each once, in the order of the connections."""
+    ends = zip(connections["server_addr"], connections["server_port"], strict=True)
+    return list(dict.fromkeys(ends))
+
+
+def _are_worst(sure_ms: Sequence[float], services: Sequence[str]) -> list[bool]:
+    """The connections of each service that lose most to stalls that are likely or better."""
+    are_worst = [False] * len(sure_ms)
+    kept: dict[str, int] = {}
+    for at in sorted(
+        (at for at, lost in enumerate(sure_ms) if lost > 0), key=lambda at: -sure_ms[at]
+    ):
+        kept[services[at]] = kept.get(services[at], 0) + 1
+        are_worst[at] = kept[services[at]] <= WORST
+    return are_worst
+
+
+def _filtered(rows: Columns, keep: Sequence[bool]) -> Columns:
+    if all(keep):
+        return rows
+    at = [row for row, is_kept in enumerate(keep) if is_kept]
+    return {name: [column[row] for row in at] for name, column in rows.items()}
+
+
+def _cannot_tell(summary: _core.Summary) -> str:
+    if summary.verdict != "inconclusive":
+        return ""
+    return sentence_start(verdicts.cannot_tell(summary))

@@ -1,0 +1,370 @@
+"""The table outlives deaths, lost answers, full disks, damage and a second run; it deletes nothing
+of others."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CAPTURES, COMMAND, Run
+from deltalake import DeltaTable
+from fleets import ALL, EPOLL, OTHER, SPLIT, STALL, begun, made, rows, rows_of, scanned, written
+from nagle_scan import CaptureError, Fleet, OutputError
+from nagle_scan.fleet import fields, table
+from nagle_scan.fleet.table import Scope, Table, Writer
+
+SLOW = """
+import os, signal, sys
+import fleets
+from nagle_scan.fleet import run, table
+step, number = sys.argv[2], int(sys.argv[3])
+def dying(name):
+    before = getattr(table.Writer, name)
+    def call(*given):
+        global number
+        number -= 1
+        if not number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return before(*given)
+    setattr(table.Writer, name, call)
+dying(step)
+fleets.made(sys.argv[1], [fleets.ALL])
+"""
+STEPS = ("_put", "_act", "_sync", "_sync_file", "end", "_opened", "_added")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    return rows_of(made(tmp_path_factory.mktemp("whole") / "fleet"))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_killed_at_a_step_of_a_commit_is_gone_on_with(
+    step: str, whole: dict[str, list[str]], tmp_path: Path
+) -> None:
+    deaths = 0
+    for number in (1, 3, 7):
+        folder = tmp_path / f"fleet{number}"
+        words = [sys.executable, "-c", SLOW, str(folder), step, str(number)]
+        done = subprocess.run(words, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+        deaths += done.returncode == -signal.SIGKILL
+        gone_on_with(folder, whole)
+    assert deaths
+
+
+def gone_on_with(folder: Path, whole: dict[str, list[str]]) -> None:
+    """Whole captures are there, and the next run adds the others."""
+    if Writer(str(folder)).delta is not None:
+        found = rows_of(folder)
+        assert all(set(found[kind]) <= set(whole[kind]) for kind in found)
+        known = Table(str(folder)).query("SELECT path FROM captures")["path"].to_pylist()
+        sums = Table(str(folder)).query('SELECT DISTINCT "set" FROM sums')
+        assert len(sums) == len(known)
+        made(folder, [[name for name in ALL if str(CAPTURES / name) not in known]])
+    else:
+        made(folder)
+    assert rows_of(folder) == whole
+
+
+def test_runs_killed_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None:
+    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::12]
+    listed = tmp_path / "list.txt"
+    listed.write_text("\n".join(map(str, paths)))
+    fleet, whole = tmp_path / "fleet", tmp_path / "whole"
+    command: list[str | Path] = [COMMAND, "fleet", "--list", listed, "--workers", "2", "-qq", "-o"]
+    chance = random.Random(0)
+    for _ in range(6):
+        process = subprocess.Popen([*command, fleet], stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.3, 2.5))
+        process.kill()
+        process.wait()
+    for folder in (fleet, whole):
+        assert subprocess.run([*command, folder]).returncode in (0, 1)
+    assert rows_of(fleet) == rows_of(whole)
+
+
+@contextmanager
+def answers(when: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The next commit fails, before or after it took effect."""
+    commit, calls = DeltaTable.create_write_transaction, []
+
+    def failing(self: DeltaTable, *given: Any, **more: Any) -> None:
+        calls.append(when)
+        if when == "after" or len(calls) > 1:
+            commit(self, *given, **more)
+        if len(calls) == 1:
+            raise OSError("the connection dropped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTable, "create_write_transaction", failing)
+        patch.setattr("nagle_scan.fleet.table.time.sleep", lambda _: None)
+        yield
+    assert calls
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_commit_whose_answer_was_lost_is_there_once(
+    when: str, whole: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path / "fleet", [ALL[:2]])
+    with answers(when, monkeypatch):
+        made(tmp_path / "fleet", [ALL[2:]])
+    assert rows_of(tmp_path / "fleet") == whole
+
+
+def test_a_second_run_is_refused(tmp_path: Path) -> None:
+    first, second = (begun(tmp_path / "fleet") for _ in range(2))
+    batch = {"stalls": rows("stalls", {"set": "a", **STALL})}
+    first.commit(batch)
+    with pytest.raises(OutputError, match=r"fleet: another run writes into it$"):
+        second.commit(batch)
+    first.commit(batch)
+    assert len(rows_of(tmp_path / "fleet")["stalls"]) == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_one_line_and_loses_nothing(
+    whole: dict[str, list[str]], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    told = []
+    for size_kb in range(16, 316, 15):
+        if subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size_kb}k", "none", disk]
+        ).returncode:
+            pytest.skip("nothing can be mounted here")
+        try:
+            # With checkpoints, which a full disk must not spoil either.
+            made(disk / "fleet", [[name] for name in ALL])
+            told.append("")
+        except OutputError as error:
+            told.append(str(error))
+        finally:
+            shutil.copytree(disk, tmp_path / str(size_kb))
+            subprocess.run(["umount", disk], check=True)
+        gone_on_with(tmp_path / str(size_kb) / "fleet", whole)
+    assert told[0], "too small"
+    assert not told[-1], "large enough"
+    assert all("\n" not in line for line in told)
+
+
+def emptied_entry(fleet: Path) -> None:
+    last = max((fleet / "_delta_log").glob("*.json"))
+    last.write_bytes(b"")
+
+
+def gone_file(fleet: Path) -> None:
+    next(fleet.glob("kind=stalls/*/*.parquet")).unlink()
+
+
+def gone_captures(fleet: Path) -> None:
+    next(fleet.glob("kind=captures/*/*.parquet")).unlink()
+
+
+def gone_folder(fleet: Path) -> None:
+    shutil.rmtree(fleet / "kind=sums")
+
+
+def cut_file(fleet: Path) -> None:
+    path = next(fleet.glob("kind=connections/*/*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGES = [emptied_entry, gone_file, gone_captures, gone_folder, cut_file]
+
+
+def called(fleet: Path) -> list[str | Path]:
+    return ["fleet", *(CAPTURES / name for name in ALL), "-o", fleet, "--workers", "1"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
+def test_damage_is_one_line_and_repaired_in_the_same_folder(
+    damage: Callable[[Path], None], run: Run, tmp_path: Path
+) -> None:
+    fleet = tmp_path / "fleet"
+    call = called(fleet)
+    assert run(*call).returncode == 1
+    before = rows_of(fleet)
+    damage(fleet)
+    for words in (call, ["fleet", "-o", fleet, "--verify"], ["fleet", "-o", fleet, "--tidy"]):
+        told = run(*words)
+        assert (told.returncode, told.stdout) == (2, b"")
+        assert told.stderr.count(b"\n") == 1
+        assert b"fleet: damaged: " in told.stderr
+    told = run(*call, "--again")
+    assert told.returncode == 1, told.stderr
+    assert rows_of(fleet) == before
+    assert run("fleet", "-o", fleet, "--verify").returncode == 0
+
+
+def test_a_table_let_go_of_its_damage_is_read_again_by_the_next_run(
+    run: Run, tmp_path: Path
+) -> None:
+    """Also one whose captures have to be fetched first: until then they count as not read."""
+    fleet = tmp_path / "fleet"
+    call = called(fleet)
+    run(*call)
+    before = rows_of(fleet)
+    gone_file(fleet)
+    told = run("fleet", "-o", fleet, "--again")
+    assert b"5 captures may have lost rows: to be read again" in told.stderr
+    assert set(Fleet(fleet).failures["error"]) == {table.LOST}
+    assert run(*call).returncode == 1
+    assert rows_of(fleet) == before
+
+
+def test_a_changed_byte_is_found_by_verify(run: Run, tmp_path: Path) -> None:
+    fleet = Path(made(tmp_path / "fleet"))
+    told = run("fleet", "-o", fleet, "--verify")
+    assert (told.returncode, told.stdout.count(b"whole")) == (0, 1)
+    path = next(fleet.glob("kind=stalls/*/*.parquet"))
+    content = path.read_bytes()
+    path.write_bytes(content[:200] + bytes([content[200] ^ 255]) * 60 + content[260:])
+    told = run("fleet", "-o", fleet, "--verify")
+    assert (told.returncode, told.stderr.count(b"\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("place", ["kind=stalls/mine", "index.html", "reports"])
+def test_a_link_is_refused_and_what_it_leads_to_stays(place: str, run: Run, tmp_path: Path) -> None:
+    fleet, elsewhere = Path(made(tmp_path / "fleet")), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "notes.txt").write_text("mine")
+    os.utime(elsewhere / "notes.txt", (0, 0))
+    (fleet / place).symlink_to(elsewhere)
+    for more in ((CAPTURES / OTHER,), ("--tidy",)):
+        told = run("fleet", *more, "-o", fleet)
+        assert told.returncode == 2
+        assert told.stderr.decode().endswith(": a link, which may lead elsewhere: remove it\n")
+    assert (elsewhere / "notes.txt").read_text() == "mine"
+
+
+def test_only_what_the_log_has_removed_a_week_ago_is_deleted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Path(made(tmp_path / "fleet", [ALL[:2]]))
+    mine = fleet / "kind=stalls" / "mine" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    old = scanned(SPLIT)
+    made(fleet, [[scanned(OTHER, replaces=old.set.id)]])
+    there = set(fleet.rglob("*"))
+    for path in there:
+        os.utime(path, (0, 0), follow_symlinks=False)
+    assert run("fleet", "-o", fleet, "--tidy").stdout == b"0 files deleted\n"
+    assert there <= set(fleet.rglob("*"))
+    monkeypatch.setattr(table, "RETENTION", table.RETENTION * 0)
+    assert Writer(str(fleet)).tidy() == 4
+    assert mine.exists()
+    assert len(there - set(fleet.rglob("*"))) == 4
+    assert Writer(str(fleet)).verify()[0] > 0
+
+
+def test_a_set_that_grew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    fleet = made(tmp_path / "fleet", [[SPLIT, EPOLL]])
+    made(fleet, [[scanned(OTHER, replaces=scanned(SPLIT).set.id)]])
+    assert rows_of(fleet) == rows_of(made(tmp_path / "other", [[EPOLL, OTHER]]))
+
+
+def test_a_column_more_is_read_and_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade runs go on in the same folder; after a downgrade, too."""
+    fleet = made(tmp_path / "fleet", [ALL[:1]])
+    before = rows_of(fleet)
+    added = fields.Field("added", fields.TEXT, "")
+    later = {kind: (*columns, added) for kind, columns in fields.tables().items()}
+    with monkeypatch.context() as patch:
+        for module in (fields, table):
+            patch.setattr(module, "tables", lambda: later)
+        fields.schema.cache_clear()
+        query = "SELECT DISTINCT added FROM stalls ORDER BY added NULLS FIRST"
+        assert Table(fleet).query(query).to_pylist() == [{"added": None}]
+        written(fleet, {"stalls": [{"set": "later", "added": "new", **STALL}]})
+        assert Table(fleet).query(query).to_pylist() == [{"added": None}, {"added": "new"}]
+    fields.schema.cache_clear()
+    made(fleet, [ALL[1:2]])
+    assert set(before["stalls"]) < set(rows_of(fleet)["stalls"])
+
+
+def test_days_go_whole_and_their_sums_stay(tmp_path: Path) -> None:
+    fleet = made(tmp_path / "fleet", [ALL[:2]])
+    sums = rows_of(fleet)["sums"]
+    begun(fleet).drop(date(2000, 1, 1))
+    assert rows_of(fleet)["stalls"]
+    begun(fleet).drop(date(2100, 1, 1))
+    left = rows_of(fleet)
+    assert (left["sums"], left["stalls"], left["connections"]) == (sums, [], [])
+
+
+def test_many_runs_leave_few_files_in_use_and_a_short_log(tmp_path: Path) -> None:
+    for number in range(30):
+        written(tmp_path / "fleet", {"stalls": [{"set": str(number), **STALL}]})
+        begun(tmp_path / "fleet").end()
+    assert len(rows_of(tmp_path / "fleet")["stalls"]) == 30
+    assert len(DeltaTable(tmp_path / "fleet").file_uris()) <= 2 * table.MOST_SMALL_FILES
+    assert list((tmp_path / "fleet" / "_delta_log").glob("*.checkpoint.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"),
+    [
+        (Scope("port 80", 10.0, None), "scanned with no filter"),
+        (Scope(None, 20.0, None), "scanned with --min-wait 10"),
+        (Scope(None, 10.0, "abcd"), "scanned with no key"),
+    ],
+)
+def test_results_that_do_not_add_up_are_kept_apart(tmp_path: Path, scope: Scope, told: str) -> None:
+    fleet = made(tmp_path / "fleet", [[]])
+    with pytest.raises(OutputError, match=f"{told}: name a new folder"):
+        Writer(fleet).check(scope)
+
+
+def foreign_folder(path: Path) -> str:
+    path.mkdir()
+    (path / "thesis.txt").write_text("")
+    return "holds something else"
+
+
+def foreign_table(path: Path) -> str:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    write_deltalake(path, pa.table({"a": [1]}))
+    return "no fleet: a table of something else"
+
+
+def file_in_the_way(path: Path) -> str:
+    path.write_text("")
+    return "not a directory"
+
+
+@pytest.mark.parametrize("make", [foreign_folder, foreign_table, file_in_the_way])
+def test_nothing_is_written_where_something_else_is(
+    make: Callable[[Path], str], run: Run, tmp_path: Path
+) -> None:
+    told = make(tmp_path / "fleet")
+    there = sorted(tmp_path.rglob("*"))
+    done = run("fleet", CAPTURES / SPLIT, "-o", tmp_path / "fleet")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert told in done.stderr.decode()
+    assert sorted(tmp_path.rglob("*")) == there
+
+
+def test_a_name_that_delta_cannot_write_is_one_line(tmp_path: Path) -> None:
+    for name in ("a#1", "50%25", "[1]", "line\n", "a\\b"):
+        with pytest.raises(OutputError, match=r"Delta tables cannot be in a folder with .* in its"):
+            Writer(str(tmp_path / name))
+    for name in ("100 %", 'o\'clock "x"', "déjà", "day=2026-01-01"):
+        assert len(rows_of(made(tmp_path / name, [[SPLIT]]))["stalls"]) == 9
+    with pytest.raises(CaptureError, match="no fleet"):
+        Fleet(tmp_path / "nowhere")
