@@ -60,8 +60,9 @@ def test_services_and_hours_add_up_to_the_scans(found: Fleet) -> None:
     for rows in (found.services, found.hours):
         assert rows["stalls_certain"].sum() == total.stalls_by_confidence[2]
         assert rows["exchanges"].sum() == sum(summary.exchanges for summary in summaries)
-    lost_ms = found.services[["lost_ms_certain", "lost_ms_likely"]].sum(axis=1)
-    assert lost_ms.is_monotonic_decreasing
+    for rows in (found.services, found.worst):
+        lost_ms = rows[["lost_ms_certain", "lost_ms_likely"]].sum(axis=1)
+        assert lost_ms.is_monotonic_decreasing
 
 
 def test_percentiles_of_a_service_are_those_of_its_exchanges(tmp_path: Path) -> None:

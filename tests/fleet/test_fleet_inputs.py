@@ -230,6 +230,9 @@ def test_half_of_a_remote_capture_never_passes_for_one(
     assert isinstance(found, File)
     with inputs.readable(found) as path:
         assert Path(path).read_bytes() == whole
+    (whole_only,) = inputs.dated([found._replace(path=web.url("whole", "a.pcap"))])
+    assert isinstance(whole_only, File)
+    assert whole_only.first_ns == found.first_ns, "of a server that sends no parts"
     for how in ("drops", "404"):
         cut = found._replace(path=web.url(how, "a.pcap"))
         with pytest.raises(CaptureError, match="cannot copy: "), inputs.readable(cut):

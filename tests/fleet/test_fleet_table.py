@@ -19,9 +19,23 @@ from typing import Any
 import pytest
 from conftest import CAPTURES, COMMAND, Run
 from deltalake import DeltaTable
-from fleets import ALL, EPOLL, OTHER, SPLIT, STALL, begun, made, rows, rows_of, scanned, written
+from fleets import (
+    ALL,
+    EPOLL,
+    OTHER,
+    SETTINGS,
+    SPLIT,
+    STALL,
+    begun,
+    made,
+    rows,
+    rows_of,
+    scanned,
+    written,
+)
 from nagle_scan import CaptureError, Fleet, OutputError
-from nagle_scan.fleet import fields, table
+from nagle_scan.fleet import fields, sets, table
+from nagle_scan.fleet import run as runs
 from nagle_scan.fleet.table import Scope, Table, Writer
 
 SLOW = """
@@ -120,6 +134,28 @@ def test_a_commit_whose_answer_was_lost_is_there_once(
     made(tmp_path / "fleet", [ALL[:2]])
     with answers(when, monkeypatch):
         made(tmp_path / "fleet", [ALL[2:]])
+    assert rows_of(tmp_path / "fleet") == whole
+
+
+def test_a_batch_is_written_once_though_ctrl_c_comes_with_its_commit(
+    whole: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops a run has what is done written: what was just committed, too."""
+    writer = begun(tmp_path / "fleet")
+    batch = runs.Batch(writer, SETTINGS, sets.Known(writer.query(sets.KNOWN)))
+    for name in ALL:
+        batch.add(scanned(name))
+    sync = Writer._sync
+
+    def interrupted(self: Writer, version: int) -> None:
+        sync(self, version)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "_sync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            batch.write()
+    batch.write()
     assert rows_of(tmp_path / "fleet") == whole
 
 

@@ -46,9 +46,9 @@ nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tls://
 nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
-0 clean or possible, 1 stalls in new captures, 2 unusable call, or nothing could be read and nothing
-was known, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results so far are kept,
-and the next run continues; with --exit-zero 0 instead of 1 and 4
+0 clean or possible, 1 stalls in new captures, 2 unusable call or damaged table, or nothing could be
+read and nothing was known, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results
+so far are kept, and the next run continues; with --exit-zero 0 instead of 1 and 4
 """
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import pydoc
 import socket
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, wait
@@ -16,7 +18,7 @@ from distributed import Client
 from distributed.comm.addressing import get_address_host
 
 from nagle_scan import _core
-from nagle_scan.fleet.workers import ASK_S, ClusterError, Workers, call
+from nagle_scan.fleet.workers import ASK_S, LOOK_S, ClusterError, Workers, call
 
 CONNECT_S = 10
 """A scheduler that does not answer until then is not there."""
@@ -44,6 +46,8 @@ class Cluster(Workers):
         self._executors: dict[str, Executor] = {}
         self._names: dict[str, str] = {}
         """Of hosts, by their addresses."""
+        self._room: dict[str, int] = {}
+        self._looked_s = -math.inf
         self.shown = str(client.scheduler.address if client.scheduler else "")
         try:
             client.wait_for_workers(1, timeout=ASK_S)
@@ -65,12 +69,15 @@ class Cluster(Workers):
 
     def room(self) -> dict[str, int]:
         """See `Workers.room`."""
+        if time.monotonic() - self._looked_s < LOOK_S:
+            return self._room
         found: dict[str, int] = dict.fromkeys(["", *self.hosts], 0)
         for address, threads in self._threads().items():
             if (name := self._names.get(get_address_host(address))) is not None:
                 found[name] += threads
             if get_address_host(address) not in self._silent_at:
                 found[""] += threads
+        self._room, self._looked_s = found, time.monotonic()
         return found
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ import os
 import struct
 import tempfile
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,6 @@ from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope, Writer
 from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
-from nagle_scan.system import leftovers
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-BATCH_ROWS, CHUNK_ROWS = 200_000, 20_000
-"""So many wait at most to be written, and so many at most as lists."""
+BATCH_ROWS = 200_000
+"""So many wait at most to be written."""
+CHUNK_ROWS, CHUNK_SETS = 500, 200
+"""Rows become Arrow with a set of more than so many, and after so many sets."""
 BATCH_S = 30.0
 """So long at most: what a run that is killed loses."""
 MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
@@ -144,8 +146,7 @@ def run(
     listed = [] if asked.list_file is None else inputs.names_in(asked.list_file)
     table = Writer(asked.output)
     scope = Scope.of(asked.settings)
-    if not asked.again:
-        table.check(scope)
+    table.check(scope, may_lack=asked.again)
     with contextlib.ExitStack() as opened:
         cluster = None
         if asked.scheduler is not None or client is not None:
@@ -176,7 +177,6 @@ class _Run:
             table.begin(scope)
             if self._asked.again and (lost := table.repair()):
                 self._tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
-            table.check(scope)
             known = sets.Known(table.query(sets.KNOWN))
             plan = sets.plan(
                 found.files.values(), known, self._settings, self._open, self._asked.again
@@ -268,9 +268,8 @@ class _Run:
             from nagle_scan.fleet.fleet import Fleet
 
             page.write(Fleet(self._asked.output), self._outcome.coverage)
+            self._table.sync_page(page.NAME)
             self._outcome.page = True
-        if not is_url(self._asked.output):
-            leftovers.clear(self._asked.output)
 
     @contextlib.contextmanager
     def _accounted(self, batch: Batch) -> Iterator[None]:
@@ -292,81 +291,92 @@ class _Run:
             raise KeyboardInterrupt(account("interrupted")) from None
 
 
+class _Held(NamedTuple):
+    """What waits to be written. One assignment changes all of it, whenever Ctrl-C comes."""
+
+    mark: str
+    """By which its commit is known."""
+    begun_s: float
+    tables: Sequence[Mapping[str, pa.Table]] = ()
+    replaced: Collection[str] = ()
+    tried: Collection[Place] = ()
+    """Places of failures that are over, or told anew."""
+
+
 class Batch:
     """What was found since the last commit, on its way into the table."""
 
     def __init__(self, table: Writer, settings: Settings, known: sets.Known) -> None:
         self._table, self._settings, self._known = table, settings, known
-        self._clear()
-
-    def _clear(self) -> None:
-        self._lists: dict[str, rows.Columns] = {}
-        self._arrow: dict[str, list[pa.Table]] = {}
-        self._rows, self._in_lists = 0, 0
-        self._replaced: set[str] = set()
-        self._tried: set[Place] = set()
-        self._begun_s = time.monotonic()
+        self._waiting: list[Scanned] = []
+        self._held = _Held(uuid.uuid4().hex, time.monotonic())
 
     def add(self, scanned: Scanned) -> None:
         """A set is done."""
-        self.fail(scanned.failures)
-        if not scanned.verdict:
-            return
-        for kind, columns in scanned.rows.items():
-            self._extend(kind, columns)
-        places = [self._settings.place(file) for file in scanned.set.files]
-        failed = (self._known.failed[at].set for at in places if at in self._known.failed)
-        self._replaced |= {scanned.set.id, *failed} & self._known.lost
-        self._replaced |= {scanned.set.replaces} - {""}
-        self.forgive(places)
+        self._waiting.append(scanned)
+        rows_of_set = sum(len(columns["set"]) for columns in scanned.rows.values())
+        if rows_of_set > CHUNK_ROWS or len(self._waiting) > CHUNK_SETS:
+            self._pack()
         self.write_if_due()
 
     def fail(self, failures: Sequence[Failure]) -> None:
         """Files could not be read."""
-        places = [self._settings.place(one.file) for one in failures]
-        before = [
-            self._known.failed[at].attempts if at in self._known.failed else 0 for at in places
-        ]
-        self._extend("captures", rows.failed(failures, self._settings, before))
-        self.forgive(places)
+        self._waiting.append(Scanned(Set("", ()), {}, failures=tuple(failures)))
 
     def forgive(self, places: Iterable[Place]) -> None:
-        """Failures there are over, or told anew."""
-        self._tried |= {at for at in places if at in self._known.failed}
-
-    def _extend(self, kind: str, columns: Mapping[str, list[Any]]) -> None:
-        number = len(next(iter(columns.values()), ()))
-        held = self._lists.setdefault(kind, {field.name: [] for field in tables()[kind]})
-        for name, values in held.items():
-            values += columns.get(name) or [None] * number
-        self._rows += number
-        self._in_lists += number
-        if self._in_lists > CHUNK_ROWS:
-            self._pack()
+        """Failures there are over."""
+        self._held = self._held._replace(tried={*self._held.tried, *places})
 
     def _pack(self) -> None:
-        for kind, columns in self._lists.items():
-            arrays = [
-                pa.array(columns[field.name], field.type, from_pandas=True)
-                for field in schema(kind)
-            ]
-            self._arrow.setdefault(kind, []).append(
-                pa.Table.from_arrays(arrays, schema=schema(kind))
-            )
-        self._lists, self._in_lists = {}, 0
+        """Arrow of the rows that wait, all at once."""
+        waiting, held = self._waiting, self._held
+        failed = self._known.failed
+        lists: dict[str, rows.Columns] = {}
+        replaced, tried = set(held.replaced), set(held.tried)
+        for one in waiting:
+            told = [self._settings.place(each.file) for each in one.failures]
+            before = [failed[at].attempts if at in failed else 0 for at in told]
+            _extend(lists, "captures", rows.failed(one.failures, self._settings, before))
+            read = [self._settings.place(file) for file in one.set.files if one.verdict]
+            tried |= {at for at in (*told, *read) if at in failed}
+            if one.verdict:
+                lost = {one.set.id, *(failed[at].set for at in read if at in failed)}
+                replaced |= (lost & self._known.lost) | ({one.set.replaces} - {""})
+                for kind, columns in one.rows.items():
+                    _extend(lists, kind, columns)
+        made = {kind: _arrow(kind, columns) for kind, columns in lists.items()}
+        # Interrupted between these two lines, what waited is left to the next run.
+        self._waiting = []
+        self._held = held._replace(tables=[*held.tables, made], replaced=replaced, tried=tried)
 
     def write_if_due(self) -> None:
         """See `BATCH_ROWS` and `BATCH_S`. Raises `OutputError`."""
-        if self._rows > BATCH_ROWS or time.monotonic() - self._begun_s > BATCH_S:
+        held = sum(len(each) for made in self._held.tables for each in made.values())
+        if held > BATCH_ROWS or time.monotonic() - self._held.begun_s > BATCH_S:
             self.write()
 
     def write(self) -> None:
         """Commits it. Raises `OutputError`."""
-        if self._rows or self._tried:
-            self._pack()
-            made = {kind: pa.concat_tables(parts) for kind, parts in self._arrow.items()}
-            self._table.commit(made, self._replaced, self._tried)
-        self._clear()
+        self._pack()
+        held, made = self._held, {}
+        for kind in tables():
+            if parts := [each[kind] for each in held.tables if kind in each]:
+                made[kind] = pa.concat_tables(parts)
+        if any(map(len, made.values())) or held.tried:
+            self._table.commit(made, held.replaced, held.tried, held.mark)
+        self._held = _Held(uuid.uuid4().hex, time.monotonic())
+
+
+def _extend(lists: dict[str, rows.Columns], kind: str, columns: Mapping[str, list[Any]]) -> None:
+    number = len(next(iter(columns.values()), ()))
+    held = lists.setdefault(kind, {field.name: [] for field in tables()[kind]})
+    for name, values in held.items():
+        values += columns.get(name) or [None] * number
+
+
+def _arrow(kind: str, columns: rows.Columns) -> pa.Table:
+    arrays = [pa.array(columns[one.name], one.type, from_pandas=True) for one in schema(kind)]
+    return pa.Table.from_arrays(arrays, schema=schema(kind))
 
 
 def _tasks(wanted: Sequence[Set], settings: Settings, most: int) -> Iterator[Task]:

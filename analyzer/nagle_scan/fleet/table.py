@@ -37,7 +37,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.fleet import remote
-from nagle_scan.fleet.fields import SQL_KINDS, schema, tables
+from nagle_scan.fleet.fields import SQL_KINDS, TIME, schema, tables
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Place, Settings
 from nagle_scan.system import files
@@ -55,7 +55,7 @@ MOST_ENTRIES = 20
 """Of the log, behind its last checkpoint."""
 RETENTION = timedelta(days=7)
 """A reader that began before may still use a file."""
-PACKED: dict[str, Any] = {"compression_level": 3, "store_schema": False, "write_statistics": False}
+PACKED: dict[str, Any] = {"compression_level": 5, "store_schema": False, "write_statistics": False}
 """What else would be written of each column takes more than a night's rows of it."""
 CONFIGURATION = {
     # Only `tidy` deletes, whenever it comes.
@@ -194,16 +194,19 @@ class Writer(Table):
         else:
             _check_folder(path)
         super().__init__(path)
-        self._run = uuid.uuid4().hex
+        self._begun: dict[str, int] = {}
+        """The version before each commit, by its mark."""
         if self.delta is not None:
             self.scope  # noqa: B018
 
-    def check(self, scope: Scope) -> None:
+    def check(self, scope: Scope, may_lack: bool = False) -> None:
         """Raises for a fleet that is scanned otherwise, or damaged; writes nothing."""
         if self.delta is None:
             return
         if difference := self.scope.differs(scope):
             raise OutputError(f"{self.path}: scanned with {difference}: name a new folder")
+        if may_lack:
+            return
         if self._empty_entries():
             raise OutputError(f"{self.path}: damaged: an entry of its log is empty: {REPAIR}")
         if gone := self.gone():
@@ -240,13 +243,16 @@ class Writer(Table):
         rows: Mapping[str, pa.Table],
         replaced: Collection[str] = (),
         tried: Collection[Place] = (),
+        mark: str = "",
     ) -> None:
         """Adds a batch. It takes the place of the sets `replaced`, and of failures at the places
-        `tried`."""
+        `tried`. One with the `mark` of a commit that was interrupted is not added twice."""
         with self._told():
+            if mark in self._begun and self._is_there(mark):
+                return
             actions = self._without(replaced, tried)
             actions += (one for kind, each in rows.items() for one in self._added(kind, each))
-            self._act(actions)
+            self._act(actions, mark)
 
     def drop(self, before: date) -> None:
         """Removes stalls, connections and waits of the days before; sums stay."""
@@ -273,6 +279,11 @@ class Writer(Table):
             with self._told():
                 self._delta.create_checkpoint()
                 self._sync(self._delta.version())
+
+    def sync_page(self, name: str) -> None:
+        """It was written beside the table."""
+        with self._told():
+            self._sync_file(name)
 
     def is_older(self, name: str) -> bool:
         """Is a file beside the table older than its last commit, or not there?"""
@@ -349,7 +360,7 @@ class Writer(Table):
         assert self.delta is not None
         return self.delta
 
-    def _act(self, actions: list[AddAction | RemoveAction]) -> None:
+    def _act(self, actions: list[AddAction | RemoveAction], mark: str = "") -> None:
         if actions:
             self._once(
                 lambda info: self._delta.create_write_transaction(
@@ -359,14 +370,15 @@ class Writer(Table):
                     PARTS,
                     commit_properties=info,
                     post_commithook_properties=NO_CHECKPOINT,
-                )
+                ),
+                mark,
             )
 
-    def _once(self, commit: Any) -> None:  # noqa: ANN401
+    def _once(self, commit: Any, mark: str = "") -> None:  # noqa: ANN401
         """Commits, and whatever the answer is, looks whether it is there."""
-        base, why = self._delta.version(), ""
+        why, mark = "", mark or uuid.uuid4().hex
+        self._begun[mark] = self._delta.version()
         turn = (self._delta.transaction_version(APP) or 0) + 1
-        mark = f"{self._run}-{turn}"
         info = CommitProperties({APP: mark}, app_transactions=[Transaction(APP, turn)])
         for attempt in range(TRIES):
             time.sleep(attempt)
@@ -374,19 +386,26 @@ class Writer(Table):
                 commit(info)
             except Exception as error:
                 why = _line(error)
-            try:
-                self.delta = self._opened()
-                more = self._delta.version() - base
-                entries = self._delta.history(more) if more else []
-            except Exception as error:
-                unknown = "nobody can tell whether the last batch is written"
-                raise OutputError(f"{self.path}: {unknown}: {_line(error)}") from None
-            if mark in [entry.get(APP) for entry in entries]:
-                self._sync(base + 1)
+            if self._is_there(mark):
                 return
-            if entries:
-                raise OutputError(f"{self.path}: another run writes into it")
         raise OutputError(f"{self.path}: {why}")
+
+    def _is_there(self, mark: str) -> bool:
+        """Did a commit take effect? Raises `OutputError` if that of another run did."""
+        base = self._begun[mark]
+        try:
+            self.delta = self._opened()
+            more = self._delta.version() - base
+            entries = self._delta.history(more) if more else []
+        except Exception as error:
+            unknown = "nobody can tell whether the last batch is written"
+            raise OutputError(f"{self.path}: {unknown}: {_line(error)}") from None
+        if mark in [entry.get(APP) for entry in entries]:
+            self._sync(base + 1)
+            return True
+        if entries:
+            raise OutputError(f"{self.path}: another run writes into it")
+        return False
 
     def _without(
         self, replaced: Collection[str], tried: Collection[Place]
@@ -435,7 +454,16 @@ class Writer(Table):
             return
         name = f"kind={kind}/day={day or NO_DAY}/{uuid.uuid4().hex}.parquet"
         sink = pa.BufferOutputStream()
-        pq.write_table(rows, sink, compression="zstd", **PACKED)
+        rising = [one.name for one in rows.schema if one.type in (pa.int64(), TIME)]
+        pq.write_table(
+            rows,
+            sink,
+            compression="zstd",
+            # Numbers of frames and times rise; what else there is of a column is often the same.
+            use_dictionary=[name for name in rows.schema.names if name not in rising],
+            column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
+            **PACKED,
+        )
         content = sink.getvalue()
         self._put(name, content)
         parts = {"kind": kind, "day": None if day is None else str(day)}
@@ -473,7 +501,7 @@ class Writer(Table):
 
     def _sync_file(self, name: str) -> None:
         """And the folders on the way to it."""
-        while True:
+        while not is_url(self.path):
             descriptor = os.open(f"{self.path}/{name}", os.O_RDONLY)
             try:
                 os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Temporary and half-written files, and folders: what a killed run left is removed by the next.
+"""Temporary files and folders: what a killed run left is removed by the next.
 
 Each is locked as long as its process lives: what is old and not locked was left behind.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 from nagle_scan.system.files import lock, locked
 
 PREFIX = "nagle-scan-tmp-"
-HALF_WRITTEN = re.compile(r"\.nagle-scan-[0-9a-f]{12}")
 NEW_S = 60.0
 """What is newer may not be locked yet."""
 
@@ -29,17 +27,13 @@ def folder() -> Iterator[str]:
         yield name
 
 
-def clear(folder: str | None = None) -> None:
-    """Removes what killed runs of this user left: temporary, or half-written in a folder."""
+def clear() -> None:
+    """Removes what killed runs of this user left."""
     if os.name != "posix":
         return
     try:
-        with os.scandir(folder or tempfile.gettempdir()) as entries:
-            if folder is None:
-                found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
-            else:
-                half = (entry for entry in entries if HALF_WRITTEN.fullmatch(entry.name))
-                found = [entry.path for entry in half if entry.is_file(follow_symlinks=False)]
+        with os.scandir(tempfile.gettempdir()) as entries:
+            found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
     except OSError:
         return
     for path in found:
