@@ -380,3 +380,14 @@ fn data_of_the_peer_that_was_not_captured_leaves_the_reason_open() {
         .after_ms(0.02, client(50));
     assert!(!only(story).is(fact::UNSEEN));
 }
+
+/// The client has sent a small segment; data of the server comes, which had left before, and the client sends again.
+#[test]
+fn what_leaves_with_an_ack_that_is_owed_contradicts_nothing() {
+    let contradictions = |acked: i64| {
+        let known = connected().after_ms(0.0, client(90)).after_ms(1.0, server(0));
+        let crossed = known.after_ms(5.0, client(100)).after_ms(0.5, server(200).ack(90));
+        crossed.after_ms(0.1, client(50).ack(acked)).end().half(Side::Client).contradictions()
+    };
+    assert_eq!([200, 0].map(contradictions), [0, 1]);
+}

@@ -30,7 +30,7 @@ impl Observation<'_> {
         // Few do.
         let passed =
             self.left_unacked() && self.len < self.mss && !self.is_exempt() && self.acks_are_seen();
-        let passed = passed && !self.echoes_unseen();
+        let passed = passed && !self.echoes_unseen() && !self.carries_ack();
         let last_len = half.last_len;
         match passed {
             true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
@@ -69,6 +69,13 @@ impl Observation<'_> {
         };
         let rtt_ns = known_ns(half) + known_ns(peer);
         rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data.time_ns < rtt_ns
+    }
+
+    /// Does it acknowledge data that has just come? BSD and macOS send what Nagle's algorithm holds along with an ACK
+    /// that they owe anyway (`tcp_output`, `TF_ACKNOW`).
+    fn carries_ack(&self) -> bool {
+        let frame = self.now.frame;
+        self.peer.all_acked().mark.frame == frame || self.peer.advanced().frame == frame
     }
 
     /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
