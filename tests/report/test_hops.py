@@ -10,6 +10,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, written
+from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.command.cli import main
 from nagle_scan.report import hops
 from nagle_scan.report.options import Options
@@ -108,6 +109,20 @@ def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> Non
 def test_one_leg_alone_is_no_chain(name: str, tmp_path: Path) -> None:
     result = written(nagle_scan.scan(capture(f"{name}.pcap.gz", tmp_path)), tmp_path)
     assert result["hops"] == []
+
+
+def legs() -> tuple[Conversation, Conversation]:
+    """Of a relay on 10.0.0.2: its client's connection, and its own to a server."""
+    relay = "10.0.0.2"
+    outer = Conversation(("10.0.0.1", 40000), (relay, 8000), rtt_ms=0.1)
+    return outer, Conversation((relay, 41000), ("10.0.0.3", 9000), rtt_ms=0.2)
+
+
+def test_hosts_that_pass_on_nothing_are_no_chain(tmp_path: Path) -> None:
+    outer, inner = legs()
+    inner.now_ms = 1000.0
+    path = write(tmp_path / "two.pcap", interleaved(stalled(outer), stalled(inner)))
+    assert nagle_scan.scan(path).core.hops() == []
 
 
 def test_clean_chains_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

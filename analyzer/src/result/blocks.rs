@@ -16,13 +16,10 @@ use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::{BLOCK_LEN, Connection, Ends, ServerLatency};
-use foldhash::fast::RandomState;
-use std::collections::HashSet;
+use crate::track::{BLOCK_LEN, Connection, ServerLatency};
 use std::convert::Infallible;
 use std::iter;
 use std::mem;
-use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 /// Judged connections take the memory of the connections: fresh memory costs more than judging them.
@@ -31,9 +28,6 @@ const _: () = assert!(
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
-
-/// The hosts of servers.
-type Hosts = HashSet<IpAddr, RandomState>;
 
 /// What was found on all connections.
 #[derive(Default)]
@@ -46,8 +40,6 @@ pub struct Judged {
     pub servers: Vec<ServerJudged>,
     /// Directions that pass on what arrives on another connection.
     pub passed_on: Vec<PassedOn>,
-    /// Is any host called by one and calls another?
-    pub has_host_between: bool,
 }
 
 /// What was found on the connections of some blocks, and its sums.
@@ -59,7 +51,6 @@ struct Sums {
     clearest: Clearest,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
-    has_host_between: bool,
 }
 
 /// Marks the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
@@ -94,12 +85,11 @@ pub fn judge_all(
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
     let sorter = Sorter::default();
-    let hosts: Hosts = servers.iter().map(|row| row.server.addr).collect();
     let work = |piece: usize| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, &sorter, clocks, min_wait_ns, &hosts);
+            sums.judge(block, &sorter, clocks, min_wait_ns);
         }
         sums
     };
@@ -110,7 +100,6 @@ pub fn judge_all(
         judged.totals += sums.totals;
         judged.causes += sums.causes;
         judged.clearest += sums.clearest;
-        judged.has_host_between |= sums.has_host_between;
         for (server, more) in sums.servers {
             judged.servers[server] += more;
         }
@@ -137,7 +126,6 @@ impl Sums {
         sorter: &Sorter,
         clocks: &Clocks,
         min_wait_ns: i64,
-        hosts: &Hosts,
     ) {
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         sorter.sort_suspects(&mut suspects);
@@ -174,8 +162,6 @@ impl Sums {
             self.totals.add(&judged, findings);
             self.causes.add(findings);
             self.clearest.add(&judged, findings);
-            let Ends { client, server } = connection.ends;
-            self.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
             (taken, kept) = (own.end, rulings.len());
             judged
         };
@@ -207,7 +193,7 @@ mod tests {
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let (sorter, clocks) = (Sorter::default(), Clocks::default());
         let mut sums = Sums::default();
-        sums.judge((block, BlockModel::default()), &sorter, &clocks, 0, &Hosts::default());
+        sums.judge((block, BlockModel::default()), &sorter, &clocks, 0);
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use thiserror::Error;
 
 /// To be raised when a type that is saved changes between two versions.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 /// The bytes begin with this, then comes the version.
 pub const NAME: &str = "nagle-scan ";
 pub const LEVEL: i32 = 3;

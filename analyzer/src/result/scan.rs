@@ -74,8 +74,6 @@ pub struct Scan {
     pub clearest: Clearest,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
-    /// Is any host called by one and calls another?
-    pub has_host_between: bool,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -107,7 +105,6 @@ impl Scan {
             causes: judged.causes,
             clearest: judged.clearest,
             passed_on: judged.passed_on,
-            has_host_between: judged.has_host_between,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         }

@@ -1,4 +1,4 @@
-//! The fields of a hop of a path over relays, or over a host between.
+//! The fields of a hop of a path over relays.
 
 use super::Output::{Json, Python};
 use super::{Field, Fields, Row, field};

@@ -5,7 +5,7 @@ use crate::result::hops::Hop;
 use crate::result::names::Names;
 use pyo3::prelude::*;
 
-/// A hop of a path over a host between: the fields of [`Hop`] and these. `client` is one of the `clients`.
+/// A hop of a path over relays: the fields of [`Hop`] and these. `client` is one of the `clients`.
 #[pyclass(frozen, get_all, dict)]
 pub struct HopRow {
     pub client: String,

@@ -1,5 +1,4 @@
-//! Hops. A relay, or a host that is called and calls others, lies on a path from a first client to a last
-//! server: what each hop of such a path loses.
+//! Hops. A relay lies on a path from a first client to a last server: what each hop of such a path loses.
 
 pub mod without;
 
@@ -11,12 +10,10 @@ use crate::judge::nagle::nodelay::NagleTotals;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};
-use foldhash::fast::RandomState;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::Hash;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// The connections between two hosts that lie on a path over a third, or to a server on a path over relays.
+/// The connections to a server on a path over relays.
 #[derive(Debug, Clone)]
 pub struct Hop {
     /// Counts the paths that have nothing in common, from 1.
@@ -49,35 +46,8 @@ pub struct Hop {
 /// Longer chains are no path, but hosts that call each other.
 const MAX_HOPS: u32 = 8;
 
-/// The hops of all paths over a relay that was seen to pass on, in their order; where none was, of those
-/// over a host between.
+/// The hops of all paths over a relay that was seen to pass on, in their order.
 pub fn hops(scan: &Scan) -> Vec<Hop> {
-    let relayed = relayed(scan);
-    if relayed.is_empty() { between(scan) } else { relayed }
-}
-
-/// For each that calls or is called, the number of the group of those that are linked by calls.
-fn chains<T: Copy + Ord>(calls: &BTreeSet<(T, T)>) -> BTreeMap<T, u32> {
-    let mut chains: BTreeMap<T, u32> = BTreeMap::new();
-    let mut next = 0;
-    for (client, server) in calls {
-        let known = [client, server].map(|end| chains.get(end).copied());
-        let chain = known.into_iter().flatten().min().unwrap_or_else(|| {
-            next += 1;
-            next
-        });
-        for other in known.into_iter().flatten().filter(|&other| other != chain) {
-            chains.values_mut().filter(|value| **value == other).for_each(|value| *value = chain);
-        }
-        chains.extend([(*client, chain), (*server, chain)]);
-    }
-    let used: BTreeSet<u32> = chains.values().copied().collect();
-    let place = |chain: u32| used.range(..=chain).count() as u32;
-    chains.into_iter().map(|(end, chain)| (end, place(chain))).collect()
-}
-
-/// Of the servers between which something was passed on.
-fn relayed(scan: &Scan) -> Vec<Hop> {
     let server = |connection: u32| {
         let at = scan.connections.index_of(connection)?;
         Some(scan.connections[at].half(Side::Server).endpoint)
@@ -112,40 +82,24 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
     hops
 }
 
-/// Of paths over at least one host between; none where no host is seen on both sides. By addresses: what a
-/// host calls itself (loopback) shows no path.
-fn between(scan: &Scan) -> Vec<Hop> {
-    if !scan.has_host_between {
-        return Vec::new();
-    }
-    // There are many connections between few hosts.
-    let calls: HashSet<(IpAddr, IpAddr), RandomState> =
-        scan.connections.blocks().flatten().filter_map(call).collect();
-    let calls: BTreeSet<(IpAddr, IpAddr)> = calls.into_iter().collect();
-    let Some(depths) = depths(&calls).filter(|depths| depths.values().any(|&depth| depth > 1))
-    else {
-        return Vec::new();
-    };
-    let relays: BTreeSet<IpAddr> =
-        calls.iter().map(|(client, _)| *client).filter(|addr| depths.contains_key(addr)).collect();
-    let over_relays =
-        calls.iter().filter(|(client, server)| relays.contains(client) || relays.contains(server));
-    let chains = chains(&over_relays.copied().collect());
-    let mut hops: BTreeMap<(u32, u32, Option<IpAddr>, IpAddr, u16), Hop> = BTreeMap::new();
-    for (index, judged) in scan.connections.iter().enumerate() {
-        let Some((client, server)) = call(judged) else { continue };
-        if !relays.contains(&client) && !relays.contains(&server) {
-            continue;
+/// For each that calls or is called, the number of the group of those that are linked by calls.
+fn chains(calls: &BTreeSet<(Endpoint, Endpoint)>) -> BTreeMap<Endpoint, u32> {
+    let mut chains: BTreeMap<Endpoint, u32> = BTreeMap::new();
+    let mut next = 0;
+    for (client, server) in calls {
+        let known = [client, server].map(|end| chains.get(end).copied());
+        let chain = known.into_iter().flatten().min().unwrap_or_else(|| {
+            next += 1;
+            next
+        });
+        for other in known.into_iter().flatten().filter(|&other| other != chain) {
+            chains.values_mut().filter(|value| **value == other).for_each(|value| *value = chain);
         }
-        let number = depths.get(&client).map_or(1, |depth| depth + 1);
-        let port = judged.half(Side::Server).endpoint.port;
-        let relay = relays.contains(&client).then_some(client);
-        let chain = chains.get(&server).copied().unwrap_or_default();
-        let hop = hops.entry((chain, number, relay, server, port));
-        hop.or_insert_with(|| Hop::new(chain, number, Endpoint { addr: server, port }))
-            .add(judged, scan.findings_of(index));
+        chains.extend([(*client, chain), (*server, chain)]);
     }
-    hops.into_values().collect()
+    let used: BTreeSet<u32> = chains.values().copied().collect();
+    let place = |chain: u32| used.range(..=chain).count() as u32;
+    chains.into_iter().map(|(end, chain)| (end, place(chain))).collect()
 }
 
 impl Hop {
@@ -204,17 +158,11 @@ impl Hop {
     }
 }
 
-/// Who called whom, if data was sent.
-fn call(judged: &JudgedConnection) -> Option<(IpAddr, IpAddr)> {
-    let [client, server] = judged.halves.each_ref().map(|end| end.endpoint.addr);
-    let data = judged.halves.iter().any(|end| end.bytes > 0);
-    (data && client != server).then_some((client, server))
-}
-
 /// For each that is called, the number of hops from the first client. `None` where they call each other in
 /// a circle.
-fn depths<T: Copy + Eq + Hash>(calls: &BTreeSet<(T, T)>) -> Option<HashMap<T, u32>> {
-    let mut depths: HashMap<T, u32> = calls.iter().map(|(_, server)| (*server, 1)).collect();
+fn depths(calls: &BTreeSet<(Endpoint, Endpoint)>) -> Option<BTreeMap<Endpoint, u32>> {
+    let mut depths: BTreeMap<Endpoint, u32> =
+        calls.iter().map(|(_, server)| (*server, 1)).collect();
     for _ in 0..MAX_HOPS {
         let mut settled = true;
         for (client, server) in calls {
@@ -235,15 +183,18 @@ fn depths<T: Copy + Eq + Hash>(calls: &BTreeSet<(T, T)>) -> Option<HashMap<T, u3
 mod tests {
     use super::*;
 
-    fn calls(pairs: &[(u8, u8)]) -> BTreeSet<(IpAddr, IpAddr)> {
-        let addr = |last: u8| IpAddr::from([10, 0, 0, last]);
-        pairs.iter().map(|&(client, server)| (addr(client), addr(server))).collect()
+    fn end(last: u8) -> Endpoint {
+        Endpoint { addr: [10, 0, 0, last].into(), port: 9000 }
+    }
+
+    fn calls(pairs: &[(u8, u8)]) -> BTreeSet<(Endpoint, Endpoint)> {
+        pairs.iter().map(|&(client, server)| (end(client), end(server))).collect()
     }
 
     #[test]
     fn a_host_that_is_called_and_calls_is_a_hop() {
         let depths = depths(&calls(&[(1, 2), (2, 3), (3, 4), (1, 9)])).unwrap();
-        let depth = |last: u8| depths[&IpAddr::from([10, 0, 0, last])];
+        let depth = |last: u8| depths[&end(last)];
         assert_eq!([depth(2), depth(3), depth(4), depth(9)], [1, 2, 3, 1]);
     }
 
@@ -256,7 +207,7 @@ mod tests {
     #[test]
     fn paths_with_nothing_in_common_are_counted() {
         let chains = chains(&calls(&[(1, 2), (3, 4), (5, 6), (2, 6), (7, 3)]));
-        let chain = |last: u8| chains[&IpAddr::from([10, 0, 0, last])];
+        let chain = |last: u8| chains[&end(last)];
         assert_eq!([1, 2, 5, 6].map(chain), [1; 4]);
         assert_eq!([3, 4, 7].map(chain), [2; 3]);
     }
