@@ -118,6 +118,32 @@ def legs() -> tuple[Conversation, Conversation]:
     return outer, Conversation((relay, 41000), ("10.0.0.3", 9000), rtt_ms=0.2)
 
 
+def test_a_reply_behind_a_held_request_is_the_same_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outer, inner = legs()
+    outer.open()
+    inner.open()
+    for turn in range(8):
+        outer.now_ms = 100.0 + 60.0 * turn
+        outer.data("client", 120)
+        inner.now_ms = outer.now_ms + 0.05
+        hold = inner.stall()
+        outer.now_ms += (hold.held.time_ns - outer.frames[-1].time_ns) / 1e6 + 0.3
+        outer.answer(59)
+    path = write(tmp_path / "relay.pcap", interleaved(outer, inner))
+    first, last = nagle_scan.scan(path).core.hops()
+    assert (first.server, first.server_passed_on, first.stalled_ms) == ("10.0.0.2:8000", 8, 0)
+    assert (last.server, last.client_stalls, last.called_by) == (
+        "10.0.0.3:9000",
+        8,
+        ["10.0.0.2:8000"],
+    )
+    for text in reports(path, capsys).values():
+        assert "its own replies are as late" in text
+        assert "the server was working" not in text
+
+
 def test_hosts_that_pass_on_nothing_are_no_chain(tmp_path: Path) -> None:
     outer, inner = legs()
     inner.now_ms = 1000.0

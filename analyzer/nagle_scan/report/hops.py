@@ -3,7 +3,7 @@
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -74,10 +74,10 @@ def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) ->
 
 
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
-    """How many relays forward what this group holds, as a sentence; empty if none."""
+    """Where else what this group holds is waited for, as a sentence; empty if nowhere."""
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
-    relays = _relays(hop, rows, group.worst.sender) if hop else []
-    return f"{_forward_it(relays)}: the same time, counted once." if relays else ""
+    told = _elsewhere(hop, rows, [group.worst.sender]) if hop else ""
+    return f"{told[0].upper()}{told[1:]}: the same time, counted once." if told else ""
 
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -153,15 +153,22 @@ def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
         verb, whose = ("hold", "their requests") if several else ("holds", "its request")
         parts.append(f"{_as_client(hop)} {verb} part of {whose}")
     sides = [side for side in ("server", "client") if getattr(hop, f"{side}_stalls")]
-    relays = {relay for side in sides for relay in _relays(hop, chain, side)}
     lost = f"{duration(hop.stalled_ms)} lost"
-    if relays:
-        lost = f"{_forward_it(relays)}; {lost}, once"
+    if elsewhere := _elsewhere(hop, chain, sides):
+        lost = f"{elsewhere}; {lost}, once"
     return f"{' and '.join(parts)}; {lost}."
 
 
-def _forward_it(relays: Collection[str]) -> str:
-    return f"{count(len(relays), 'relay')} {'forwards' if len(relays) == 1 else 'forward'} it"
+def _elsewhere(hop: _core.HopRow, chain: Sequence[_core.HopRow], sides: Sequence[str]) -> str:
+    """Which other hops wait for what these sides of a hop hold."""
+    told = []
+    if relays := {relay for side in sides for relay in _relays(hop, chain, side)}:
+        forward = "forwards" if len(relays) == 1 else "forward"
+        told.append(f"{count(len(relays), 'relay')} {forward} it")
+    replying = [row for row in chain if row.server in hop.called_by and row.server_passed_on]
+    if "client" in sides and replying:
+        told.append("its own replies are as late")
+    return ", and ".join(told)
 
 
 def _as_client(hop: _core.HopRow) -> str:

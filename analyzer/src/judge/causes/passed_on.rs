@@ -9,6 +9,9 @@
 //! so again and again, always from the same connection or the same server, and hardly ever the other way
 //! round; or the bytes are the same. A relay that has two addresses is known by equal bytes alone.
 //!
+//! Or the relay held the rest of its own request on the other connection for more than half of this wait, and
+//! replied within 5 ms of sending it, as consistently.
+//!
 //! Or it came from another client of the same server: after the ACK, or as long before as this server takes to
 //! pass something on, again and again, more often than chance, and more closely than the ACK came.
 //!

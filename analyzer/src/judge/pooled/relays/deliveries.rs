@@ -1,22 +1,31 @@
-//! What a host received just before it sent something on another connection.
+//! What let a host go on just before it sent something on another connection.
 
 use crate::judge::pooled::relays::ends::WaitEnd;
-use crate::track::Endpoint;
 use crate::track::tracked::Block;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Endpoint, Side};
 
-/// An end on another connection that brought something to the host that sends.
+/// An end on another connection that brought something to the host that sends, or the rest of its own request.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {
     pub connection: u32,
     pub server: Endpoint,
-    /// How long before the send it arrived.
+    /// How long before the send it passed.
     pub ahead_ns: i64,
     /// As many bytes at the same place in the stream.
     pub same_bytes: bool,
     /// Did it arrive at another address than that which sends? Then the bytes alone say that both are one
     /// host's.
     pub is_apart: bool,
+    /// Was it held there by the host itself, as part of a request whose reply it passes on?
+    pub is_request: bool,
+}
+
+impl Delivery {
+    /// May a relay that changes no bytes have waited for it?
+    pub fn is_of_stream(&self) -> bool {
+        self.same_bytes || self.is_request
+    }
 }
 
 /// Where what a direction passes on comes from.
@@ -33,20 +42,50 @@ pub enum Upstream {
 impl Upstream {
     pub fn is(self, from: &Delivery) -> bool {
         match self {
-            Self::Stream(server) => from.server == server && from.same_bytes,
+            Self::Stream(server) => from.server == server && from.is_of_stream(),
             Self::Connection(connection) => from.connection == connection,
             Self::Server(server) => from.server == server,
         }
     }
 }
 
-/// Did `arrived` bring something to who `sent`? A relay is the server of one connection and the client
-/// of the other, and passes on in the same direction. Of two connections to the same server see
+/// Did `earlier` bring something to who `sent`, or was it the rest of a request of its own? A relay is the
+/// server of one connection and the client of the other. Of two connections to the same server see
 /// [`fan_out`](crate::judge::pooled::fan_out).
-pub fn delivery(blocks: &[Block], sent: &WaitEnd, arrived: &WaitEnd) -> Option<Delivery> {
-    if sent.by != arrived.by || sent.server == arrived.server {
+pub fn delivery(blocks: &[Block], sent: &WaitEnd, earlier: &WaitEnd) -> Option<Delivery> {
+    if sent.server == earlier.server {
         return None;
     }
+    match (earlier.by, sent.by) {
+        (Side::Client, Side::Server) => held_request(blocks, sent, earlier),
+        (earlier_by, by) if earlier_by == by => arrival(blocks, sent, earlier),
+        _ => None,
+    }
+}
+
+/// The rest of a request, which the host held for most of the wait for its reply.
+fn held_request(blocks: &[Block], sent: &WaitEnd, request: &WaitEnd) -> Option<Delivery> {
+    let (reply, held) = (sent.at.wait(blocks), request.at.wait(blocks));
+    let is_reply = !reply.is(fact::OWN_DATA_BEFORE) && sent.sender.is(request.sender);
+    (is_reply && held.is_freed() && is_most_of(held, reply)).then_some(Delivery {
+        connection: request.connection,
+        server: request.server,
+        ahead_ns: sent.time_ns - request.time_ns,
+        same_bytes: false,
+        is_apart: false,
+        is_request: true,
+    })
+}
+
+/// Did one wait take more than half of the time of another?
+fn is_most_of(wait: &Wait, other: &Wait) -> bool {
+    let begin_ns = wait.from.time_ns.max(other.from.time_ns);
+    let end_ns = wait.to.time_ns.min(other.to.time_ns);
+    2 * (end_ns - begin_ns) > other.span_ns()
+}
+
+/// What arrived in the same direction.
+fn arrival(blocks: &[Block], sent: &WaitEnd, arrived: &WaitEnd) -> Option<Delivery> {
     let (out, into) = (sent.at.wait(blocks), arrived.at.wait(blocks));
     let same_bytes = (out.len, out.rel_seq) == (into.len, into.rel_seq);
     let is_apart = !sent.sender.is(arrived.receiver);
@@ -59,6 +98,7 @@ pub fn delivery(blocks: &[Block], sent: &WaitEnd, arrived: &WaitEnd) -> Option<D
         ahead_ns: sent.time_ns - arrived.time_ns,
         same_bytes,
         is_apart,
+        is_request: false,
     })
 }
 

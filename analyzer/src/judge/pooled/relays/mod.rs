@@ -4,6 +4,8 @@
 //! fire in the same jiffy of the host, the upstream's piece is released, and the relay, whatever its
 //! socket options, sends it on some 70 us after the ACK of its own client. The other leg tells the two
 //! apart: the piece arrived there just before, release after release.
+//!
+//! A relay that holds a piece of its own request upstream replies as late: its client waited for that.
 
 mod deliveries;
 mod ends;
@@ -26,11 +28,11 @@ use std::collections::BTreeMap;
 pub struct PassedOn {
     pub connection: u32,
     pub by: Side,
-    /// The first connection on which something for it arrived.
+    /// The first connection on which something for it arrived, or a request of its own was held.
     pub upstream: u32,
 }
 
-/// Marks the waits that ended because something arrived on another connection, with
+/// Marks the waits that ended because of what another connection brought or held, with
 /// [`fact::PASSED_ON`]; returns the directions that have some, in the order of their connections.
 pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
     if !ends::may_be_of_relays(blocks) {
@@ -51,7 +53,7 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
     found.into_values().collect()
 }
 
-/// The upstream connection, if something of it arrived just before this end.
+/// The upstream connection, if it made this end wait.
 fn passed_on_from(
     blocks: &[Block],
     ends: &[WaitEnd],

@@ -35,6 +35,7 @@ pub struct Coupling {
 struct Coupled {
     all: u32,
     same_bytes: u32,
+    of_stream: u32,
 }
 
 impl Partners {
@@ -111,14 +112,14 @@ impl Coupling {
 
     /// Are bytes passed on as they arrived? No program changes them and keeps length and place.
     pub fn is_plain(&self) -> bool {
-        let Coupled { all, same_bytes } = self.after;
+        let Coupled { all, same_bytes, .. } = self.after;
         same_bytes >= FEW_RELEASES || (all > 0 && same_bytes == all)
     }
 
     /// Consistently, and hardly ever the other way round; a few times may be chance, unless it is the same
     /// bytes. What passes on the same bytes may hold others itself.
     fn is_upstream(&self, sends: u32, plain: bool) -> bool {
-        let count = |count: Coupled| if plain { count.same_bytes } else { count.all };
+        let count = |count: Coupled| if plain { count.of_stream } else { count.all };
         let (after, beside) = (count(self.after), count(self.beside));
         let one_way = PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after);
         let mostly = 2 * after >= sends;
@@ -143,7 +144,8 @@ impl Coupled {
     /// Counts once, if there is any.
     fn add<'a>(&mut self, mut deliveries: impl Iterator<Item = &'a Delivery> + Clone) {
         self.all += u32::from(deliveries.clone().next().is_some());
-        self.same_bytes += u32::from(deliveries.any(|from| from.same_bytes));
+        self.same_bytes += u32::from(deliveries.clone().any(|from| from.same_bytes));
+        self.of_stream += u32::from(deliveries.any(Delivery::is_of_stream));
     }
 }
 
@@ -152,6 +154,7 @@ impl AddAssign for Coupling {
         for (count, more) in [(&mut self.after, more.after), (&mut self.beside, more.beside)] {
             count.all += more.all;
             count.same_bytes += more.same_bytes;
+            count.of_stream += more.of_stream;
         }
         self.ahead_ns = self.ahead_ns.saturating_add(more.ahead_ns);
         self.is_apart |= more.is_apart;

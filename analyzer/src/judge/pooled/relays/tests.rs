@@ -28,6 +28,11 @@ impl Host {
 
     /// The server of a connection sent `len` bytes then, 40 ms after its last ones, just after an ACK.
     fn sends(&mut self, connection: u32, time_ns: i64, len: u32) {
+        self.held(Side::Server, connection, time_ns, len);
+    }
+
+    /// One side of it did.
+    fn held(&mut self, by: Side, connection: u32, time_ns: i64, len: u32) {
         let frame = time_ns as u64 / 1_000 + 1;
         let at = |time_ns, frame| Mark { time_ns, frame };
         self.block.waits.push(Wait {
@@ -37,8 +42,22 @@ impl Host {
             ack: at(time_ns - 60 * US, frame),
             rel_seq: time_ns as u64 / 1_000_000,
             len,
-            ..Wait::unknown(connection, Side::Server)
+            ..Wait::unknown(connection, by)
         });
+    }
+
+    /// The relay's client asks connection 0 every 50 ms and has its reply after `wait_ns`; 80 us before, the
+    /// relay sent the rest of its own request, which it had held for 40 ms, on connection 1.
+    fn replies_after_held_requests(&mut self, turns: RangeInclusive<i64>, wait_ns: i64) {
+        for turn in turns {
+            let time_ns = turn * 50 * MS;
+            self.held(Side::Client, 1, time_ns, 60);
+            self.sends(0, time_ns + 80 * US, 90);
+            if let Some(reply) = self.block.waits.last_mut() {
+                reply.facts = 0;
+                reply.from.time_ns = reply.to.time_ns - wait_ns;
+            }
+        }
     }
 
     /// Connection 1 receives 12 bytes every 50 ms, and connection 0 passes on `len` 80 us later.
@@ -91,6 +110,48 @@ fn once_may_be_chance_unless_the_bytes_are_the_same() {
         host.relays(1..=1, len);
         assert_eq!(host.passed_on().len() == 1, known);
     }
+}
+
+/// A relay that sends its request in two pieces, of which Nagle's algorithm holds the second.
+#[test]
+fn a_reply_waited_while_the_relay_held_its_own_request() {
+    let mut host = Host::with(&[8101, 8100]);
+    host.replies_after_held_requests(1..=5, 41 * MS);
+    assert_eq!(host.passed_on(), [(0, 8100, 5)]);
+}
+
+#[test]
+fn a_plain_relay_may_hold_its_own_request_too() {
+    let mut host = Host::with(&[8101, 8100]);
+    host.relays(1..=3, 12);
+    host.replies_after_held_requests(4..=8, 41 * MS);
+    assert_eq!(host.passed_on(), [(0, 8100, 8)]);
+}
+
+#[test]
+fn a_reply_that_took_much_longer_waited_for_something_else() {
+    let mut host = Host::with(&[8101, 8100]);
+    host.replies_after_held_requests(1..=5, 100 * MS);
+    assert_eq!(host.passed_on(), []);
+}
+
+#[test]
+fn another_host_holds_no_request_for_this_reply() {
+    let mut host = Host::with(&[8101, 8100]);
+    host.block.connections[1].ends.client.addr = [10, 0, 0, 7].into();
+    host.replies_after_held_requests(1..=5, 41 * MS);
+    assert_eq!(host.passed_on(), []);
+}
+
+/// A relay with Nagle's algorithm on both its sockets: both timers fire in one tick.
+#[test]
+fn a_reply_held_beside_a_request_was_not_passed_on() {
+    let mut host = Host::with(&[8101, 8100]);
+    for turn in 1..=5 {
+        host.held(Side::Client, 1, turn * 50 * MS, 60);
+        host.sends(0, turn * 50 * MS + 80 * US, 90);
+    }
+    assert_eq!(host.passed_on(), []);
 }
 
 /// Of a plain relay with Nagle's algorithm: what it held itself left long after it had arrived.
