@@ -178,7 +178,17 @@ def _servers() -> dict[str, Schema]:
         "client_nagle": said("Connections by what the clients' sockets show.", sockets),
         "server_nagle": said("The same of the server's.", sockets),
     }
-    delayed = {"count": COUNT, "median_ms": MS, "min_ms": MS, "max_ms": MS, "consistent_with": TEXT}
+    delayed = {
+        "count": said("Those that came late.", COUNT),
+        "prompt": said(
+            "Those that came promptly, of pure ACKs; 65,535 stands for that many or more.", COUNT
+        ),
+        "first_frame": said("The first that came late.", COUNT),
+        "median_ms": MS,
+        "min_ms": MS,
+        "max_ms": MS,
+        "consistent_with": TEXT,
+    }
     return {
         "server_row": named(row),
         "percentiles": record({f"{name}_ms": MS for name in PERCENTILES}),

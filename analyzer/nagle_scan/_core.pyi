@@ -179,6 +179,15 @@ class ConnectingRow:
     median_share: float
 
 @final
+class LateAckRow:
+    side: str
+    connections: int
+    late: int
+    prompt: int | None
+    median_ms: float
+    first_frame: int
+
+@final
 class WaitRow:
     connection: int
     cause: str
@@ -273,6 +282,7 @@ class Scan:
     def hops(self) -> list[HopRow]: ...
     def causes(self) -> list[CauseRow]: ...
     def connecting(self) -> ConnectingRow | None: ...
+    def late_acks(self) -> list[LateAckRow]: ...
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...
     def busiest(self) -> int | None: ...

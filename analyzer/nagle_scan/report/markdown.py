@@ -237,8 +237,8 @@ def _clean(view: View) -> Iterator[str]:
             for wait, meaning in view.waits
         ]
         yield from table(heads, "rrllll", rows)
-    if view.connecting is not None:
-        yield escaped(view.connecting)
+    for told in view.other_waits:
+        yield escaped(told)
         yield ""
 
 

@@ -151,6 +151,21 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
     return f"On {row.connections:,} connections {took} (median: {percent(row.median_share)})."
 
 
+def late_acks(row: _core.LateAckRow, summary: _core.Summary) -> str:
+    """How many ACKs of one side came late, by how much, and since which frame."""
+    whose = f"the {row.side}'s ACKs"
+    if row.connections > 1:
+        whose = f"on {row.connections:,} connections the {row.side}s' ACKs"
+    times = f"at least {count(row.late, 'time')}"
+    if row.prompt is not None and not summary.waits_not_listed:
+        acks = row.late + row.prompt
+        times = f"{row.late:,} of {acks:,} times ({percent(row.late / acks)})"
+    return sentence_start(
+        f"{whose} came late {times}, by {duration(row.median_ms)} at the median, first in frame "
+        f"{row.first_frame}."
+    )
+
+
 def holder(row: _core.ConnectionRow) -> str:
     """Which side of a connection holds data back."""
     if row.client_stalls and row.server_stalls:

@@ -248,8 +248,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         for row, meaning in view.causes
     ]
     yield from style.table(causes)
-    if view.connecting is not None:
-        yield "\n" + style.wrapped(f"  {view.connecting}", "  ")
+    yield from ("\n" + style.wrapped(f"  {told}", "  ") for told in view.other_waits)
     yield f"\n{style.bold}Longest waits{style.end}\n"
     rows = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [

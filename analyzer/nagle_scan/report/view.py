@@ -251,9 +251,11 @@ class View:
         return only_handshakes or summary.not_judged > summary.one_sided
 
     @cached_property
-    def connecting(self) -> str | None:
-        """What slow connecting took of the time until the first reply."""
-        return sentences.connecting(self.core.connecting())
+    def other_waits(self) -> list[str]:
+        """What slow connecting took of the time until the first reply, and whose ACKs come late."""
+        connecting = sentences.connecting(self.core.connecting())
+        late = [sentences.late_acks(row, self.summary) for row in self.core.late_acks()]
+        return [*([connecting] if connecting else []), *late]
 
     @cached_property
     def waits(self) -> list[tuple[_core.WaitRow, str]]:

@@ -10,6 +10,18 @@ pub fn upper<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len() / 2)
 }
 
+/// The upper median of values that count so many times each; `None` without values.
+pub fn weighted(values: &mut [(i64, u64)]) -> Option<i64> {
+    values.sort_unstable();
+    let half = values.iter().map(|&(_, count)| count).sum::<u64>() / 2;
+    let mut passed = 0;
+    let middle = values.iter().find(|&&(_, count)| {
+        passed += count;
+        passed > half
+    });
+    middle.map(|&(value, _)| value)
+}
+
 /// The median absolute deviation; `None` without values.
 pub fn deviation(values: &mut [i64]) -> Option<i64> {
     let middle = upper(values)?;
@@ -37,6 +49,14 @@ fn nth<T: Ord + Copy>(values: &mut [T], at: usize) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One connection with many late ACKs outweighs several with one each.
+    #[test]
+    fn a_value_weighs_as_often_as_it_counts() {
+        assert_eq!(weighted(&mut []), None);
+        assert_eq!(weighted(&mut [(200, 1), (40, 5), (300, 1)]), Some(40));
+        assert_eq!(weighted(&mut [(200, 1), (40, 1)]), Some(200));
+    }
 
     #[test]
     fn the_middle_is_found_whatever_the_order() {

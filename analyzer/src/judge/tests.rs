@@ -115,7 +115,7 @@ fn a_request_in_two_small_writes_waits_for_the_delayed_ack() {
     assert_eq!(stalls(&rulings), [Confidence::Certain; 3]);
     assert_eq!((judged.stalls, judged.capture_point), (3, CapturePoint::Client));
     assert_eq!(judged.half(Side::Client).nagle, Nagle::On);
-    let timer = judged.half(Side::Server).detail().delayed_acks.unwrap();
+    let timer = judged.half(Side::Server).detail().late_acks.unwrap().timer;
     assert_eq!((timer.count, timer.median_ns), (3, 39_000_000));
 }
 

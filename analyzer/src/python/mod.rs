@@ -18,8 +18,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use rows::{
-    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow,
-    Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, LateAckRow, NagleRow, PyServerGroup,
+    PyServerRow, Summary, WaitRow,
 };
 use std::io::Cursor;
 
@@ -96,6 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
     module.add_class::<ConnectingRow>()?;
+    module.add_class::<LateAckRow>()?;
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

@@ -3,8 +3,8 @@
 use super::errors::CaptureError;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectingRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary,
-    WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, HopRow, LateAckRow, NagleRow, PyServerGroup,
+    PyServerRow, Summary, WaitRow,
 };
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -15,7 +15,7 @@ use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::SegmentExcerpt;
 use crate::result::{
-    clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
+    clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, state, worst,
 };
 use crate::track::reader::Reading;
 use crate::track::reader::labels::Labels;
@@ -131,6 +131,11 @@ impl PyScan {
     /// What connecting took of the time until the first replies, where it was slow; `None` if it never was.
     fn connecting(&self) -> Option<ConnectingRow> {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
+    }
+
+    /// Whose ACKs come late: a row for each side that has any.
+    fn late_acks(&self) -> Vec<LateAckRow> {
+        late_acks::late_acks(&self.scan).iter().map(LateAckRow::new).collect()
     }
 
     fn clearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, WaitRow>>> {

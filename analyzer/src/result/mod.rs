@@ -10,6 +10,7 @@ pub mod connections;
 pub mod first;
 pub mod groups;
 pub mod hops;
+pub mod late_acks;
 pub mod nagle_counts;
 pub mod names;
 mod packed;

@@ -8,6 +8,9 @@
 //! segment that Nagle's algorithm would not have held. Or so late that the sender's timer ran out: then
 //! the same bytes are seen to arrive twice, captured at the receiver, with no ACK between them.
 //!
+//! All ACKs without data that come late by 10 ms or more are counted besides, whatever the wait around
+//! them is called: the report says how many of each side's ACKs do, by how much, and since which frame.
+//!
 //! # What it is not
 //! A stall of the message: that needs a small segment held until the ACK.
 //!

@@ -7,10 +7,10 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::DirectionModel;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;
-use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::timers::{LateAcks, Timer};
 use crate::judge::nagle::variant::Variant;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::track::{Connection, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 
 /// Was Nagle's algorithm at work on each side, and which frames prove it?
 pub fn nagle_of_both(
@@ -87,7 +87,7 @@ impl Detail {
             duplicated,
             reordered,
             unseen_bytes,
-            delayed_acks: timer(half, side, findings),
+            late_acks: late_acks(connection, side, findings),
             model: model.filter(|_| has_stall()).copied(),
             connecting: connection.connecting().filter(|_| has_connected),
         };
@@ -100,9 +100,9 @@ fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -
     losses::is_lossy(connection) || losses::may_release(connection, side, findings)
 }
 
-/// The delays of `side`'s ACKs: those that held something back if there are any, else all that
-/// ended a wait or that nothing followed.
-fn timer(half: &Half, side: Side, findings: Findings<'_>) -> Option<Timer> {
+/// The ACKs of `side` that came late for another reason than a loss.
+fn late_acks(connection: &Connection, side: Side, findings: Findings<'_>) -> Option<LateAcks> {
+    let half = connection.half(side);
     let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
     let late = |finding: &Finding| {
         let wait = &finding.wait;
@@ -112,12 +112,14 @@ fn timer(half: &Half, side: Side, findings: Findings<'_>) -> Option<Timer> {
             && !wait.has_any(fact::RESENT | fact::LONGEST)
             && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
     };
-    let delays = |stalls_only: bool| {
-        let chosen = findings
-            .iter()
-            .filter(late)
-            .filter(|finding| !stalls_only || finding.cause == Cause::NagleDelack);
-        Timer::of(&mut chosen.map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())
+    let found = || findings.iter().filter(late);
+    let timer = Timer::of(&mut found().map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())?;
+    let first_frame = found().map(|finding| finding.wait.ack.frame).min()?;
+    // The handshake is a round trip, too.
+    let of_syn = u16::from(connection.handshake_ns().is_some());
+    let prompt = match half.rtt_samples() {
+        u16::MAX => u16::MAX,
+        samples => samples.saturating_sub(of_syn),
     };
-    delays(true).or_else(|| delays(false))
+    Some(LateAcks { timer, first_frame, prompt })
 }

@@ -5,7 +5,7 @@ use crate::judge::finding::short::Short;
 use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::model::DirectionModel;
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
 use crate::track::wait::Wait;
 use crate::track::{Endpoint, Side};
@@ -41,7 +41,7 @@ pub struct Detail {
     pub reordered: u32,
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
-    pub delayed_acks: Option<Timer>,
+    pub late_acks: Option<LateAcks>,
     /// Of an end with stalls: what they have in common.
     pub model: Option<DirectionModel>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first

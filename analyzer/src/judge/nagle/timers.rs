@@ -7,6 +7,15 @@ use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 use serde::{Deserialize, Serialize};
 
+/// The late ACKs of one receiver, whether anything waited for them or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateAcks {
+    pub timer: Timer,
+    pub first_frame: u64,
+    /// Its prompt ones without data; no more are counted once this is full.
+    pub prompt: u16,
+}
+
 /// Delays of one receiver's ACKs, in ns, less the round trip to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {

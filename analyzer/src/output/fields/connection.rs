@@ -7,7 +7,7 @@ use super::{Field, Fields, Row, field};
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
 use crate::output::values;
 use crate::result::names::Names;
@@ -150,12 +150,12 @@ impl Row for NamedEnd<'_> {
         to.integer(DUPLICATED.only(Json).late().sparse(), |end| end.detail.duplicated);
         to.integer(REORDERED.only(Json).late().sparse(), |end| end.detail.reordered);
         to.integer(UNSEEN.only(Json).late().sparse(), |end| end.detail.unseen_bytes);
-        to.json(DELAYED_ACK.late(), |end| end.detail.delayed_acks, timer);
+        to.json(DELAYED_ACK.late(), |end| end.detail.late_acks, late_acks);
         to.maybe_duration(DELAYED_ACK_MS.only(Table), |end| {
-            end.detail.delayed_acks.map(|timer| timer.median_ns)
+            end.detail.late_acks.map(|late| late.timer.median_ns)
         });
         to.text(CONSISTENT_WITH.only(Table), |end| {
-            end.detail.delayed_acks.map_or("", |timer| timer.consistent_with())
+            end.detail.late_acks.map_or("", |late| late.timer.consistent_with())
         });
     }
 }
@@ -179,8 +179,10 @@ fn frames(out: &mut Vec<u8>, (first, second): (u64, u64)) {
     out.push(b']');
 }
 
-fn timer(out: &mut Vec<u8>, timer: Timer) {
+fn late_acks(out: &mut Vec<u8>, LateAcks { timer, first_frame, prompt }: LateAcks) {
     values::integer(out, r#"{"count":"#, timer.count);
+    values::integer(out, r#","prompt":"#, prompt);
+    values::integer(out, r#","first_frame":"#, first_frame);
     values::duration(out, r#","median_ms":"#, timer.median_ns);
     values::duration(out, r#","min_ms":"#, timer.min_ns);
     values::duration(out, r#","max_ms":"#, timer.max_ns);
