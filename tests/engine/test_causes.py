@@ -24,6 +24,8 @@ def wait(
         own_data_before=own_data_before,
         may_be_held=False,
         lost_before_capture=lost,
+        unanswered_syns=0,
+        refused=False,
     )
     return cast(_core.WaitRow, fields)
 

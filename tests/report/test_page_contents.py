@@ -68,18 +68,21 @@ def test_it_says_at_which_hop_the_stall_is(tmp_path: Path) -> None:
         front.data("client", 200)
         behind.now_ms = front.now_ms + 0.1
         behind.stall()
-        front.now_ms = behind.now_ms
+        # It passes on the answer, which came 5 ms before.
+        front.now_ms = behind.now_ms - 5.0
         front.answer(300)
+        front.now_ms = behind.now_ms
     other.data("client", 200)
     other.answer()
     aside.data("client", 200)
     aside.answer()
     hops = section(page_of(interleaved(front, other, behind, aside), tmp_path), "hops")
-    assert "10.0.0.2 (client of 10.0.0.3:9000) holds part of its request;" in hops
+    assert "10.0.0.2:80 (client of 10.0.0.3:9000) holds part of its request;" in hops
+    assert "its own replies are as late" in hops
     assert "Hop 1 2 clients → calls 10.0.0.2:80 no stall" in hops
     assert "2 connections, 5 exchanges" in hops
-    assert "Hop 2 10.0.0.2 → calls 10.0.0.3:9000" in hops
-    assert "10.0.0.2 holds part of its request (4 stalls)" in hops
+    assert "Hop 2 10.0.0.2:80 → calls 10.0.0.3:9000" in hops
+    assert "10.0.0.2:80 holds part of its request (4 stalls)" in hops
     assert "10.0.0.8" not in hops
 
 

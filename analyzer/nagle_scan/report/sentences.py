@@ -6,7 +6,6 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
@@ -127,14 +126,15 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
 def handshakes(scan: _core.Scan) -> str:
     """How long connecting took, where nothing else happened; empty if that is not known."""
     rows = (scan.connection(number) for number in range(MOST_HANDSHAKES))
-    took = [row.handshake_rtt_ms for row in rows if row is not None and row.handshake_rtt_ms]
+    took = sorted(row.handshake_rtt_ms for row in rows if row and row.handshake_rtt_ms)
     if not took:
         return ""
     if len(took) == 1:
         return f"Connecting took {duration(took[0])}."
+    middle, most = took[len(took) // 2], took[-1]
     return (
-        f"{len(took):,} connections came about, in {duration(median(took))} at the median and "
-        f"{duration(max(took))} at most."
+        f"{len(took):,} connections came about, in {duration(middle)} at the median and "
+        f"{duration(most)} at most."
     )
 
 

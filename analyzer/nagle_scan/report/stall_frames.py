@@ -1,7 +1,5 @@
 """The three frames that make a stall, as tables show them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
@@ -29,7 +27,7 @@ def waits_since(stall: _core.WaitRow) -> str:
     return "since the other end's last data" if round(after_ms - stall.wait_ms, 1) > 0 else ""
 
 
-def ack(stall: _core.WaitRow | Stall) -> str:
+def ack(stall: "_core.WaitRow | Stall") -> str:
     """What acknowledged the unacknowledged segment."""
     cause = causes.of(stall.cause)
     if cause.ack_was_data:
