@@ -10,7 +10,7 @@ pub const SHARES: [f64; 4] = [0.995, 0.9, 0.5, 0.15];
 /// A share of holds that is less likely than this changes nothing.
 const NEGLIGIBLE: f64 = 1e-4;
 /// Contradictions between two waits that count apart: more come in one burst.
-const MOST_CONTRADICTIONS: u32 = 3;
+pub const MOST_CONTRADICTIONS: u32 = 3;
 
 /// What a direction shows besides the ratios of its waits.
 #[derive(Debug, Clone, Copy)]

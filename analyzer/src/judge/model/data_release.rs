@@ -7,7 +7,7 @@
 //! one coincidence, however many segments there are.
 
 use crate::judge::model::candidates::{self, may_hold};
-use crate::judge::model::chain::{SHARES, of_share};
+use crate::judge::model::chain::{MOST_CONTRADICTIONS, SHARES, of_share};
 use crate::judge::model::density::{kernel, log_normal};
 use crate::judge::model::evidence::full_sized;
 use crate::judge::model::held::{DirectionModel, Held};
@@ -33,8 +33,6 @@ pub const MOST: f64 = 10.0;
 const COARSE_NS: i64 = 10_000;
 /// A reaction that is no later than so many releases in the middle is as quick as a kernel's.
 const AS_QUICK: i64 = 3;
-/// Contradictions that count: more come in one burst.
-const MOST_CONTRADICTIONS: u32 = 3;
 /// That two pieces never left in a row elsewhere speaks this much against it at most: a program has many kinds.
 const LEAST_TURN: f64 = 0.1;
 /// Waits between a sender's own data from which it does not wait for the peer each time.
@@ -75,11 +73,19 @@ struct Weighed {
     held: Held,
 }
 
+/// Lengths of two pieces of a sender, the second sent though nothing had come of the peer.
+#[derive(Default)]
+struct Pairs {
+    counts: HashMap<(u32, u32), u32, RandomState>,
+    /// Pairs that came once, and all of them.
+    once: u32,
+    all: u32,
+}
+
 /// The program of one side of a server.
 struct Program {
     reactions: Reactions,
-    /// Lengths of two pieces, the second sent though nothing had come of the peer.
-    pairs: HashMap<(u32, u32), u32, RandomState>,
+    pairs: Pairs,
     events: Vec<Event>,
 }
 
@@ -213,9 +219,29 @@ fn on<'a>(
     }
 }
 
+impl Pairs {
+    fn add(&mut self, wait: &Wait) {
+        let count = self.counts.entry((wait.unacked_len, wait.len)).or_default();
+        *count += 1;
+        self.all += 1;
+        match *count {
+            1 => self.once += 1,
+            2 => self.once -= 1,
+            _ => {}
+        }
+    }
+
+    /// How usual two pieces of these lengths are without data of the peer between them; those seen once tell how
+    /// many are new each time (Good and Turing).
+    fn turn(&self, wait: &Wait) -> f64 {
+        let seen = self.counts.get(&(wait.unacked_len, wait.len)).copied().unwrap_or(0);
+        (f64::from(seen + self.once + 1) / f64::from(self.all + 1)).clamp(LEAST_TURN, 1.0)
+    }
+}
+
 impl Program {
     fn new() -> Self {
-        Self { reactions: Reactions::NONE, pairs: HashMap::default(), events: Vec::new() }
+        Self { reactions: Reactions::NONE, pairs: Pairs::default(), events: Vec::new() }
     }
 
     /// Adds what a connection of it sent twice in a row.
@@ -224,17 +250,8 @@ impl Program {
             wait.by == side && wait.is_evidence() && candidates::is_other_pause(wait)
         };
         for wait in waits.filter(is_own) {
-            *self.pairs.entry((wait.unacked_len, wait.len)).or_default() += 1;
+            self.pairs.add(wait);
         }
-    }
-
-    /// How usual two pieces of these lengths are without data of the peer between them; those seen once tell how
-    /// many are new each time (Good and Turing).
-    fn turn(&self, wait: &Wait) -> f64 {
-        let seen = self.pairs.get(&(wait.unacked_len, wait.len)).copied().unwrap_or(0);
-        let once = self.pairs.values().filter(|&&count| count == 1).count() as u32;
-        let all: u32 = self.pairs.values().sum();
-        (f64::from(seen + once + 1) / f64::from(all + 1)).clamp(LEAST_TURN, 1.0)
     }
 
     fn densities(&self, wait: &Wait) -> Densities {
@@ -248,7 +265,7 @@ impl Program {
     /// What its segments have in common, and what is said of each.
     fn weigh(&self) -> (DataReleases, Vec<Weighed>) {
         let terms = |event: &Event| {
-            let (densities, turn) = (self.densities(&event.wait), self.turn(&event.wait));
+            let (densities, turn) = (self.densities(&event.wait), self.pairs.turn(&event.wait));
             let ratio = densities.hold / densities.program.max(1e-12) * turn;
             (densities, turn, ratio.clamp(1.0 / MOST, MOST))
         };
@@ -303,8 +320,7 @@ impl Program {
     /// Odds that data releases its segments, before their times are asked. Where each side waits for the other, they
     /// are answers.
     fn prior(&self) -> f64 {
-        let turns: u32 = self.pairs.values().sum();
-        let chance = if turns >= FEW_TURNS { BY_DATA } else { BY_DATA_IN_TURNS };
+        let chance = if self.pairs.all >= FEW_TURNS { BY_DATA } else { BY_DATA_IN_TURNS };
         chance / (1.0 - chance)
     }
 }
