@@ -139,7 +139,7 @@ fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
         false => " (without -v no IP identification, which shows losses)",
     };
     let no_date = if text.has_dates { "" } else { "; its times have no date" };
-    let order = if text.is_sorted { "sorted by time" } else { "the order of the text" };
+    let order = if text.is_sorted { "the order of their times" } else { "the order of the text" };
     let general = format!(
         "read from printed text: no payload, and nothing that was not printed{no_ids}; frames \
          are numbered in {order}{no_date}"
