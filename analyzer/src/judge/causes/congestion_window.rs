@@ -25,10 +25,9 @@ use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
+    let by_window = || wait.is(fact::ADVANCING_ACK) || !delayed_ack::is_released(wait, direction);
     let freed = wait.has_ack()
-        && (wait.is(fact::LARGE_FLIGHT)
-            || (full_sized && wait.is(fact::ADVANCING_ACK))
-            || (full_sized && !delayed_ack::is_released(wait, direction)))
+        && (wait.is(fact::LARGE_FLIGHT) || (full_sized && by_window()))
         && direction.path.follows_ack(wait);
     wait.is(fact::OWN_DATA_BEFORE) && (freed || is_outrun(wait, direction))
 }

@@ -100,7 +100,7 @@ fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -
     losses::is_lossy(connection) || losses::may_release(connection, side, findings)
 }
 
-/// The ACKs of `side` that came late for another reason than a loss.
+/// The pure ACKs of `side` that came late, but for those that a retransmission cut short.
 fn late_acks(connection: &Connection, side: Side, findings: Findings<'_>) -> Option<LateAcks> {
     let half = connection.half(side);
     let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
