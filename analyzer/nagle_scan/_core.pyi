@@ -167,6 +167,7 @@ class ServerRow:
 class CauseRow:
     cause: str
     sender: str
+    turn: str
     waits: int
     total_ms: float
     longest_ms: float
@@ -210,7 +211,7 @@ class WaitRow:
     hold_ms: float
     ack_delay_ms: float
     release_ms: float
-    own_data_before: bool
+    turn: str
     len_ack: int
     unanswered_syns: int
     refused: bool

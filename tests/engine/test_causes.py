@@ -15,13 +15,11 @@ from nagle_scan.words import causes
 SIDES = {"client", "server"}
 
 
-def wait(
-    cause: str, sender: str, own_data_before: bool = False, lost: bool | None = False
-) -> _core.WaitRow:
+def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False) -> _core.WaitRow:
     fields = SimpleNamespace(
         cause=cause,
         sender=sender,
-        own_data_before=own_data_before,
+        turn=turn,
         may_be_held=False,
         lost_before_capture=lost,
         unanswered_syns=0,
@@ -55,16 +53,14 @@ def test_stalls_are_the_causes_that_begin_with_nagle() -> None:
     assert [cause.name for cause in causes.stalls_first()][: len(stalls)] == stalls
 
 
-def test_one_wait_is_told_more_exactly_than_all_of_its_kind() -> None:
-    said = {
-        causes.meaning_of(wait("sender_app", by, midway))
-        for by, midway in (("client", False), ("server", False), ("client", True))
-    }
-    assert len(said) == 3
-    assert "idle" in causes.meaning_of(wait("sender_app", "client"))
-    assert "the client paused" in causes.meaning_of(wait("sender_app", "client", True))
+def test_a_program_is_late_only_with_what_somebody_asked_for() -> None:
+    turns = [("client", "asked"), ("client", "midway")]
+    turns += [("server", turn) for turn in ("asked", "midway", "idle")]
+    meanings = [causes.meaning_of(wait("sender_app", by, turn)) for by, turn in turns]
+    assert len(set(meanings)) == len(turns)
+    assert [meaning for meaning in meanings if "look at the program" in meaning] == [meanings[2]]
     assert causes.meaning_of(wait("zero_window", "server")) == (
-        causes.meaning_of(wait("zero_window", "client", True))
+        causes.meaning_of(wait("zero_window", "client"))
     )
 
 

@@ -254,3 +254,16 @@ def test_where_no_round_trip_is_known_no_ack_is_called_late(scan_frames: Scanned
         made.ack("server")
         made.wait(1.0)
     assert "delayed_ack" not in set(scan_frames(made.frames[3:]).waits["cause"])
+
+
+def test_a_server_that_nobody_asked_is_not_slow(scan_frames: Scanned) -> None:
+    """It greets, says more by itself, answers a request, and publishes something later."""
+    made = opened()
+    for by in ("server", "server", "client", "server", "server"):
+        made.wait(300.0)
+        made.data(by, 100)
+        made.wait(made.rtt_ms)
+        made.ack("client" if by == "server" else "server")
+    rows = scan_frames(made.frames).core.causes()
+    server = {row.turn: row.waits for row in rows if row.sender == "server"}
+    assert server == {"idle": 1, "asked": 1, "midway": 1}

@@ -113,7 +113,8 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
 
 def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did."""
-    busy = [row for row in others if (row.cause, row.sender) not in HARMLESS]
+    delays = [row for row in others if row.turn != "idle"]
+    busy = [row for row in delays if (row.cause, row.sender) not in HARMLESS]
     worst = max(busy, key=lambda row: row.total_ms, default=None)
     if worst is None or worst.total_ms < summary.stalled_ms:
         return ""

@@ -32,7 +32,9 @@ class Cause(NamedTuple):
     meaning_of_one: Mapping[str, str] | None = None
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
-    """What it means in the middle of what `{by}` sent; if unknown, where it may be a hold."""
+    """What it means between two sends of `{by}`; if unknown, where it may be a hold."""
+    meaning_idle: str = ""
+    """What it means where no request was open."""
     meaning_unseen: str = ""
     """What it means if packets from `{by}` are missing: lost before the capture point."""
 
@@ -176,17 +178,14 @@ CAUSES = (
         happened="the program had nothing to send: think time, queueing, a pause",
         words="the {by} had no data ready",
         meaning={
-            "client": "the client had nothing to send: idle between two requests, or paused",
-            "server": "the server was working on a request, overloaded, or pausing; look at the "
-            "program, not the network",
-        },
-        colour=colours.PALE,
-        meaning_of_one={
             "client": "the client was idle between two requests",
             "server": "the server was working on the request, or overloaded; look at the program, "
             "not the network",
         },
-        meaning_midway="the {by} paused in the middle of what it sent",
+        colour=colours.PALE,
+        meaning_midway="the {by} paused within a message, or between messages that nobody had "
+        "asked for",
+        meaning_idle="no request was open: the {by} had nothing to send",
     ),
     Cause(
         name="unknown",
@@ -216,8 +215,15 @@ def stalls_first() -> list[Cause]:
 
 
 def meaning_of_all(row: _core.CauseRow) -> str:
-    """What all waits of one cause and side mean."""
-    return of(row.cause).meaning[row.sender]
+    """What all waits of one cause, side and turn mean."""
+    return _by_turn(row) or of(row.cause).meaning[row.sender]
+
+
+def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
+    """What the turn of a program that had nothing to send says; empty for other waits."""
+    cause = of(row.cause)
+    meaning = {"midway": cause.meaning_midway, "idle": cause.meaning_idle}.get(row.turn, "")
+    return meaning.format(by=row.sender)
 
 
 def meaning_of(wait: _core.WaitRow) -> str:
@@ -234,7 +240,6 @@ def meaning_of(wait: _core.WaitRow) -> str:
         )
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
-    is_midway = wait.may_be_held if wait.cause == "unknown" else wait.own_data_before
-    if cause.meaning_midway and is_midway:
+    if wait.may_be_held and wait.cause == "unknown":
         return cause.meaning_midway.format(by=wait.sender)
-    return (cause.meaning_of_one or cause.meaning)[wait.sender]
+    return _by_turn(wait) or (cause.meaning_of_one or cause.meaning)[wait.sender]

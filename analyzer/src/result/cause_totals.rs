@@ -1,18 +1,55 @@
 //! Waits by cause.
 
 use crate::judge::causes::Cause;
-use crate::judge::findings::Findings;
+use crate::judge::findings::{Finding, Findings};
 use crate::track::Side;
+use crate::track::wait::{Wait, fact};
 use std::ops::AddAssign;
 
-/// Waits of one cause and side: how many, how long in all, and the longest; in ns.
+/// Waits of one cause, side and turn: how many, how long in all, and the longest; in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct CauseTotal {
     pub cause: Cause,
     pub by: Side,
+    pub turn: Turn,
     pub waits: u64,
     pub total_ns: i64,
     pub longest_ns: i64,
+}
+
+impl CauseTotal {
+    fn is_kind_of(&self, other: &Self) -> bool {
+        (self.cause, self.by, self.turn) == (other.cause, other.by, other.turn)
+    }
+}
+
+/// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The other end had asked for it; or the wait is of another cause.
+    Asked,
+    /// It came behind the sender's own data, which nobody had answered: the next part, or the next message.
+    Midway,
+    /// No request was open.
+    Idle,
+}
+
+impl Turn {
+    pub const NAMES: [&'static str; 3] = ["asked", "midway", "idle"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub fn of(finding: Finding<'_>) -> Self {
+        let wait = finding.wait;
+        let is_midway = wait.is(fact::OWN_DATA_BEFORE) && wait.turn_ns == Wait::NO_TURN;
+        match (finding.cause, wait.by) {
+            (Cause::SenderApp, Side::Server) if !wait.is(fact::IN_EXCHANGE) => Self::Idle,
+            (Cause::SenderApp, _) if is_midway => Self::Midway,
+            _ => Self::Asked,
+        }
+    }
 }
 
 /// All listed waits by cause and by who ended them.
@@ -23,7 +60,7 @@ impl CauseTotals {
     /// In the order of the causes.
     pub fn rows(&self) -> Vec<CauseTotal> {
         let mut rows = self.0.clone();
-        rows.sort_by_key(|total| (total.cause as u8, total.by as u8));
+        rows.sort_by_key(|total| (total.cause as u8, total.by as u8, total.turn as u8));
         rows
     }
 
@@ -33,6 +70,7 @@ impl CauseTotals {
             self.merge(CauseTotal {
                 cause: finding.cause,
                 by: finding.wait.by,
+                turn: Turn::of(finding),
                 waits: 1,
                 total_ns: wait_ns,
                 longest_ns: wait_ns,
@@ -42,7 +80,7 @@ impl CauseTotals {
 
     #[inline]
     fn merge(&mut self, more: CauseTotal) {
-        match self.0.iter_mut().find(|total| (total.cause, total.by) == (more.cause, more.by)) {
+        match self.0.iter_mut().find(|total| total.is_kind_of(&more)) {
             Some(total) => {
                 total.waits += more.waits;
                 total.total_ns = total.total_ns.saturating_add(more.total_ns);

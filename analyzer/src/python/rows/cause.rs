@@ -9,6 +9,8 @@ use pyo3::prelude::*;
 pub struct CauseRow {
     pub cause: &'static str,
     pub sender: &'static str,
+    /// See [`crate::result::cause_totals::Turn`].
+    pub turn: &'static str,
     pub waits: u64,
     pub total_ms: f64,
     pub longest_ms: f64,
@@ -19,6 +21,7 @@ impl CauseRow {
         Self {
             cause: total.cause.name(),
             sender: total.by.name(),
+            turn: total.turn.name(),
             waits: total.waits,
             total_ms: ms(total.total_ns),
             longest_ms: ms(total.longest_ns),

@@ -8,9 +8,9 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
+use crate::result::cause_totals::Turn;
 use crate::result::names::Names;
 use crate::track::Side;
-use crate::track::wait::fact;
 use pyo3::prelude::*;
 
 /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
@@ -25,7 +25,8 @@ pub struct WaitRow {
     pub from_ns: i64,
     pub ack_ns: i64,
     pub to_ns: i64,
-    pub own_data_before: bool,
+    /// See [`Turn`].
+    pub turn: &'static str,
     /// Bytes of data in the ACK.
     pub len_ack: u16,
     /// Of a SYN sent again: how often it was sent in all, if nothing of the server was captured, and whether
@@ -70,7 +71,7 @@ impl WaitRow {
             from_ns: wait.from.time_ns,
             ack_ns: wait.ack.time_ns,
             to_ns: wait.to.time_ns,
-            own_data_before: wait.is(fact::OWN_DATA_BEFORE),
+            turn: Turn::of(finding).name(),
             len_ack: wait.ack_len,
             unanswered_syns: unanswered_syns(finding, judged),
             refused: is_refused(finding, judged),
