@@ -26,9 +26,14 @@ pub fn nagle_of_both(
         return [UNKNOWN; 2];
     }
     Side::BOTH.map(|side| {
-        match nagle(connection.half(side), side, findings, corked[side as usize]) {
+        let half = connection.half(side);
+        let contradictions = match half.contradictions() {
+            0 => 0,
+            _ if proves_nothing(connection, side, findings) => 0,
+            contradictions => contradictions,
+        };
+        match nagle(half, side, findings, contradictions, corked[side as usize]) {
             (Nagle::Unknown, _) => UNKNOWN,
-            (nagle, _) if nagle.is_off() && proves_nothing(connection, side, findings) => UNKNOWN,
             proven => proven,
         }
     })

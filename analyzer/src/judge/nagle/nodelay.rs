@@ -81,8 +81,15 @@ impl AddAssign for NagleTotals {
 /// two small segments in flight, or the last one held and one that was not.
 ///
 /// A stall proves it if it is certain, or if all waits of the direction make it sure that the algorithm was on.
-/// `corked`: did the kernel hold something back for a cork?
-pub fn nagle(half: &Half, side: Side, findings: Findings<'_>, corked: bool) -> (Nagle, (u64, u64)) {
+/// `contradictions`: how many small segments left unheld, as far as that proves something; `corked`: did the kernel
+/// hold something back for a cork?
+pub fn nagle(
+    half: &Half,
+    side: Side,
+    findings: Findings<'_>,
+    contradictions: u32,
+    corked: bool,
+) -> (Nagle, (u64, u64)) {
     // However short: the answer does not depend on what is listed.
     let own = || {
         findings.iter().filter(|finding| {
@@ -91,7 +98,6 @@ pub fn nagle(half: &Half, side: Side, findings: Findings<'_>, corked: bool) -> (
         })
     };
     let stalls = || own().filter(|hold| hold.confidence() > Confidence::Possible);
-    let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
     let switched_off = contradictions > 0
         && contradictions as usize > stalls().count()
