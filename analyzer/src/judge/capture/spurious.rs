@@ -137,6 +137,18 @@ mod tests {
         assert!(causes(again).contains(&("client", Cause::Retransmission)));
     }
 
+    /// Captured between both: the ACK was on its way when the copy passed, so the receiver had the bytes.
+    #[test]
+    fn an_ack_that_the_copy_cannot_have_drawn_says_that_it_was_needless() {
+        let sent_again = |ack_ms: f64| {
+            let asked = Story::new().handshake(1.0, 1.6).after_ms(5.0, client(100).ip_id(1));
+            let again = asked.after_ms(98.0, client(100).again().ip_id(2));
+            again.after_ms(ack_ms, server(0)).after_ms(1.0, client(50).ip_id(3))
+        };
+        assert_eq!(causes(sent_again(0.07)), [("client", Cause::NagleDelack)]);
+        assert_eq!(causes(sent_again(1.6))[0], ("client", Cause::Retransmission));
+    }
+
     #[test]
     fn thought_before_a_segment_is_not_its_later_loss() {
         // The first hundred bytes never came; those behind them did, after 13 ms of thought.

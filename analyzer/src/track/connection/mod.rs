@@ -155,6 +155,9 @@ impl Connection {
         }
         if segment.has(ACK) {
             self.take_ack(side, segment, now);
+            if self.half(side.other()).is_recovering() {
+                self.take_ack_of_repeated(side, segment, now, recorder);
+            }
             if segment.options.has_sack() {
                 self.take_sack(side, segment, recorder);
             }

@@ -65,15 +65,34 @@ impl Connection {
     /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.
     #[cold]
     pub(super) fn take_sack(&mut self, side: Side, segment: &Header, recorder: &mut Recorder<'_>) {
-        let sender = side.other();
-        let half = &mut self.halves[sender as usize];
-        if let Some(frame) = half.take_duplicate(segment) {
-            let last = half.last_data.frame;
-            recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
-            if last > frame {
-                // It left before the report came.
-                recorder.waits.mark(self.id, sender, last, fact::NEEDLESS);
-            }
+        if let Some(frame) = self.halves[side.other() as usize].take_duplicate(segment) {
+            self.note_needless(side.other(), frame, recorder);
+        }
+    }
+
+    /// An ACK of `side` while the other end has sent nothing new since a retransmission.
+    #[cold]
+    pub(super) fn take_ack_of_repeated(
+        &mut self,
+        side: Side,
+        segment: &Header,
+        now: Mark,
+        recorder: &mut Recorder<'_>,
+    ) {
+        let rtt_ns = self.half(side).rtt_or_zero_ns();
+        let half = &mut self.halves[side.other() as usize];
+        if let Some(frame) = half.take_early_ack(segment, now, rtt_ns) {
+            self.note_needless(side.other(), frame, recorder);
+        }
+    }
+
+    /// What `sender` sent again in this frame had arrived.
+    fn note_needless(&self, sender: Side, frame: u64, recorder: &mut Recorder<'_>) {
+        let last = self.half(sender).last_data.frame;
+        recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
+        if last > frame {
+            // It left before that was known.
+            recorder.waits.mark(self.id, sender, last, fact::NEEDLESS);
         }
     }
 
