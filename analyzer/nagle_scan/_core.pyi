@@ -46,6 +46,7 @@ class Summary:
     without_acks: int
     without_mss: int
     cut_off: int
+    copied: int
     clock_ms: float
     clocks_differ: bool
     without_handshake: int

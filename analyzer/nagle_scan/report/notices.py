@@ -60,6 +60,11 @@ def of(result: "Result") -> Iterator[Notice]:
             f"{count(summary.connections_not_listed, 'connection')} without data (port scan, SYN "
             "flood?), counted but not listed"
         )
+    if summary.copied:
+        yield Notice(
+            f"{count(summary.copied, 'connection')} captured again elsewhere on the way (a bridge "
+            "and its ports, before and behind NAT): judged and counted once"
+        )
     if summary.waits_not_listed:
         waits = count(summary.waits_not_listed, "wait")
         yield Notice(f"{waits} without a stall counted but not listed")

@@ -389,6 +389,12 @@ thresholds! {
     ONE_HOST_RTT_NS: i64 = 100_000 ns,
         from "measured on Linux 6.18",
         larger "takes neighbours on a fast network for the host itself";
+
+    /// How far apart a packet is captured on its way through one host or its NAT: bridges and veth pairs take
+    /// 0.01-0.1 ms, a busy host a time slice.
+    COPY_LAG_NS: i64 = 10_000_000 ns,
+        from "judgement: a time slice of Linux, three times",
+        larger "takes replays of a recorded connection for the connection itself";
 }
 
 /// A clock that ticks this slowly hides the shortest waits that are evidence.

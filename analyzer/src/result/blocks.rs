@@ -6,6 +6,7 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
 use crate::judge::model::{BlockModel, data_release, model};
+use crate::judge::pooled::copies;
 use crate::judge::pooled::fan_out;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::result::cause_totals::CauseTotals;
@@ -53,9 +54,10 @@ struct Sums {
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Marks the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
+/// Marks connections that the capture holds several times and the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
 /// directions that pass on what arrives on another connection.
 pub fn prepare(blocks: &mut [Block], threads: usize) -> Vec<PassedOn> {
+    copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
     let sorter = Sorter::default();

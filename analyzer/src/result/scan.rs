@@ -3,6 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::cores;
+use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
@@ -118,6 +119,11 @@ impl Scan {
     /// How many connections were folded and are not listed.
     pub fn connections_not_listed(&self) -> u64 {
         self.connection_count - self.connections.len() as u64
+    }
+
+    /// Connections, each once, however often the capture holds it.
+    pub fn connections_once(&self) -> u64 {
+        self.connection_count - self.totals.hidden[Hidden::Copied as usize]
     }
 
     pub fn tcp_packets(&self) -> u64 {

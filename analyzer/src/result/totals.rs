@@ -75,6 +75,10 @@ pub fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) 
 impl Totals {
     /// Adds a connection with its findings.
     pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
+        if judged.hidden == Hidden::Copied {
+            self.hidden[Hidden::Copied as usize] += 1;
+            return;
+        }
         let has_data = judged.halves.iter().any(|end| end.bytes > 0);
         self.exchanges += u64::from(judged.exchanges);
         self.without_handshake += u64::from(!judged.handshake && has_data);
@@ -110,7 +114,9 @@ impl Totals {
 
     /// Connections with data that cannot be judged.
     pub fn not_judged(&self) -> u64 {
-        self.hidden.iter().sum::<u64>() - self.hidden[Hidden::NoData as usize]
+        let nothing_to_judge =
+            [Hidden::NoData, Hidden::Copied].map(|why| self.hidden[why as usize]);
+        self.hidden.iter().sum::<u64>() - nothing_to_judge.iter().sum::<u64>()
     }
 
     /// Most of the connections with data must be clean, for all of them to be called so.

@@ -21,7 +21,9 @@ pub fn hidden(
     let lacks_mss = |&side: &Side| mss::hides_holds(connection, of(side), side, findings);
     let is_cut_off =
         |&side: &Side| edge::hides_hold(connection, side, of(side), findings, conditions);
-    if connection.halves.iter().all(|half| half.bytes() == 0) {
+    if connection.is_copy {
+        Hidden::Copied
+    } else if connection.halves.iter().all(|half| half.bytes() == 0) {
         Hidden::NoData
     } else if connection.halves.iter().any(|half| half.segments() == 0) {
         Hidden::OneDirection

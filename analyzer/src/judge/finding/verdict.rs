@@ -45,10 +45,12 @@ pub enum Hidden {
     UnknownMss,
     /// The capture ends where the segment would come that its last ACK released.
     CutOff,
+    /// It is another connection of the capture, captured elsewhere on its way, which is judged.
+    Copied,
 }
 
 impl Hidden {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "",
         "no_data",
@@ -60,6 +62,7 @@ impl Hidden {
         "no_acks",
         "unknown_mss",
         "cut_off",
+        "copied",
     ];
 
     pub fn name(self) -> &'static str {

@@ -1,5 +1,6 @@
 //! What was passed on from other connections. Marked before any connection is judged.
 
+pub mod copies;
 pub mod fan_out;
 mod listed;
 pub mod relays;

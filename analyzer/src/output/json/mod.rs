@@ -207,7 +207,7 @@ impl JsonSummary {
         let totals = &scan.totals;
         let (waits_not_listed, waits_not_listed_ns) = listed.waits_not_listed(scan);
         Self {
-            connections: scan.connection_count,
+            connections: scan.connections_once(),
             connections_not_listed: listed.connections_not_listed(scan),
             servers_not_listed: servers::not_listed(scan),
             tcp_packets: scan.tcp_packets(),

@@ -52,6 +52,8 @@ pub struct Summary {
     pub without_acks: u64,
     pub without_mss: u64,
     pub cut_off: u64,
+    /// Connections that are others of the capture, captured again.
+    pub copied: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
     pub clocks_differ: bool,
@@ -72,7 +74,7 @@ impl Summary {
         let hidden = |why: Hidden| totals.hidden[why as usize];
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
-            connections: scan.connection_count,
+            connections: scan.connections_once(),
             connections_not_listed: scan.connections_not_listed(),
             tcp_packets: scan.tcp_packets(),
             packets: captures.iter().map(|capture| capture.packets).sum(),
@@ -107,6 +109,7 @@ impl Summary {
             without_acks: hidden(Hidden::NoAcks),
             without_mss: hidden(Hidden::UnknownMss),
             cut_off: hidden(Hidden::CutOff),
+            copied: hidden(Hidden::Copied),
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,

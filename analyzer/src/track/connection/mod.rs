@@ -41,6 +41,8 @@ pub struct Connection {
     mss: u16,
     /// The times between segments vary: nobody made them up.
     is_uneven: bool,
+    /// Another one is the same, captured elsewhere on its way. Set before judging.
+    pub is_copy: bool,
     pub first_ns: i64,
     /// Latency of the first exchange in ns, and the frame in which it ended; 0 for none.
     first_exchange: (i64, u64),
@@ -88,6 +90,7 @@ impl Connection {
             ends,
             mss: 0,
             is_uneven: false,
+            is_copy: false,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             exchanges: Exchanges::default(),

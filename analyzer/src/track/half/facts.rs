@@ -31,6 +31,12 @@ impl Half {
         self.offset.saturating_add_signed(ahead + fin)
     }
 
+    /// Sequence number of the first byte of its direction.
+    pub fn first_seq(&self) -> u32 {
+        let fin = u32::from(self.state.is(state::FIN_SENT));
+        self.sequence.nxt.wrapping_sub(self.offset as u32).wrapping_sub(fin)
+    }
+
     /// Largest payload, in bytes.
     pub fn largest(&self) -> u32 {
         self.largest

@@ -1,0 +1,111 @@
+//! Connections that the capture holds several times: on a bridge and its veth pair, before and behind NAT. Addresses
+//! and ports may differ; sequence numbers, bytes and times do not.
+
+use crate::judge::thresholds::COPY_LAG_NS;
+use crate::track::tracked::Block;
+use crate::track::{Connection, Side};
+
+/// Connections in which copies are looked for first: a capture that shows packets several times does so all along.
+const SAMPLE: usize = 4096;
+
+/// A connection among all: its number, its block and its place there.
+type Row = ([u32; 2], u32, (u32, u32));
+
+/// Marks all but the first of the connections that are one, and takes their waits out: they count once.
+pub fn mark(blocks: &mut [Block]) {
+    let copies = copies(blocks, SAMPLE);
+    if copies.is_empty() {
+        return;
+    }
+    for (block, place) in copies_of_all(blocks, copies) {
+        blocks[block as usize].connections[place as usize].is_copy = true;
+    }
+    for Block { connections, waits, by_data, arrivals, .. } in blocks {
+        let kept = |id: u32| {
+            let at = connections.binary_search_by_key(&id, |connection| connection.id);
+            !at.is_ok_and(|at| connections[at].is_copy)
+        };
+        waits.retain(|wait| kept(wait.connection));
+        by_data.retain(|wait| kept(wait.connection));
+        arrivals.retain(|arrival| kept(arrival.connection));
+    }
+}
+
+fn copies_of_all(blocks: &[Block], of_sample: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let all: usize = blocks.iter().map(|block| block.connections.len()).sum();
+    if all > SAMPLE { copies(blocks, usize::MAX) } else { of_sample }
+}
+
+/// Block and place of the copies among the first `most` connections.
+fn copies(blocks: &[Block], most: usize) -> Vec<(u32, u32)> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, block) in (0..).zip(blocks) {
+        for (place, connection) in (0..).zip(&block.connections) {
+            let number = block.numbers[connection.id as usize];
+            if (number as usize) < most && connection.halves.iter().all(|half| half.bytes() > 0) {
+                let firsts = Side::BOTH.map(|side| connection.half(side).first_seq());
+                rows.push((firsts, number, (at, place)));
+            }
+        }
+    }
+    rows.sort_unstable();
+    let of = |row: &Row| &blocks[row.2.0 as usize].connections[row.2.1 as usize];
+    let mut found = Vec::new();
+    for same in rows.chunk_by(|one, next| one.0 == next.0) {
+        let mut originals = vec![of(&same[0])];
+        for row in &same[1..] {
+            match originals.iter().any(|first| is_copy(first, of(row))) {
+                true => found.push(row.2),
+                false => originals.push(of(row)),
+            }
+        }
+    }
+    found
+}
+
+/// Is it the same connection, captured elsewhere on its way?
+fn is_copy(first: &Connection, next: &Connection) -> bool {
+    let is_near = |one: i64, other: i64| (one - other).abs() <= COPY_LAG_NS;
+    let same_bytes =
+        Side::BOTH.iter().all(|&side| first.half(side).bytes() == next.half(side).bytes());
+    same_bytes && is_near(first.first_ns, next.first_ns) && is_near(first.last_ns(), next.last_ns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::story::{Story, client, server};
+
+    /// Connections of blocks of their own, as those of other addresses often are.
+    fn marked(each: Vec<Story>) -> Vec<(bool, usize)> {
+        let block = |(number, story): (u32, Story)| {
+            let told = story.end();
+            let connections = vec![told.connection];
+            Block {
+                connections,
+                waits: told.waits,
+                numbers: vec![number].into(),
+                ..Block::default()
+            }
+        };
+        let mut blocks: Vec<Block> = (0..).zip(each).map(block).collect();
+        mark(&mut blocks);
+        blocks.iter().map(|block| (block.connections[0].is_copy, block.waits.len())).collect()
+    }
+
+    fn held(begin_ms: f64, bytes: u32) -> Story {
+        let story = Story::new().after_ms(begin_ms, client(bytes)).after_ms(40.0, server(0));
+        story.after_ms(0.02, client(50)).after_ms(1.0, server(200))
+    }
+
+    #[test]
+    fn what_is_captured_behind_nat_too_counts_once() {
+        assert_eq!(marked(vec![held(0.0, 100), held(0.05, 100)]), [(false, 1), (true, 0)]);
+    }
+
+    #[test]
+    fn a_replay_and_another_conversation_count_apart() {
+        assert_eq!(marked(vec![held(0.0, 100), held(900.0, 100)]), [(false, 1), (false, 1)]);
+        assert_eq!(marked(vec![held(0.0, 100), held(0.0, 101)]), [(false, 1), (false, 1)]);
+    }
+}
