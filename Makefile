@@ -78,10 +78,8 @@ fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared b
 snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
 	$(BIN)/python tests/snapshots.py
 
-readme: $(VENV)/.developer ## Put the real output into the README, and write docs, man page and completions
+readme: $(VENV)/.developer ## Put the real output into README and docs
 	$(BIN)/python scripts/readme.py
-	$(BIN)/python scripts/docs.py
-	$(BIN)/python scripts/installed.py
 
 page: snapshots ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py
@@ -126,7 +124,7 @@ lock: $(VENV)/.release ## Pin the tools of developers anew: requirements-dev.loc
 		--generate-hashes --no-emit-index-url --no-header --output-file requirements-dev.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build docs/_build dist
+	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/installed analyzer/nagle_scan/*.so bench/build docs/_build dist
 
 # With the folders: a file that is moved keeps its time, its folder does not.
 ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')

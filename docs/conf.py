@@ -6,7 +6,8 @@ The top folder is the source, so that a link of a page goes to the same file her
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "site"))
+TOP = Path(__file__).parents[1]
+sys.path[:0] = [str(TOP / "docs/site"), str(TOP / "scripts")]
 
 project = "nagle-scan"
 author = "the nagle-scan authors"
@@ -55,7 +56,7 @@ html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 # Deferred: Sphinx loads what it extends after it.
 html_js_files = [("questions.js", {"defer": "defer"})]
-html_extra_path = ["site/root", "llms.txt"]
+html_extra_path = ["site/root"]
 html_copy_source = False
 html_show_sphinx = False
 # They would be fetched, which browsers refuse for a site opened from a disk.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import maturin
 import toolchain
@@ -25,6 +26,9 @@ __all__ = [
 ]
 
 Settings = dict[str, object] | None
+
+# What maturin installs from there (scripts/installed.py) may be missing, the folder may not.
+(Path(__file__).parents[1] / "analyzer/installed").mkdir(exist_ok=True)
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:

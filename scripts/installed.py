@@ -1,15 +1,15 @@
-"""Writes the command's man page and completions; `--check` only compares.
+"""Writes what a wheel installs beside the package: man pages, completions, the JSON Schema.
 
-Both come from the parser, by argparse-manpage and shtab.
+The former come from the parser, by argparse-manpage and shtab.
 """
 
 import argparse
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+import schema
 import shtab
 from argparse_manpage.manpage import Manpage
 from nagle_scan import _core
@@ -84,22 +84,17 @@ def _escaped(text: str) -> str:
 def pages() -> dict[str, str]:
     """Path and content of each file."""
     made = {path: shtab.complete(parser(), shell=shell) for shell, path in COMPLETIONS.items()}
-    return made | {MAN: man(), FLEET_MAN: fleet_man(), MCP_MAN: mcp_man()}
+    manuals = {MAN: man(), FLEET_MAN: fleet_man(), MCP_MAN: mcp_man()}
+    return made | manuals | {f"nagle-scan/{schema.NAME}": schema.text()}
 
 
-def main() -> int:
-    """Writes or checks the files."""
-    status = 0
+def write(share: Path) -> None:
+    """Writes the files."""
     for name, content in pages().items():
-        path = SHARE / name
-        if sys.argv[1:] != ["--check"]:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
-        elif not path.exists() or path.read_text() != content:
-            print(f"{name} is not what the parser says: make readme")
-            status = 1
-    return status
+        path = share / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    write(SHARE)

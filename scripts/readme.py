@@ -1,20 +1,36 @@
-"""Puts real output into the README: `make readme`.
+"""Puts real output into the README and the pages of docs: `make readme`.
 
-What nagle-scan prints for a shipped capture, its formats, and how accurate it is; the whole table
-of accuracy goes into docs/sure.md.
+What commands print, the formats, how accurate verdicts are, and the columns of a fleet's tables.
 """
 
+import os
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import shown
+from nagle_scan.fleet import fields as columns
 from nagle_scan.report.formats import FORMATS
 
 README = Path("README.md")
+PAGES = sorted(Path("docs").glob("*.md"))
 FULL = Path("docs/sure.md")
-LINES_SHOWN = 8
+FLEET = Path("docs/fleet.md")
 DISTURBED = Path("captures/lab/metamorphic.txt")
 ACCURACY = ("recall", "precision", "wrong cause", "TCP_NODELAY verdicts wrong")
 """The rows of the accuracy that the README shows."""
+COLUMNS = {
+    columns.TEXT: "text",
+    columns.INTEGER: "integer",
+    columns.FLOAT: "number",
+    columns.BOOL: "true or false",
+    columns.TIME: "time, UTC",
+    columns.DAY: "date",
+    pa.list_(columns.INTEGER): "integers",
+}
+"""Types of Arrow, in words."""
 
 
 def printed(*words: str) -> list[str]:
@@ -28,12 +44,6 @@ def between(text: str, begin: str, end: str, new: str) -> str:
     before, rest = text.split(begin, 1)
     _, after = rest.split(end, 1)
     return f"{before}{begin}{new}{end}{after}"
-
-
-def with_report(readme: str, lines: list[str]) -> str:
-    """The README with the first of these lines as what a scan prints."""
-    begin = "$ nagle-scan captures/epoll-fd0.pcap\n"
-    return between(readme, begin, "```\n", "".join(lines[:LINES_SHOWN]) + "...\n")
 
 
 def with_formats(readme: str) -> str:
@@ -68,13 +78,38 @@ def headlines(lines: list[str]) -> list[str]:
     return [*lines[:head], *(line for line in lines if line.startswith(shown)), "\n"]
 
 
+def with_output(page: str) -> str:
+    """The page with what its commands print now."""
+    with tempfile.TemporaryDirectory() as folder:
+        shown.laid_out(Path(folder))
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        return shown.filled(page, Path(folder), environment)
+
+
+def with_columns(page: str) -> str:
+    """The page on fleets, with the columns of their tables."""
+    tables = columns.tables()
+    in_all = [field for field in columns.CAPTURES if all(field in of for of in tables.values())]
+    text = f"### Columns of all tables\n{_columns(in_all)}"
+    for name, of in tables.items():
+        own = [field for field in of if field not in in_all]
+        text += f"\n### Columns of `{name}`\n{_columns(own)}"
+    return between(page, "<!-- fields -->\n", "<!-- /fields -->", text)
+
+
+def _columns(fields: list[columns.Field]) -> str:
+    rows = (f"| `{name}` | {COLUMNS[kind]} | {meaning} |\n" for name, kind, meaning in fields)
+    return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
+
+
 def main() -> None:
     """Writes what the commands print now."""
-    readme = with_formats(README.read_text())
-    readme = with_report(readme, printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap"))
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
-    README.write_text(with_accuracy(readme, headlines(accuracy)))
+    README.write_text(with_accuracy(with_formats(README.read_text()), headlines(accuracy)))
+    for page in (README, *PAGES):
+        page.write_text(with_output(page.read_text()))
     FULL.write_text(with_poor(with_accuracy(FULL.read_text(), accuracy)))
+    FLEET.write_text(with_columns(FLEET.read_text()))
 
 
 if __name__ == "__main__":

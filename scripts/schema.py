@@ -1,4 +1,4 @@
-"""The JSON Schema of `-o result.json`, for docs/nagle-scan-1.schema.json.
+"""The JSON Schema of `-o result.json`, for the wheel and the site.
 
 Rows come from the fields that the engine declares, the rest stands in scripts/schema_head.py.
 """
@@ -11,6 +11,7 @@ from nagle_scan import _core
 
 Schema = dict[str, Any]
 
+NAME = "nagle-scan-1.schema.json"
 KINDS: dict[str, Schema] = {
     "integer": {"type": "integer", "minimum": 0},
     "integer, ns since the epoch": {"type": "integer"},
@@ -57,7 +58,7 @@ def text() -> str:
     """The whole schema, as it is published."""
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "nagle-scan-1.schema.json",
+        "$id": NAME,
         "title": "nagle-scan/1",
         "description": head.PROMISE,
         **head.document(),

@@ -18,4 +18,5 @@ rm .gitignore # it would leave out what crates call 'target'
 mkdir -p .cargo
 cargo vendor --locked --manifest-path analyzer/Cargo.toml vendor >.cargo/config.toml 2>/dev/null
 python scripts/without_mingw.py vendor
+python scripts/installed.py
 maturin sdist --out "$into" >&2

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import schema
+
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(console|sh|powershell|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = (
@@ -100,6 +102,7 @@ def laid_out(folder: Path) -> None:
         (folder / name).symlink_to(ROOT / name)
     for name, source in FILES.items():
         shutil.copy(ROOT / source, folder / name)
+    (folder / schema.NAME).write_text(schema.text())
 
 
 def output(command: str, folder: Path, environment: dict[str, str]) -> str:

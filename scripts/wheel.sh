@@ -26,6 +26,7 @@ export CFLAGS="-ffile-prefix-map=$root=. -ffile-prefix-map=$cargo_home=cargo"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/analyzer/target/wheel}"
 into=${DIST:-dist}
 trap 'rm -f LICENSE-THIRD-PARTY' EXIT
+python scripts/installed.py
 python scripts/licences.py "$target" "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" >LICENSE-THIRD-PARTY
 maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
     --sbom-include "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" --out "$into"

@@ -1,13 +1,15 @@
-"""What pages show of the source: its files and folders, and the public names.
+"""What pages show of the source: parts in the places of their marks, links, the JSON Schema.
 
-MyST links a file that is no page as a download: its copy. A folder, which GitHub lists, the site
-has not: of a link to it the text is left. The reference of the API follows `__all__`.
+MyST links a file that is no page as a download: its copy. GitHub lists a folder, the site has none:
+of a link to a folder only the text is left. The reference of the API follows `__all__`.
 """
 
 import inspect
 from pathlib import Path
 
 import nagle_scan
+import parts
+import schema
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -33,20 +35,25 @@ def kind(name: str) -> str:
     return "exception" if issubclass(thing, BaseException) else "class"
 
 
-def with_reference(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Puts a directive for each public name in the place of the mark."""
-    if MARK not in source[0]:
-        return
+def reference() -> str:
+    """A directive for each public name."""
     names = [name for name in nagle_scan.__all__ if not name.startswith("__")]
-    parts = []
+    sections = []
     for title, wanted in KINDS.items():
         directives = (
             f".. auto{wanted}:: nagle_scan.{name}\n{MEMBERS if wanted == 'class' else ''}\n"
             for name in names
             if kind(name) == wanted
         )
-        parts.append(f"## {title}\n\n```{{eval-rst}}\n{''.join(directives)}```\n\n")
-    source[0] = source[0].replace(MARK, "".join(parts))
+        sections.append(f"### {title}\n\n```{{eval-rst}}\n{''.join(directives)}```\n\n")
+    return "".join(sections)
+
+
+def with_parts(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Fills the page."""
+    source[0] = parts.filled(source[0])
+    if MARK in source[0]:
+        source[0] = source[0].replace(MARK, reference())
 
 
 def without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:
@@ -54,9 +61,16 @@ def without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None]
     return ("", None) if what == "class" else None
 
 
+def with_schema(app: Sphinx, problem: Exception | None) -> None:
+    """Writes the JSON Schema to the top of the site."""
+    if problem is None:
+        (app.outdir / schema.NAME).write_text(schema.text())
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("doctree-read", without_folders)
-    app.connect("source-read", with_reference)
+    app.connect("source-read", with_parts)
     app.connect("autodoc-process-signature", without_constructor)
+    app.connect("build-finished", with_schema)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

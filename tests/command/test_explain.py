@@ -1,9 +1,6 @@
-"""`--explain`, and the page made of the same text."""
+"""`--explain`; docs/causes.md has the same text."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 from conftest import ROOT, Run, in_a_terminal
@@ -64,8 +61,3 @@ def test_headings_stand_out_on_a_terminal_only(run: Run) -> None:
 def test_items_of_a_list_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core, "explain", lambda _: "# What to do\nEither:\n- one\n  line\n- two\n")
     assert explain.render("x", PLAIN).splitlines()[3:] == ["  Either:", "  - one line", "  - two"]
-
-
-def test_the_pages_are_up_to_date() -> None:
-    done = subprocess.run([sys.executable, "scripts/docs.py", "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0, "run `make readme`"

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import parts
 import pytest
 from conftest import ROOT
 from markdown_it import MarkdownIt
@@ -29,7 +30,8 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 @cache
 def parsed(page: Path) -> list[Token]:
-    return MarkdownIt("gfm-like", {"linkify": False}).parse(page.read_text())
+    """With the parts that the site adds: on GitHub, a link to one of them leads to its page."""
+    return MarkdownIt("gfm-like", {"linkify": False}).parse(parts.filled(page.read_text()))
 
 
 def links(page: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import readme
 import shown
 from conftest import CAPTURES, COMMAND, ROOT, Run
 from nagle_scan.command.fleet import parser as fleet_parser
@@ -203,7 +204,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_block_runs(
     page: Path, block: shown.Shown, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """What `console` blocks print is compared by `scripts/docs.py --check`."""
     assert page.exists()
     if "fleet/" in block.text and block.kind == "python":
         shutil.copytree(request.getfixturevalue("fleet"), folder / "fleet")
@@ -213,6 +213,11 @@ def test_a_block_runs(
     for line in shown.commands(block):
         if here := shown.divided(line).here:
             shown.output(here, folder, environment())
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_what_a_command_prints_stands_below_it(page: Path) -> None:
+    assert readme.with_output(page.read_text()) == page.read_text(), "run `make readme`"
 
 
 def test_a_failing_command_is_noticed(folder: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_notebook_shows_what_this_run_printed_and_no_warning(notebook: Path, s
 
 
 def test_the_reference_has_every_public_name(site: Path) -> None:
-    reference = (site / "docs" / "api.html").read_text()
+    reference = (site / "docs" / "python.html").read_text()
     names = [f"nagle_scan.{name}" for name in nagle_scan.__all__ if not name.startswith("__")]
     names += ["nagle_scan.Scan.stalls", "nagle_scan.Scan.to_json", "nagle_scan.timeline.ladder"]
     assert [name for name in names if f'id="{name}"' not in reference] == []
@@ -155,7 +155,7 @@ def test_the_search_knows_symptoms(site: Path, browser: Browser) -> None:
     assert {question: first.rpartition("#")[2] for question, first in firsts.items()} == FIRST
 
 
-@pytest.mark.parametrize("name", ["settings", "fields"])
+@pytest.mark.parametrize("name", ["settings", "python"])
 def test_long_tables_are_read_without_scrolling_on_a_phone(
     name: str, site: Path, browser: Browser
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import readme
 from conftest import CAPTURES, ROOT
 
 ACCURACY = CAPTURES / "lab" / "accuracy.py"
@@ -46,12 +46,11 @@ def test_the_table_for_the_readme_is_markdown(of_all: subprocess.CompletedProces
 def test_the_site_shows_this_table_and_the_readme_its_first_rows(
     of_all: subprocess.CompletedProcess[str],
 ) -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "readme.py"))
     lines = of_all.stdout.splitlines(keepends=True)
-    shown = {"docs/sure.md": lines, "README.md": script["headlines"](lines)}
+    shown = {readme.FULL: lines, readme.README: readme.headlines(lines)}
     for name, rows in shown.items():
         page = (ROOT / name).read_text()
-        assert script["with_accuracy"](page, rows) == page, "run `make readme`"
+        assert readme.with_accuracy(page, rows) == page, "run `make readme`"
 
 
 def test_chains_of_relays_meet_every_limit() -> None:

@@ -1,23 +1,20 @@
-"""The man page and the completions, made from the parser."""
+"""The man pages and the completions that a wheel installs: made from the parser, and valid."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
+from pathlib import Path
 
+import installed
 import pytest
-from conftest import ROOT
-
-SHARE = ROOT / "analyzer/installed/data/share"
-BASH = SHARE / "bash-completion/completions/nagle-scan"
 
 
-def test_they_are_what_the_parser_says() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts/installed.py", "--check"], capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+@pytest.fixture(scope="module")
+def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("share")
+    installed.write(folder)
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -29,9 +26,10 @@ def test_they_are_what_the_parser_says() -> None:
         (["--format", "js"], "json jsonl"),
     ],
 )
-def test_bash_completes(words: list[str], offered: str) -> None:
+def test_bash_completes(words: list[str], offered: str, share: Path) -> None:
     script = (
-        f'source "{BASH}"; COMP_WORDS=(nagle-scan "$@"); COMP_CWORD=$#; '
+        f'source "{share / installed.COMPLETIONS["bash"]}"; '
+        'COMP_WORDS=(nagle-scan "$@"); COMP_CWORD=$#; '
         '_shtab_nagle_scan nagle-scan "${!#}"; echo "${COMPREPLY[*]}"'
     )
     done = subprocess.run(
@@ -43,13 +41,13 @@ def test_bash_completes(words: list[str], offered: str) -> None:
 @pytest.mark.parametrize(
     ("name", "option"),
     [
-        ("nagle-scan", r"\-\-fail\-on"),
-        ("nagle-scan-fleet", r"\-\-on\-hosts"),
-        ("nagle-scan-mcp", r"\-\-reports"),
+        (installed.MAN, r"\-\-fail\-on"),
+        (installed.FLEET_MAN, r"\-\-on\-hosts"),
+        (installed.MCP_MAN, r"\-\-reports"),
     ],
 )
-def test_the_man_page_has_every_option_and_no_error(name: str, option: str) -> None:
-    page = SHARE / f"man/man1/{name}.1"
+def test_the_man_page_has_every_option_and_no_error(name: str, option: str, share: Path) -> None:
+    page = share / name
     text = page.read_text()
     for word in (rf"\fB{option}\fR", ".SH EXIT STATUS", ".SH EXAMPLES"):
         assert word in text

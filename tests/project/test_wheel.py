@@ -10,6 +10,7 @@ import zipfile
 from email.parser import Parser
 from pathlib import Path
 
+import installed
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
@@ -45,6 +46,12 @@ def test_it_has_every_file_of_the_package_as_it_is_here(wheel: zipfile.ZipFile) 
     held = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("nagle_scan/")}
     assert held.pop("nagle_scan/_core.abi3.so")
     assert held == names
+
+
+def test_it_installs_man_pages_completions_and_the_schema(wheel: zipfile.ZipFile) -> None:
+    held = [name for name in wheel.namelist() if ".data/data/share/" in name]
+    texts = {name.partition("/share/")[2]: wheel.read(name).decode() for name in held}
+    assert texts == installed.pages()
 
 
 def test_it_tells_what_is_in_it(wheel: zipfile.ZipFile) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT, Run, generated, written
+import schema
+from conftest import CAPTURES, Run, generated, written
 from jsonschema import Draft202012Validator
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
 
-SCHEMA = json.loads((ROOT / "docs" / "nagle-scan-1.schema.json").read_text())
+SCHEMA = json.loads(schema.text())
 VALIDATOR = Draft202012Validator(SCHEMA)
 SHIPPED = sorted(CAPTURES.glob("*.pcap*"))
 LABELLED = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::12]

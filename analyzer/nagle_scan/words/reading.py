@@ -1,5 +1,5 @@
 """How to read a verdict, and what never to conclude from it: for assistants and other readers of
-data. The JSON, `nagle-scan mcp` and docs/llms.txt have the same sentences."""
+data. The JSON and `nagle-scan mcp` have the same sentences."""
 
 READING = (
     "The verdict is 'stalls' (at least one is likely or certain), 'possible' (none is more than "

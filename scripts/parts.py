@@ -1,0 +1,95 @@
+"""Parts of the pages of docs that come from the source: the site puts each where its mark is.
+
+A part is not in the page as it is committed: `<!-- every cause -->` stands for all causes.
+"""
+
+import ast
+from collections.abc import Callable
+
+from nagle_scan import _core
+from nagle_scan.advice import programs, unnamed
+from nagle_scan.command import explain
+
+ROWS = """
+### {rows}s
+
+| field | type | where | meaning |
+|---|---|---|---|
+"""
+
+
+def causes() -> str:
+    """What `--explain` prints of each cause."""
+    parts = []
+    for cause in _core.CAUSES:
+        parts.append(f"## `{cause}`\n")
+        parts += [f"### {head}\n\n{text}\n" for head, text in explain.sections(cause).items()]
+    return "\n".join(parts)
+
+
+def settings() -> str:
+    """The settings that turn Nagle's algorithm off, one row each, by program."""
+    rows = [
+        f"| {setting.program}{f', {setting.service}' if setting.service else ''} "
+        f"| {setting.role or 'either'} | `{setting.knob}` | {setting.note} "
+        f"| [{setting.source.removeprefix('https://')}]({setting.address}) |\n"
+        for setting in sorted(
+            programs.SETTINGS + unnamed.SETTINGS, key=lambda row: row.program.lower()
+        )
+    ]
+    return "| program | end | setting | remark | source |\n|---|---|---|---|---|\n" + "".join(rows)
+
+
+def fields() -> str:
+    """The fields of each kind of row."""
+    page, last = "", ""
+    outputs_of: dict[tuple[str, str, str, str], list[str]] = {}
+    for row, name, kind, _, _, outputs, meaning in _core.fields():
+        outputs_of.setdefault((row, name, kind, meaning), []).extend(outputs)
+    for (row, name, kind, meaning), outputs in outputs_of.items():
+        if row != last:
+            page += ROWS.format(rows=row.capitalize())
+        page += f"| `{name}` | {kind} | {', '.join(outputs)} | {meaning} |\n"
+        last = row
+    return page
+
+
+def thresholds() -> str:
+    """The thresholds of the engine, one row each."""
+    rows = (
+        f"| `{name}` | {measure(value, unit)} | {reason} | {source} | {larger} |\n"
+        for name, value, unit, reason, source, larger in _core.thresholds()
+    )
+    head = "| threshold | value | reason | source | a larger value |\n|---|---:|---|---|---|\n"
+    return head + "".join(rows)
+
+
+def measure(value: str, unit: str) -> str:
+    """A threshold's value as people write it."""
+    number = ast.literal_eval(value)
+    match unit:
+        case "ns":
+            return f"{number / 1e6:,.10g} ms"
+        case "one_of":
+            return f"1/{number}"
+        case "ratio":
+            return "{}/{}".format(*number)
+        case _:
+            numbers = number if isinstance(number, tuple) else (number,)
+            return f"{', '.join(f'{one:,.10g}' for one in numbers)} {unit.replace('_', ' ')}"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "<!-- every cause -->\n": causes,
+    "<!-- every setting -->\n": settings,
+    "<!-- every field -->\n": fields,
+    "<!-- every threshold -->\n": thresholds,
+}
+
+
+def filled(page: str) -> str:
+    """The page with these parts in the places of their marks."""
+    for mark, part in PARTS.items():
+        if mark in page:
+            page = page.replace(mark, part())
+    return page
