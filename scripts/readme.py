@@ -16,7 +16,7 @@ from nagle_scan.report.formats import FORMATS
 
 README = Path("README.md")
 PAGES = sorted(Path("docs").glob("*.md"))
-FULL = Path("docs/sure.md")
+FULL = Path("docs/report.md")
 FLEET = Path("docs/fleet.md")
 DISTURBED = Path("captures/lab/metamorphic.txt")
 ACCURACY = ("recall", "precision", "wrong cause", "TCP_NODELAY verdicts wrong")

@@ -236,10 +236,7 @@ def test_an_option_that_no_tool_has_is_noticed() -> None:
             list(tools(words_of(command)))
 
 
-@pytest.mark.parametrize("page", [ROOT / "docs" / "faq.md"], ids=lambda page: page.name)
-def test_every_answer_has_a_command_and_a_way_on(page: Path) -> None:
-    answers = re.split(r"^### ", page.read_text(), flags=re.MULTILINE)[1:]
+def test_every_answer_leads_on() -> None:
+    answers = re.split(r"^### ", (ROOT / "docs" / "faq.md").read_text(), flags=re.MULTILINE)[1:]
     assert len(answers) >= 30
-    for answer in answers:
-        assert re.search(r"^```(console|sh)$", answer, re.MULTILINE), answer
-        assert "More: [" in answer, answer
+    assert [answer for answer in answers if "More: [" not in answer] == []

@@ -124,7 +124,7 @@ def scores() -> Groups:
 
 
 def test_the_site_tells_how_accurate_it_is_on_programs(scores: Groups) -> None:
-    assert sentences(scores) in (ROOT / "docs" / "sure.md").read_text()
+    assert sentences(scores) in (ROOT / "docs" / "report.md").read_text()
 
 
 @pytest.mark.parametrize("fault", ["contradictions", "nagle"])

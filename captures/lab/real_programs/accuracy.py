@@ -119,7 +119,7 @@ def show(name: str, cases: dict[str, Score], limit: int) -> bool:
 
 
 def sentences(scores: Groups) -> str:
-    """What docs/sure.md says of the shipped ones."""
+    """What docs/report.md says of the shipped ones."""
     said = []
     for name in sorted(scores):
         counts = sum((score.counts for score in scores[name].values()), Counter[str]())
