@@ -82,10 +82,3 @@ def test_external_links_are_well_formed(name: str) -> None:
         for parts in external
         if parts.scheme not in ("http", "https") or "." not in parts.netloc or " " in parts.path
     ] == []
-
-
-def test_a_broken_link_would_be_noticed(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("# A title, twice\n\n# A title, twice\n\n[x](gone.md) ![y](gone.png)\n")
-    assert list(links(page)) == ["gone.md", "gone.png"]
-    assert anchors(page) == {"a-title-twice", "a-title-twice-1"}
