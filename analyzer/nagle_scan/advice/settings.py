@@ -30,7 +30,8 @@ def likely(sample: Sample) -> Hints:
     """
     heads, service = http_heads(sample.sent), service_of(sample)
     of_role = _of_role(sample) if heads or service.name else ()
-    named = tuple(setting for setting in of_role if _is_named(setting, heads))
+    headers = [(_value(head, "Server"), _value(head, "User-Agent")) for head in heads]
+    named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
     # Of HTTP, more of a head may yet name the program.
@@ -58,12 +59,12 @@ def _cut(cut_at: int) -> str:
     )
 
 
-def _is_named(setting: Setting, heads: Sequence[str]) -> bool:
+def _is_named(setting: Setting, heads: Sequence[str], headers: Sequence[tuple[str, str]]) -> bool:
     return any(
-        _value(head, "Server").startswith(setting.server)
-        or _value(head, "User-Agent").startswith(setting.agent)
+        server.startswith(setting.server)
+        or agent.startswith(setting.agent)
         or (setting.head and re.search(setting.head, head))
-        for head in heads
+        for head, (server, agent) in zip(heads, headers, strict=True)
     )
 
 
