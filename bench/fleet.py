@@ -149,14 +149,17 @@ def known(bench: Bench) -> Iterator[Row]:
 
 def remember(folder: Path) -> None:
     """Scans one of its captures, and gives all others copies of its rows, in 20 batches."""
+    import pyarrow as pa
     from nagle_scan.fleet.fields import schema, tables
     from nagle_scan.fleet.table import Table, Writer
 
     shutil.rmtree(OUTPUT, ignore_errors=True)
     first, *others = sorted(folder.rglob("*.pcap"))
     nagle_scan.scan_fleet(str(first), OUTPUT, workers=1)
-    rows = {kind: Table(str(OUTPUT)).query(f"SELECT * FROM {kind}") for kind in tables()}
-    rows = {kind: each.cast(schema(kind)) for kind, each in rows.items() if len(each)}
+    rows = {
+        kind: pa.Table.from_pylist(Table(str(OUTPUT)).rows(f"SELECT * FROM {kind}"), schema(kind))
+        for kind in tables()
+    }
     table = Writer(str(OUTPUT))
     for begin in range(20):
         part = others[begin::20]

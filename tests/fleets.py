@@ -88,10 +88,8 @@ def rows_of(path: str | Path, leave_out: Sequence[str] = ("scanned",)) -> dict[s
     table = Table(os.fspath(path))
     return {
         kind: sorted(
-            str(row)
-            for row in table.query(f"SELECT * FROM {kind}")
-            .drop_columns([name for name in leave_out if kind == "captures"])
-            .to_pylist()
+            str({name: told for name, told in row.items() if name not in leave_out})
+            for row in table.rows(f"SELECT * FROM {kind}")
         )
         for kind in fields.tables()
     }

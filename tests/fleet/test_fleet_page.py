@@ -29,6 +29,7 @@ from fleets import (
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet import page, rows
 from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.table import Table
 from nagle_scan.fleet.work import Failure, File
 
 if TYPE_CHECKING:
@@ -68,13 +69,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     worst = [connection(LONG.format(0), number, 400.0 * number) for number in range(1, 8)]
     folder = tmp_path_factory.mktemp("page") / "fleet"
     written(folder, {"sums": sums, "connections": worst, "captures": captures})
-    return Path(page.write(Fleet(folder), "Hosts: 1 of 2 seen; silent: web-9."))
+    return Path(page.write(Table(str(folder)), "Hosts: 1 of 2 seen; silent: web-9."))
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Captures that ship."""
-    return Path(page.write(Fleet(made(tmp_path_factory.mktemp("page") / "fleet"))))
+    return Path(page.write(Table(made(tmp_path_factory.mktemp("page") / "fleet"))))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -189,7 +190,7 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
             failure(HOSTILE, HOSTILE, host=HOSTILE),
         ],
     }
-    path = Path(page.write(Fleet(written(tmp_path / "f", rows)), HOSTILE))
+    path = Path(page.write(Table(written(tmp_path / "f", rows)), HOSTILE))
     text = path.read_text()
     assert "<script>alert" not in text
     assert "\x1b" not in text
@@ -203,7 +204,7 @@ def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
     shutil.copy(CAPTURES / SPLIT, secret)
     hidden = HIDDEN._replace(filter="port 8000 or host 10.0.0.1")
     text = Path(
-        page.write(Fleet(made(tmp_path / "f", [[scanned(secret, settings=hidden)]], hidden)))
+        page.write(Table(made(tmp_path / "f", [[scanned(secret, settings=hidden)]], hidden)))
     ).read_text()
     for word in ("alice", "10.77.66.55", "127.0.0.1", "10.0.0.1", "--report"):
         assert word not in text
@@ -225,7 +226,7 @@ def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
 def test_it_says_so_where_there_is_no_stall(
     names: tuple[str, ...], words: str, tmp_path: Path, browser: Browser
 ) -> None:
-    path = Path(page.write(Fleet(made(tmp_path / "fleet", [names]))))
+    path = Path(page.write(Table(made(tmp_path / "fleet", [names]))))
     with opened(browser, path) as shown:
         assert shown.text("h1") == words
         assert faults(shown) == []
@@ -236,7 +237,7 @@ def test_it_says_so_where_there_is_no_stall(
 
 def test_the_page_of_a_fleet_in_a_store_is_beside_its_tables(tmp_path: Path) -> None:
     """It goes to the folder that the user named, not into one of that name on this machine."""
-    fleet = Fleet(made(tmp_path / "fleet", [()]))
+    fleet = Table(made(tmp_path / "fleet", [()]))
     fleet.path = "memory://results/fleet/"
     assert page.write(fleet) == "memory://results/fleet/index.html"
     with fsspec.open("memory://results/fleet/index.html") as file:
@@ -249,6 +250,6 @@ def test_the_page_of_a_fleet_in_a_store_is_beside_its_tables(tmp_path: Path) -> 
 def test_what_was_not_looked_for_is_told(tmp_path: Path) -> None:
     """No stall in waits of a second and more is no news of waits of 40 ms."""
     strict = PLAIN._replace(min_wait_ms=1000.0, filter="tcp port <1>")
-    text = Path(page.write(Fleet(written(tmp_path / "fleet", {}, strict)))).read_text()
+    text = Path(page.write(Table(written(tmp_path / "fleet", {}, strict)))).read_text()
     assert "Waits shorter than 1000 ms were ignored (--min-wait)." in text
     assert "Only what the filter tcp port &lt;1&gt; lets through was analysed." in text

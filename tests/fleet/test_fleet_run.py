@@ -222,8 +222,7 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
             assert not [secret for secret in secrets if secret in path.read_bytes()], path
     opened = Table(str(tmp_path / "fleet"))
     told = " ".join(
-        json.dumps(opened.query(f"SELECT * FROM {name}").to_pylist(), default=str)
-        for name in fields.tables()
+        json.dumps(opened.rows(f"SELECT * FROM {name}"), default=str) for name in fields.tables()
     )
     assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
 

@@ -124,8 +124,8 @@ def test_an_answer_lost_at_any_request_loses_no_row(
             made(fleet, [names])
         if store.spoil("NONE", 0) < number:
             break
-        known = begun(fleet).query("SELECT path FROM captures")["path"].to_pylist()
-        made(fleet, [[name for name in names if str(CAPTURES / name) not in known]])
+        known = begun(fleet).rows("SELECT path FROM captures")
+        made(fleet, [[name for name in names if {"path": str(CAPTURES / name)} not in known]])
         assert rows_of(fleet) == whole, f"request {number}"
     assert number > 9
 

@@ -82,10 +82,10 @@ def gone_on_with(folder: Path, whole: dict[str, list[str]]) -> None:
     if Writer(str(folder)).delta is not None:
         found = rows_of(folder)
         assert all(set(found[kind]) <= set(whole[kind]) for kind in found)
-        known = Table(str(folder)).query("SELECT path FROM captures")["path"].to_pylist()
-        sums = Table(str(folder)).query('SELECT DISTINCT "set" FROM sums')
+        known = Table(str(folder)).rows("SELECT path FROM captures")
+        sums = Table(str(folder)).rows('SELECT DISTINCT "set" FROM sums')
         assert len(sums) == len(known)
-        made(folder, [[name for name in ALL if str(CAPTURES / name) not in known]])
+        made(folder, [[name for name in ALL if {"path": str(CAPTURES / name)} not in known]])
     else:
         made(folder)
     assert rows_of(folder) == whole
@@ -324,9 +324,9 @@ def test_a_column_more_is_read_and_added(tmp_path: Path, monkeypatch: pytest.Mon
             patch.setattr(module, "tables", lambda: later)
         fields.schema.cache_clear()
         query = "SELECT DISTINCT added FROM stalls ORDER BY added NULLS FIRST"
-        assert Table(fleet).query(query).to_pylist() == [{"added": None}]
+        assert Table(fleet).rows(query) == [{"added": None}]
         written(fleet, {"stalls": [{"set": "later", "added": "new", **STALL}]})
-        assert Table(fleet).query(query).to_pylist() == [{"added": None}, {"added": "new"}]
+        assert Table(fleet).rows(query) == [{"added": None}, {"added": "new"}]
     fields.schema.cache_clear()
     made(fleet, [ALL[1:2]])
     assert set(before["stalls"]) < set(rows_of(fleet)["stalls"])

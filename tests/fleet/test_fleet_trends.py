@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
-import pandas as pd
 import pytest
 from nagle_scan.fleet import trends
+from nagle_scan.fleet.services import Row
 from nagle_scan.fleet.trends import UNDATED, trend
+from nagle_scan.words.certainty import CONFIDENCES
 
-BEGIN = pd.Timestamp("2026-11-20", tz="UTC")
+BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 USUAL, ABOVE = (1000, 2), (1000, 40)
 """Exchanges and stalls (40 ms each) of an hour."""
+NONE = {f"{name}_{word}": 0 for name in ("stalls", "lost_ms") for word in CONFIDENCES}
 
 
-def hours(*each: tuple[int, int] | None) -> pd.DataFrame:
+def hours(*each: tuple[int, int] | None, step: timedelta = HOUR) -> list[Row]:
     """Hours from `BEGIN` on; `None` was not captured."""
-    rows = [
-        (BEGIN + pd.Timedelta(hours=number), told[0], told[1], 40.0 * told[1])
+    return [
+        {**NONE, "hour": BEGIN + number * step, "exchanges": told[0]}
+        | {"stalls_certain": told[1], "lost_ms_certain": 40.0 * told[1]}
         for number, told in enumerate(each)
         if told is not None
     ]
-    made = pd.DataFrame(rows, columns=["hour", "exchanges", "stalls_certain", "lost_ms_certain"])
-    return made.assign(stalls_likely=0, lost_ms_likely=0.0, lost_ms_possible=0.0)
 
 
 def onset(*each: tuple[int, int] | None) -> int | None:
     """The hour from `BEGIN` on."""
     found = trend(hours(*each)).onset
-    return None if found is None else (found - BEGIN) // pd.Timedelta("1h")
+    return None if found is None else (found - BEGIN) // HOUR
 
 
 def test_an_onset_is_the_first_hour_above_the_usual() -> None:
@@ -57,7 +60,7 @@ def test_a_peak_that_went_back_is_no_onset() -> None:
 
 def test_the_last_hour_may_be_a_peak_and_says_so() -> None:
     told = trend(hours(*[(1000, 0)] * 5, ABOVE))
-    assert told.onset == BEGIN + pd.Timedelta(hours=5)
+    assert told.onset == BEGIN + 5 * HOUR
     assert told.note == "usually nothing before; one hour so far"
 
 
@@ -91,8 +94,8 @@ def bars(path: str) -> Sequence[tuple[int, float]]:
 
 def test_a_picture_has_a_bar_for_each_hour_and_a_gap_for_what_is_unknown() -> None:
     of = hours((10, 0), (10, 10), None, (10, 20))
-    axis = trends.axis(of["hour"])
-    chart = trends.chart(of, of["hour"].iloc[2], axis)
+    axis = trends.axis([one["hour"] for one in of])
+    chart = trends.chart(of, of[2]["hour"], axis)
     assert axis.told == "2026-11-20 00:00 to 2026-11-20 03:00 UTC; a bar is an hour"
     ((word, path),) = chart.bars
     assert word == "certain"
@@ -106,9 +109,8 @@ def test_a_picture_has_a_bar_for_each_hour_and_a_gap_for_what_is_unknown() -> No
     ("days", "step"), [(0, "an hour"), (3, "an hour"), (90, "a day"), (600, "a week")]
 )
 def test_any_span_of_time_fits(days: int, step: str) -> None:
-    of = hours(*[ABOVE] * 5)
-    of["hour"] = pd.date_range(BEGIN, BEGIN + pd.Timedelta(days=days), len(of))
-    axis = trends.axis(of["hour"])
+    of = hours(*[ABOVE] * 5, step=timedelta(days=days) / 4)
+    axis = trends.axis([one["hour"] for one in of])
     assert trends.STEPS[axis.step] == step
     path = trends.chart(of, None, axis).bars[0][1]
     assert bars(path)[-1][0] < axis.width // 3 <= trends.MOST_BARS
@@ -116,9 +118,9 @@ def test_any_span_of_time_fits(days: int, step: str) -> None:
 
 def test_a_broken_clock_does_not_squeeze_a_week_into_one_bar() -> None:
     of = hours(*[ABOVE] * 30)
-    of.loc[0, "hour"] = pd.Timestamp(0, tz="UTC")
-    axis = trends.axis(of["hour"])
-    assert axis.step == "1h"
-    chart = trends.chart(of, of["hour"].iloc[0], axis)
+    of[0]["hour"] = trends.EPOCH
+    axis = trends.axis([one["hour"] for one in of])
+    assert axis.step == HOUR
+    chart = trends.chart(of, of[0]["hour"], axis)
     assert len(bars(chart.bars[0][1])) == 29
     assert chart.onset == -1

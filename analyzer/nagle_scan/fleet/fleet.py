@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -61,7 +59,9 @@ class Fleet:
     def query(self, sql: str) -> pd.DataFrame:
         """The answer to a question in SQL (DataFusion's) about the tables `captures`, `sums`,
         `stalls`, `connections` and `waits`. Raises `ValueError` for SQL that cannot be run."""
-        found: pd.DataFrame = self._table.query(sql).to_pandas()
+        import pyarrow as pa
+
+        found: pd.DataFrame = pa.table(self._table.query(sql)).to_pandas()
         return found
 
     @property
@@ -106,11 +106,11 @@ class Fleet:
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
         UTC; NaT if there is none) and `onset_note` (what was usual before, or why there is none).
         """
-        return self._services.copy()
-
-    @cached_property
-    def _services(self) -> pd.DataFrame:
-        return services.of(self.query, self.hours_with_stalls, self.worst)
+        rows, hours = self.query(services.SERVICES), services.hours(self._table)
+        every: Any = rows.to_dict("records")
+        found = [services.trend(row, hours.get(row["service"], [])) for row in every]
+        onsets = pd.Series([one.onset for one in found], dtype="datetime64[us, UTC]")
+        return rows.assign(onset=onsets, onset_note=[one.note for one in found])
 
     @property
     def hours(self) -> pd.DataFrame:
@@ -118,17 +118,11 @@ class Fleet:
         and lost time by confidence as in `services`. Without captures that tell no date."""
         return self.query(services.HOURS)
 
-    @cached_property
-    def hours_with_stalls(self) -> pd.DataFrame:
-        """The same of services with stalls only."""
-        lossy = quoted(["", *self.query(services.LOSSY)["service"]])
-        return self.query(services.HOURS.replace("WHERE", f"WHERE service IN ({lossy}) AND"))
-
-    @cached_property
+    @property
     def worst(self) -> pd.DataFrame:
         """The connections that lose most, at most 10 of each service: as `connections`, with
         `sentence` (what happened), `change` and `fix` (what to change, in short and in full)."""
-        return self.query(services.WORST_OF_EACH).drop(columns="place")
+        return self.query(services.WORST_OF_EACH)
 
     def scan(self, set: str) -> Scan:
         """Reads the captures of a set again, as one capture.
@@ -168,60 +162,36 @@ class Fleet:
         scope = self.scope
         if scope.key:
             raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
-        rows = self._rows_of(set)
-        return originals.Set(
-            rows[0].set,
-            [
-                File(
-                    one.path,
-                    one.host,
-                    one.size,
-                    first_ns=None if pd.isna(one.first_ns) else one.first_ns,
-                )
-                for one in rows
-            ],
-            scope.filter,
-            scope.min_wait_ms,
+        rows = self._table.rows(
+            'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
+            f'starts_with("set", {quoted([set])}) ORDER BY "set", file'
         )
-
-    def _rows_of(self, set: str) -> list[Any]:
-        """The rows of `captures` of one set. Raises `CaptureError` unless only one begins so."""
-        rows = pd.DataFrame(columns=["set"])
-        if re.fullmatch("[0-9a-f]+", set):
-            rows = self.query(
-                'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
-                f'starts_with("set", \'{set}\') ORDER BY "set", file'
-            )
-        sets = rows["set"].unique()
+        sets = {row["set"] for row in rows}
+        if not sets or not set:
+            raise CaptureError(f"{self.path}: no set begins with {set!r}")
         if len(sets) > 1 and set not in sets:
             raise CaptureError(
                 f"{self.path}: {len(sets):,} sets begin with {set!r}: give more of it"
             )
-        if not len(sets):
-            raise CaptureError(f"{self.path}: no set begins with {set!r}")
-        wanted = set if set in sets else sets[0]
-        return list(rows[rows["set"] == wanted].itertuples(index=False))
-
-    @cached_property
-    def verdicts(self) -> dict[str, int]:
-        """How many capture sets have which verdict."""
-        rows = self.query(
-            "SELECT verdict, count(*) AS sets FROM captures WHERE error IS NULL AND file = 0 "
-            "GROUP BY verdict"
-        )
-        return dict(zip(rows["verdict"], rows["sets"].tolist(), strict=True))
+        wanted = set if set in sets else rows[0]["set"]
+        files = [
+            File(row["path"], row["host"], row["size"], first_ns=row["first_ns"])
+            for row in rows
+            if row["set"] == wanted
+        ]
+        return originals.Set(wanted, files, scope.filter, scope.min_wait_ms)
 
     @property
     def total(self) -> Total:
         """All stalls."""
-        return services.total(self._services)
+        return services.total(*self._table.rows(services.TOTAL))
 
     @property
     def sentence(self) -> str:
         """What was found, in one."""
-        sets = count(sum(self.verdicts.values()), "capture")
-        found = self.total
-        return f"{sets}: {certainty.told(found) if any(found.stalls_by_confidence) else 'no stall'}"
+        sets, found = sum(services.verdicts(self._table).values()), self.total
+        told = certainty.told(found) if any(found.stalls_by_confidence) else "no stall"
+        return f"{count(sets, 'capture')}: {told}"
 
     def __repr__(self) -> str:
         """What was found."""
@@ -229,5 +199,5 @@ class Fleet:
 
     def _repr_html_(self) -> str:
         # pandas escapes the texts.
-        shown = self._services.head(MOST_SHOWN).to_html(index=False)
+        shown = self.services.head(MOST_SHOWN).to_html(index=False)
         return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"

@@ -265,9 +265,8 @@ class _Run:
     def _write_page(self) -> None:
         if self._table.is_older("index.html") or self._outcome.coverage:
             from nagle_scan.fleet import page
-            from nagle_scan.fleet.fleet import Fleet
 
-            page.write(Fleet(self._asked.output), self._outcome.coverage)
+            page.write(self._table, self._outcome.coverage)
             self._table.sync_page(page.NAME)
             self._outcome.page = True
 

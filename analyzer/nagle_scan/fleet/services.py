@@ -1,125 +1,137 @@
-"""What the sums of a fleet say of each service. Texts of SQL are DataFusion's."""
+"""What the sums of a fleet say of each service, asked in SQL (DataFusion's)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-import pandas as pd
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nagle_scan.fleet import trends
+from nagle_scan.fleet.trends import Trend
 from nagle_scan.words.certainty import CONFIDENCES, Total
+
+if TYPE_CHECKING:
+    from nagle_scan.fleet.table import Table
 
 WORST = 10
 """Connections of a service."""
 BUCKETS = 8
 """Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
-UTC = "datetime64[us, UTC]"
 LEAST_SHARE = 0.1
 """Of the time lost: a side that loses less is not where to begin."""
-PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
-COUNTS = [f"stalls_{word}" for word in CONFIDENCES]
-LOSSES = [f"lost_ms_{word}" for word in CONFIDENCES]
-LIKELY = LOSSES[:2]
-BY_CONFIDENCE = ", ".join(
+Row: TypeAlias = dict[str, Any]
+COLUMNS = [f"{name}_{word}" for name in ("stalls", "lost_ms") for word in CONFIDENCES]
+STALLS = ", ".join(
     f"coalesce(sum({column}) FILTER (WHERE confidence = '{word}'), 0) AS {name}_{word}"
     for word in CONFIDENCES
     for column, name in (("waits", "stalls"), ("wait_ms", "lost_ms"))
 )
+EXCHANGES = "coalesce(sum(exchanges), 0) AS exchanges"
+BY_LOSS = "lost_ms_certain + lost_ms_likely DESC, lost_ms_possible DESC"
+TOTAL = f"SELECT {STALLS} FROM sums"
+ENDS = ("server_addr", "server_port", "owner", "pod")
+SIDES = ", ".join(
+    f"coalesce(sum(wait_ms) FILTER (WHERE sender = '{side}' AND {which}), 0) AS {side}_{name}"
+    for side in ("client", "server")
+    for name, which in (("sure", "confidence <> 'possible'"), ("any", "confidence IS NOT NULL"))
+)
+
+
+def _side(name: str) -> str:
+    lost = f"(client_{name} + server_{name})"
+    return (
+        f"WHEN {lost} > 0 AND client_{name} < {LEAST_SHARE} * {lost} THEN 'server' "
+        f"WHEN {lost} > 0 AND server_{name} < {LEAST_SHARE} * {lost} THEN 'client' "
+        f"WHEN {lost} > 0 THEN 'both'"
+    )
+
+
+# Of the ends of a service, those that lose most; of its sides, those that must change.
 SERVICES = f"""
-SELECT service, server_addr, server_port, owner, pod, {BY_CONFIDENCE},
-    coalesce(sum(exchanges), 0) AS exchanges
-FROM sums GROUP BY service, server_addr, server_port, owner, pod
-"""
-SIDES = """
-SELECT service, sender, confidence <> 'possible' AS surest, sum(wait_ms) AS lost_ms FROM sums
-WHERE confidence IS NOT NULL GROUP BY service, sender, surest
+SELECT lost.service, {", ".join(ENDS)}, {", ".join(COLUMNS)}, exchanges, servers,
+    CASE {_side("sure")} {_side("any")} ELSE '' END AS sender,
+    coalesce(change, '') AS change, coalesce(fix, '') AS fix, p50_ms, p95_ms, p99_ms,
+    coalesce(hours, 0) AS hours, lost_ms_per_hour
+FROM (
+    SELECT service, {", ".join(f"first_value({one} ORDER BY {BY_LOSS}) AS {one}" for one in ENDS)},
+        {", ".join(f"sum({one}) AS {one}" for one in COLUMNS)},
+        sum(exchanges) AS exchanges, count(*) AS servers
+    FROM (SELECT service, {", ".join(ENDS)}, {STALLS}, {EXCHANGES} FROM sums
+        GROUP BY service, {", ".join(ENDS)})
+    GROUP BY service
+) AS lost LEFT JOIN (
+    SELECT service, {SIDES}, count(DISTINCT hour) AS hours,
+        coalesce(sum(wait_ms) FILTER (WHERE confidence <> 'possible' AND hour IS NOT NULL), 0)
+            / nullif(count(DISTINCT hour), 0) AS lost_ms_per_hour
+    FROM sums GROUP BY service
+) AS sides ON sides.service = lost.service LEFT JOIN (
+    SELECT service, first_value(change ORDER BY {BY_LOSS}, "set", connection) AS change,
+        first_value(fix ORDER BY {BY_LOSS}, "set", connection) AS fix
+    FROM connections WHERE stalls > 0 GROUP BY service
+) AS changes ON changes.service = lost.service LEFT JOIN (
+    SELECT service, {
+    ", ".join(
+        f"power(2, (min(bucket) FILTER (WHERE share >= {number} / 100.0) + 0.5) / {BUCKETS}) / 1000"
+        f" AS p{number}_ms"
+        for number in (50, 95, 99)
+    )
+}
+    FROM (
+        SELECT service, bucket, cast(sum(latencies) OVER (PARTITION BY service ORDER BY bucket)
+            AS DOUBLE) / sum(latencies) OVER (PARTITION BY service) AS share
+        FROM (
+            SELECT service, bucket, sum(latencies) AS latencies FROM (
+                SELECT service, unnest(latency_bucket) AS bucket, unnest(latency_count) AS latencies
+                FROM sums WHERE cause IS NULL
+            ) GROUP BY service, bucket
+        )
+    ) GROUP BY service
+) AS latencies ON latencies.service = lost.service
+ORDER BY {BY_LOSS}, lost.service
 """
 HOURS = f"""
-SELECT service, hour, {BY_CONFIDENCE}, coalesce(sum(exchanges), 0) AS exchanges
+SELECT service, hour, {STALLS}, {EXCHANGES}
 FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
 """
-LOSSY = "SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL"
-PER_HOUR = """
-SELECT service, count(DISTINCT hour) AS hours,
-    coalesce(sum(wait_ms) FILTER (WHERE confidence <> 'possible'), 0) AS lost_ms_per_hour
-FROM sums WHERE hour IS NOT NULL GROUP BY service
-"""
-LATENCIES = """
-SELECT service, bucket, sum(latencies) AS latencies FROM (
-    SELECT service, unnest(latency_bucket) AS bucket, unnest(latency_count) AS latencies FROM sums
-    WHERE cause IS NULL
-) GROUP BY service, bucket ORDER BY service, bucket
-"""
-BY_LOSS = f"{' + '.join(LIKELY)} DESC, {LOSSES[2]} DESC"
+# What a broken clock has told was yet to come when it was read.
+STALLED_HOURS = HOURS.replace(
+    "FROM sums WHERE",
+    "FROM sums LEFT SEMI JOIN (SELECT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
+    "ON service = lossy WHERE hour <= (SELECT max(scanned) FROM captures) AND",
+)
 WORST_OF_EACH = f"""
-SELECT * FROM (
+SELECT * EXCEPT (place) FROM (
     SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
     FROM connections WHERE stalls > 0
 ) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection
 """
 
 
-def of(
-    query: Callable[[str], pd.DataFrame], hours: pd.DataFrame, worst: pd.DataFrame
-) -> pd.DataFrame:
-    """`Fleet.services`."""
-    found = _in_order(query(SERVICES))
-    kept = dict.fromkeys(["server_addr", "server_port", "owner", "pod"], "first")
-    added = dict.fromkeys([*COUNTS, *LOSSES, "exchanges"], "sum")
-    by_service = found.groupby("service", sort=False)
-    rows = by_service.agg(kept | added)
-    rows["servers"] = by_service.size()
-    rows["sender"] = _sides(query(SIDES))
-    rows = rows.join(worst.groupby("service", sort=False)[["change", "fix"]].first())
-    rows = rows.join(_percentiles(query(LATENCIES)))
-    rows = rows.join(query(PER_HOUR).set_index("service")).join(_trends(_passed(hours, query)))
-    rows["lost_ms_per_hour"] /= rows["hours"]
-    rows["onset_note"] = rows["onset_note"].where(rows["hours"] > 0, trends.UNDATED)
-    texts = {"sender": "", "change": "", "fix": "", "onset_note": ""}
-    return _in_order(rows.reset_index()).fillna({**texts, "hours": 0}).astype({"hours": int})
+def hours(table: Table) -> dict[str, list[Row]]:
+    """Captured hours of each service with stalls, in order."""
+    rows = groupby(table.rows(STALLED_HOURS), itemgetter("service"))
+    return {service: list(each) for service, each in rows}
 
 
-def _sides(rows: pd.DataFrame) -> pd.Series[str]:
-    """Of each service, where it must change; what is only possible counts without others."""
-    rows = rows[rows["surest"] == rows.groupby("service")["surest"].transform("max")]
-    share = rows["lost_ms"] / rows.groupby("service")["lost_ms"].transform("sum")
-    sides = rows[share >= LEAST_SHARE].groupby("service")["sender"]
-    return sides.first().where(sides.size() == 1, "both")
+def trend(row: Mapping[str, Any], hours: Sequence[Mapping[str, Any]]) -> Trend:
+    """Of a row of `SERVICES`; without stalls it has no `hours`."""
+    return trends.trend(hours) if hours or not row["hours"] else Trend(None, "")
 
 
-def _passed(hours: pd.DataFrame, query: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
-    """Without those that a broken clock has told: they were yet to come when they were read."""
-    last = query("SELECT max(scanned) AS last FROM captures")["last"][0]
-    passed: pd.DataFrame = hours[hours["hour"] <= last]
-    return passed
+def total(row: Mapping[str, Any]) -> Total:
+    """All stalls of a service, an hour or a connection."""
+    stalls, lost_ms = (
+        tuple(row[f"{name}_{word}"] or 0 for word in CONFIDENCES[::-1])
+        for name in ("stalls", "lost_ms")
+    )
+    return Total(stalls, lost_ms)
 
 
-def _trends(hours: pd.DataFrame) -> pd.DataFrame:
-    """Onsets, by service."""
-    found = {name: trends.trend(rows) for name, rows in hours.groupby("service")}
-    told = pd.DataFrame.from_dict(found, "index", columns=["onset", "onset_note"])
-    return told.astype({"onset": UTC, "onset_note": object})
-
-
-def total(rows: pd.DataFrame) -> Total:
-    """All stalls of services, hours or connections."""
-    stalls, lost_ms = rows[COUNTS].sum(), rows[LOSSES].sum()
-    return Total(tuple(map(int, stalls))[::-1], tuple(map(float, lost_ms))[::-1])
-
-
-def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Those that lose most first; what is only possible last."""
-    keys = rows.assign(surest=rows[LIKELY].sum(axis=1))
-    order = keys.sort_values(["surest", LOSSES[2]], ascending=False, kind="stable").index
-    return rows.loc[order].reset_index(drop=True)
-
-
-def _percentiles(latencies: pd.DataFrame) -> pd.DataFrame:
-    """Of each service, from the buckets of its latencies: the middle of a bucket counts."""
-    made = {}
-    for service, rows in latencies.groupby("service"):
-        share = rows["latencies"].cumsum() / rows["latencies"].sum()
-        places = np.searchsorted(share, list(PERCENTILES.values()))
-        made[service] = 2 ** ((rows["bucket"].to_numpy()[places] + 0.5) / BUCKETS) / 1000
-    return pd.DataFrame.from_dict(made, "index", columns=list(PERCENTILES))
+def verdicts(table: Table) -> dict[str, int]:
+    """How many captures have which verdict."""
+    rows = table.rows(
+        "SELECT verdict, count(*) AS sets FROM captures WHERE error IS NULL AND file = 0 "
+        "GROUP BY verdict"
+    )
+    return {row["verdict"]: row["sets"] for row in rows}

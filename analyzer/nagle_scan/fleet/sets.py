@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nagle_scan.api import captures
 from nagle_scan.fleet import inputs
+from nagle_scan.fleet.table import python_rows
 from nagle_scan.fleet.work import Failure, File, Place, Set, Settings, made
 
-COLUMNS = ("host", "path", "size", "modified", "first_ns", "set", "failed", "final", "attempts")
+if TYPE_CHECKING:
+    from arro3.core import Table as Answer
+
 KNOWN = (
     'SELECT host, path, size, modified, first_ns, "set", error IS NOT NULL AS failed, '
     "coalesce(final, false) AS final, attempts FROM captures"
 )
-AT_ONCE = 20_000
-"""Rows as Python objects: there may be a million."""
 Open: TypeAlias = Callable[[Any, Sequence[File]], Iterable[tuple[File, Any]]]
 """Calls `inputs.dated` or `inputs.ends` where the files are; nothing for those of a lost host."""
 TORN = "it grew, but other files of its capture are gone: what came since cannot be read"
@@ -52,16 +50,16 @@ class _Row(NamedTuple):
 
 
 class Known:
-    """The files that a table has. Of most only a number is kept."""
+    """The files that a table has. Of most only a number is kept as a Python object."""
 
-    def __init__(self, rows: pa.Table) -> None:
+    def __init__(self, rows: Answer) -> None:
         self._rows = rows
         self._stamps: set[int] = set()
         self.failed: dict[Place, _Row] = {}
         """What could not be read."""
         self.lost: set[str] = set()
         """Sets of which not all rows are left."""
-        for row in self._all(rows):
+        for row in map(_Row._make, python_rows(rows)):
             if row.failed:
                 self.failed[row[:2]] = row
                 self.lost |= set() if row.attempts else {row.set}
@@ -72,15 +70,13 @@ class Known:
         """Is it as it was, so that it need not be opened?"""
         return bool(file.modified) and hash((*at, file.size, file.modified)) in self._stamps
 
-    def where(self, column: str, wanted: Collection[object]) -> Iterator[_Row]:
+    def where(self, name: str, wanted: Collection[object]) -> Iterator[_Row]:
         """Rows of what was read, with one of these."""
-        names = pa.array(list(wanted), self._rows.schema.field(column).type)
-        which = pc.and_(pc.is_in(self._rows[column], names), pc.invert(self._rows["failed"]))
-        return self._all(self._rows.filter(which))
-
-    def _all(self, rows: pa.Table) -> Iterator[_Row]:
-        for part in rows.select(COLUMNS).to_batches(max_chunksize=AT_ONCE):
-            yield from map(_Row._make, zip(*(one.to_pylist() for one in part), strict=True))
+        column: Any = self._rows.column(name)
+        for at, value in enumerate(column if wanted else ()):
+            if value.as_py() in wanted:
+                row = _Row(*(each[at].as_py() for each in self._rows.columns))
+                yield from () if row.failed else (row,)
 
 
 def plan(

@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,6 +42,9 @@ from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Place, Settings
 from nagle_scan.system import files
 from nagle_scan.words.wording import count, printable
+
+if TYPE_CHECKING:
+    from arro3.core import Table as Answer
 
 APP = "nagle-scan"
 LOG = "_delta_log"
@@ -130,7 +133,7 @@ class Table:
         except (TypeError, ValueError):
             raise self.error(f"{self.path}: no fleet: a table of something else") from None
 
-    def query(self, sql: str) -> pa.Table:
+    def query(self, sql: str) -> Answer:
         """The result of SQL (DataFusion) over the kinds of rows, each as a table of its own.
 
         Raises `ValueError` for SQL that cannot be run.
@@ -139,15 +142,15 @@ class Table:
         there = {field.name for field in self.delta.schema().fields}
         views = ", ".join(f"{kind} AS ({_view(kind, there)})" for kind in tables())
         try:
-            found = QueryBuilder().register("fleet", self.delta).execute(f"WITH {views} {sql}")
-            rows = pa.table(found.read_all())
+            asked = QueryBuilder().register("fleet", self.delta)
+            return asked.execute(f"WITH {views} {sql}").read_all()
         except Exception as error:
             raise ValueError(_line(error)) from None
-        plain = [
-            field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field
-            for field in rows.schema
-        ]
-        return rows.cast(pa.schema(plain))
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The same as Python objects."""
+        found = self.query(sql)
+        return [dict(zip(found.column_names, row, strict=True)) for row in python_rows(found)]
 
     def _opened(self) -> DeltaTable | None:
         with self._told():
@@ -416,7 +419,7 @@ class Writer(Table):
         found: set[tuple[str, date | None]] = {("captures", None)} if tried else set()
         if replaced:
             sql = f'SELECT DISTINCT kind, day FROM fleet WHERE "set" IN ({quoted(replaced)})'
-            found |= {(row["kind"], row["day"]) for row in self.query(sql).to_pylist()}
+            found |= {(row["kind"], row["day"]) for row in self.rows(sql)}
         return [
             action
             for one in self._files()
@@ -596,6 +599,12 @@ def _view(kind: str, there: Collection[str]) -> str:
         for field in tables()[kind]
     )
     return f"SELECT {', '.join(shown)} FROM fleet WHERE kind = '{kind}'"
+
+
+def python_rows(found: Answer) -> Iterator[tuple[Any, ...]]:
+    """The rows of an answer, one at a time: there may be a million."""
+    columns: Any = found.columns
+    return zip(*((value.as_py() for value in column) for column in columns), strict=True)
 
 
 def quoted(texts: Iterable[str]) -> str:

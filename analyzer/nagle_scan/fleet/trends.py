@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
-import pandas as pd
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, TypeAlias
 
 from nagle_scan.words.certainty import CONFIDENCES
 from nagle_scan.words.wording import duration
 
 EARLIER = 3
-"""Captured hours before an onset: of fewer, one odd hour would be half of what is usual."""
+"""Captured hours before an onset: of fewer, one odd hour would be half of the usual."""
 TIMES = 2
 """Above the usual: half of all hours are above their median, few are so by chance that far."""
 MIN_STALLS = 3
@@ -20,58 +19,70 @@ MIN_STALLS = 3
 LASTING = 0.5
 """The share of the hours since that must be above as well: a peak that went back is no onset."""
 UNDATED = "the captures tell no date"
-STEPS = {"1h": "an hour", "1D": "a day", "7D": "a week"}
-"""What a bar stands for, as pandas and as readers call it."""
+STEPS = {
+    timedelta(hours=1): "an hour",
+    timedelta(days=1): "a day",
+    timedelta(days=7): "a week",
+}
+"""Widths of a bar."""
 MOST_BARS = 96
 """Four days of hours, three months of days, 22 months of weeks."""
 MOST = 0.95
-"""Of the hours: a few captures with a broken clock must not make years of a week."""
+"""Share of the hours that must fit: a broken clock must not make years of a week."""
 LEAST_BARS = 24
-"""There is room for so many: of two, none is half as wide as the picture."""
+"""Room for this many: of two, neither is half as wide as the picture."""
 BAR, GAP, HEIGHT = 2, 1, 32
 """Of a picture, in its own units."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Hour: TypeAlias = Mapping[str, Any]
+"""A row of `services.HOURS`."""
 
 
 class Trend(NamedTuple):
     """When a service began to lose more than usual."""
 
-    onset: pd.Timestamp | None
+    onset: datetime | None
     """The first hour, UTC."""
     note: str
-    """What was usual before, or why there is none."""
+    """What was usual before, or why there is no onset."""
 
 
-def trend(hours: pd.DataFrame) -> Trend:
-    """Of the captured hours of one service, in order: rows of `Fleet.hours`.
+def trend(hours: Sequence[Hour]) -> Trend:
+    """Of the captured hours of one service, in order.
 
     Time lost to certain and likely stalls counts per exchange: a busier hour is no onset. An hour
     without a whole exchange (a stream, or the end of one) counts as one exchange. Hours without
     captures are unknown, and left out.
     """
-    if not len(hours):
+    if not hours:
         return Trend(None, UNDATED)
-    lost_ms = (hours["lost_ms_certain"] + hours["lost_ms_likely"]) / hours["exchanges"].clip(1)
-    stalls = hours["stalls_certain"] + hours["stalls_likely"]
-    usual_ms = lost_ms.expanding().median().shift()
-    is_above = (lost_ms > TIMES * usual_ms) & (stalls >= MIN_STALLS)
-    for place in np.flatnonzero(is_above)[np.flatnonzero(is_above) >= EARLIER]:
-        since = lost_ms.iloc[place:] > TIMES * usual_ms.iloc[place]
-        if since.mean() > LASTING:
-            note = _before(usual_ms.iloc[place]) + "; one hour so far" * (len(since) == 1)
-            return Trend(hours["hour"].iloc[place], note)
-    return Trend(None, _none(np.flatnonzero(stalls), len(hours)))
+    lost_ms = [
+        (one["lost_ms_certain"] + one["lost_ms_likely"]) / max(1, one["exchanges"]) for one in hours
+    ]
+    stalls = [one["stalls_certain"] + one["stalls_likely"] for one in hours]
+    earlier_ms: list[float] = []
+    for place, each_ms in enumerate(lost_ms):
+        if place >= EARLIER and stalls[place] >= MIN_STALLS:
+            usual_ms = (earlier_ms[(place - 1) // 2] + earlier_ms[place // 2]) / 2
+            since = [one > TIMES * usual_ms for one in lost_ms[place:]]
+            if since[0] and sum(since) > LASTING * len(since):
+                note = _before(usual_ms) + "; one hour so far" * (len(since) == 1)
+                return Trend(hours[place]["hour"], note)
+        insort(earlier_ms, each_ms)
+    return Trend(None, _no_onset(stalls))
 
 
 def _before(usual_ms: float) -> str:
     return f"{duration(usual_ms)} per exchange before" if usual_ms else "usually nothing before"
 
 
-def _none(with_stalls: np.ndarray, hours: int) -> str:
-    if not len(with_stalls):
+def _no_onset(stalls: Sequence[int]) -> str:
+    first = next((place for place, each in enumerate(stalls) if each), None)
+    if first is None:
         return ""
-    if with_stalls[0] == 0:
+    if first == 0:
         return "in the first captured hour already"
-    if with_stalls[0] < EARLIER or hours <= EARLIER:
+    if first < EARLIER or len(stalls) <= EARLIER:
         return f"fewer than {EARLIER} captured hours before"
     return "now and then; no lasting rise"
 
@@ -79,42 +90,44 @@ def _none(with_stalls: np.ndarray, hours: int) -> str:
 class Axis(NamedTuple):
     """The time that the pictures of all services show: the latest that fits."""
 
-    step: str
-    begin: pd.Timestamp
-    end: pd.Timestamp
-    """The begin of the last bar."""
+    step: timedelta
+    begin: datetime
+    bars: int
 
-    def places(self, hours: pd.Series[pd.Timestamp]) -> pd.Series[int]:
-        """The bar of each hour; negative if it is before all."""
-        return (hours.dt.floor(self.step) - self.begin) // pd.Timedelta(self.step)
+    def place(self, hour: datetime) -> int:
+        """The bar of an hour; negative if it is before all."""
+        return (hour - self.begin) // self.step
 
-    @property
-    def last(self) -> pd.Timestamp:
-        """The last moment."""
-        return self.end + pd.Timedelta(self.step) - pd.Timedelta("1ns")
+    def shows(self, hour: datetime) -> bool:
+        """Has it a bar?"""
+        return 0 <= self.place(hour) < self.bars
 
     @property
     def width(self) -> int:
         """Of the picture."""
-        bars = self.places(pd.Series([self.end]))[0] + 1
-        return max(bars, LEAST_BARS) * (BAR + GAP)
+        return max(self.bars, LEAST_BARS) * (BAR + GAP)
 
     @property
     def told(self) -> str:
         """In words."""
-        ends = " to ".join(f"{end:%Y-%m-%d %H:%M}" for end in (self.begin, self.end))
+        last = self.begin + (self.bars - 1) * self.step
+        ends = " to ".join(f"{end:%Y-%m-%d %H:%M}" for end in (self.begin, last))
         return f"{ends} UTC; a bar is {STEPS[self.step]}"
 
 
-def axis(hours: pd.Series[pd.Timestamp]) -> Axis:
-    """For these hours, of which there is at least one: the shortest step that shows most."""
+def axis(hours: Sequence[datetime]) -> Axis:
+    """The shortest step that shows most of these hours, of which there is at least one."""
     for step in STEPS:
-        end = hours.max().floor(step)
-        first = end - (MOST_BARS - 1) * pd.Timedelta(step)
-        shown = hours[hours >= first]
+        end = _floor(max(hours), step)
+        shown = [hour for hour in hours if hour >= end - (MOST_BARS - 1) * step]
         if len(shown) >= MOST * len(hours):
             break
-    return Axis(step, shown.min().floor(step), end)
+    begin = _floor(min(shown), step)
+    return Axis(step, begin, (end - begin) // step + 1)
+
+
+def _floor(hour: datetime, step: timedelta) -> datetime:
+    return EPOCH + (hour - EPOCH) // step * step
 
 
 class Chart(NamedTuple):
@@ -129,28 +142,30 @@ class Chart(NamedTuple):
     label: str
 
 
-def chart(hours: pd.DataFrame, onset: pd.Timestamp | None, axis: Axis) -> Chart:
+def chart(hours: Sequence[Hour], onset: datetime | None, axis: Axis) -> Chart:
     """The picture of one service."""
-    lost = [f"lost_ms_{word}" for word in CONFIDENCES]
-    shown = hours.assign(place=axis.places(hours["hour"]))
-    means = shown[shown["hour"].between(axis.begin, axis.last)].groupby("place")[lost].mean()
-    most_ms = means.sum(axis=1).max() if len(means) else 0.0
-    tops = means.cumsum(axis=1) * (HEIGHT / most_ms if most_ms else 0.0)
-    bars = [
-        (word, "".join(_bars(tops[column], means[column] * HEIGHT / (most_ms or 1.0))))
-        for word, column in zip(CONFIDENCES, lost, strict=True)
-    ]
-    captured = "".join(f"M{_x(place)} {HEIGHT}h{BAR}v1h-{BAR}z" for place in means.index)
-    at = -1 if pd.isna(onset) else _x(axis.places(pd.Series([onset]))[0])
+    places: dict[int, list[Hour]] = {}
+    for hour in hours:
+        if axis.shows(hour["hour"]):
+            places.setdefault(axis.place(hour["hour"]), []).append(hour)
+    means_ms = {
+        place: [sum(one[f"lost_ms_{word}"] for one in each) / len(each) for word in CONFIDENCES]
+        for place, each in sorted(places.items())
+    }
+    most_ms = max(map(sum, means_ms.values()), default=0.0)
+    bars = [(word, "".join(_bars(means_ms, at, most_ms))) for at, word in enumerate(CONFIDENCES)]
+    captured = "".join(f"M{_x(place)} {HEIGHT}h{BAR}v1h-{BAR}z" for place in means_ms)
+    at = _x(axis.place(onset)) if onset is not None and axis.shows(onset) else -1
     label = f"Time lost per hour, at most {duration(most_ms)}, {axis.told}"
-    return Chart([bar for bar in bars if bar[1]], captured, max(at, -1), label)
+    return Chart([bar for bar in bars if bar[1]], captured, at, label)
 
 
-def _bars(tops: pd.Series[float], heights: pd.Series[float]) -> Iterator[str]:
-    for (place, top), height in zip(tops.items(), heights, strict=True):
-        if height > 0:
-            yield f"M{_x(place)} {HEIGHT - top:.1f}h{BAR}v{height:.1f}h-{BAR}z"
+def _bars(means_ms: Mapping[int, Sequence[float]], at: int, most_ms: float) -> Iterator[str]:
+    for place, each_ms in means_ms.items():
+        if each_ms[at] > 0:
+            top = HEIGHT - sum(each_ms[: at + 1]) * HEIGHT / most_ms
+            yield f"M{_x(place)} {top:.1f}h{BAR}v{each_ms[at] * HEIGHT / most_ms:.1f}h-{BAR}z"
 
 
-def _x(place: Any) -> int:  # noqa: ANN401
-    return int(place) * (BAR + GAP)
+def _x(place: int) -> int:
+    return place * (BAR + GAP)
