@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nagle_scan
 
@@ -149,30 +150,29 @@ def known(bench: Bench) -> Iterator[Row]:
 
 def remember(folder: Path) -> None:
     """Scans one of its captures, and gives all others copies of its rows, in 20 batches."""
-    import pyarrow as pa
-    from nagle_scan.fleet.fields import schema, tables
-    from nagle_scan.fleet.table import Table, Writer
+    from nagle_scan.fleet import inputs, parquet, scanning
+    from nagle_scan.fleet.work import File, Settings, made
+    from nagle_scan.fleet.writer import Writer
 
     shutil.rmtree(OUTPUT, ignore_errors=True)
-    first, *others = sorted(folder.rglob("*.pcap"))
-    nagle_scan.scan_fleet(str(first), OUTPUT, workers=1)
-    rows = {
-        kind: pa.Table.from_pylist(Table(str(OUTPUT)).rows(f"SELECT * FROM {kind}"), schema(kind))
-        for kind in tables()
-    }
+    first, *others = map(str, sorted(folder.rglob("*.pcap")))
+    nagle_scan.scan_fleet(first, OUTPUT, workers=1)
+    settings = Settings(nagle_scan.__version__, None, 10.0)
+    files = [one for one in inputs.dated([inputs.of_path(first)]) if isinstance(one, File)]
+    rows = scanning.scan([made(files, settings)], settings).rows
     table = Writer(str(OUTPUT))
     for begin in range(20):
-        part = others[begin::20]
-        table.commit({kind: copied(each, part) for kind, each in rows.items()})
+        parts: dict[parquet.Part, pa.Table] = {}
+        for kind, columns in rows.items():
+            parts |= parquet.rows(kind, copied(columns, others[begin::20]))
+        table.commit(parts)
     table.end()
 
 
-def copied(table: pa.Table, paths: Sequence[Path]) -> pa.Table:
-    """Its rows, once for each of these files."""
-    rows = table.to_pylist()
-    made = []
-    for path in paths:
-        new = dict.fromkeys(("set", "path"), str(path))
-        new["modified"] = str(path.stat().st_mtime_ns)
-        made += [{name: new.get(name, row[name]) for name in row} for row in rows]
-    return table.from_pylist(made, schema=table.schema)
+def copied(columns: Mapping[str, list[Any]], paths: Sequence[str]) -> dict[str, list[Any]]:
+    """Rows of one capture, once for each of these files."""
+    number = len(columns["set"])
+    modified = {path: str(os.stat(path).st_mtime_ns) for path in paths}
+    each = [path for path in paths for _ in range(number)]
+    own = {"set": each, "path": each, "modified": [modified[path] for path in each]}
+    return {name: own.get(name, values * len(paths)) for name, values in columns.items()}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import fields, inputs, run, scanning, sets
+from nagle_scan.fleet import fields, inputs, parquet, scanning, sets
+from nagle_scan.fleet.batch import Batch
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.table import Scope, Table, Writer
+from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import File, Scanned, Settings
 from nagle_scan.fleet.work import made as set_of
+from nagle_scan.fleet.writer import Writer
+from nagle_scan.words.certainty import CONFIDENCES
 
 KEY = bytes(range(32))
 SETTINGS = Settings(_core.VERSION, None, 10.0)
@@ -36,8 +39,7 @@ def scanned(*paths: str | Path, settings: Settings = SETTINGS, replaces: str = "
     files = inputs.dated(inputs.find(names).files.values())
     assert all(isinstance(one, File) for one in files)
     wanted = set_of([one for one in files if isinstance(one, File)], settings, replaces)
-    (answer,) = scanning.scan([wanted], settings)
-    return answer
+    return scanning.scan([wanted], settings)
 
 
 def made(
@@ -49,7 +51,7 @@ def made(
     for names in runs:
         table = begun(path, Scope.of(settings))
         for each in names:
-            batch = run.Batch(table, settings, sets.Known(table.query(sets.KNOWN)))
+            batch = Batch(table, settings, sets.Known(table.query(sets.KNOWN)))
             batch.add(scanned(each, settings=settings) if isinstance(each, str) else each)
             batch.write()
         table.end()
@@ -70,17 +72,24 @@ def written(
     known = {row["set"] for row in given.get("captures", ())}
     others = {row["set"] for kind in given for row in given[kind]} - known
     captures = [*given.get("captures", ()), *map(capture, sorted(others))]
-    tables = {
-        kind: pa.Table.from_pylist(list(each), schema=fields.schema(kind))
-        for kind, each in {**given, "captures": captures}.items()
-    }
-    begun(path, scope).commit(tables)
+    made: dict[parquet.Part, pa.Table] = {}
+    for kind, each in {**given, "captures": captures}.items():
+        made |= rows(kind, *each)
+    begun(path, scope).commit(made)
     return os.fspath(path)
 
 
-def rows(kind: str, *each: Mapping[str, Any]) -> pa.Table:
+def rows(kind: str, *each: Mapping[str, Any]) -> dict[parquet.Part, pa.Table]:
     """Rows of a kind, as they are written."""
-    return pa.Table.from_pylist(list(each), schema=fields.schema(kind))
+    names = [field.name for field in fields.tables()[kind]]
+    return parquet.rows(kind, {name: [_plain(row.get(name)) for row in each] for name in names})
+
+
+def _plain(value: Any) -> Any:
+    """Times in us, and days since the epoch."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1e6)
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
 
 
 def rows_of(path: str | Path, leave_out: Sequence[str] = ("scanned",)) -> dict[str, list[str]]:
@@ -149,7 +158,7 @@ def hour(
 def connection(service: str, number: int, lost_ms: float, **columns: Any) -> dict[str, Any]:
     """One with certain stalls."""
     stalls = max(1, round(lost_ms / 40))
-    none = {f"{name}_{word}": 0 for name in ("stalls", "lost_ms") for word in fields.CONFIDENCES}
+    none = {f"{name}_{word}": 0 for name in ("stalls", "lost_ms") for word in CONFIDENCES}
     return server(
         service,
         **none | {"stalls_certain": stalls, "lost_ms_certain": lost_ms},

@@ -44,7 +44,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
 def of_one(folder: Path, *paths: str | Path) -> tuple[Fleet, str]:
     """A fleet of one set, and the set."""
     found = scanned(*paths)
-    return Fleet(made(folder / "fleet", [[found]])), found.set.id
+    return Fleet(made(folder / "fleet", [[found]])), found.sets[0].id
 
 
 # What it adds up to.

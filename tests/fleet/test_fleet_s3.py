@@ -114,7 +114,7 @@ def test_an_answer_lost_at_any_request_loses_no_row(
     how: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit that took effect is found again; one that did not is tried again."""
-    monkeypatch.setattr("nagle_scan.fleet.table.time.sleep", lambda _: None)
+    monkeypatch.setattr("nagle_scan.fleet.writer.time.sleep", lambda _: None)
     names = (SPLIT, FIXED)
     whole = rows_of(made(tmp_path / "whole", [names]))
     for number in count(1):
@@ -134,9 +134,9 @@ def test_an_answer_lost_at_any_request_loses_no_row(
 def test_of_two_runs_one_is_refused_whatever_its_clock() -> None:
     path = f"{FLEET}-two"
     first, second = begun(path), begun(path)
-    first.commit({"stalls": rows("stalls", {"set": "a", **STALL})})
+    first.commit(rows("stalls", {"set": "a", **STALL}))
     with pytest.raises(OutputError, match=r"another run writes into it$"):
-        second.commit({"stalls": rows("stalls", {"set": "b", **STALL})})
+        second.commit(rows("stalls", {"set": "b", **STALL}))
     assert len(rows_of(path)["stalls"]) == 1
 
 

@@ -34,28 +34,30 @@ from fleets import (
     written,
 )
 from nagle_scan import CaptureError, Fleet, OutputError
-from nagle_scan.fleet import fields, sets, table
-from nagle_scan.fleet import run as runs
-from nagle_scan.fleet.table import Scope, Table, Writer
+from nagle_scan.fleet import fields, parquet, sets, table, writer
+from nagle_scan.fleet.batch import Batch
+from nagle_scan.fleet.table import Scope, Table
+from nagle_scan.fleet.writer import Writer
 
 SLOW = """
 import os, signal, sys
 import fleets
-from nagle_scan.fleet import run, table
+from nagle_scan.fleet import storage, writer
 step, number = sys.argv[2], int(sys.argv[3])
 def dying(name):
-    before = getattr(table.Writer, name)
+    place = storage if hasattr(storage, name) else writer.Writer
+    before = getattr(place, name)
     def call(*given):
         global number
         number -= 1
         if not number:
             os.kill(os.getpid(), signal.SIGKILL)
         return before(*given)
-    setattr(table.Writer, name, call)
+    setattr(place, name, call)
 dying(step)
 fleets.made(sys.argv[1], [fleets.ALL])
 """
-STEPS = ("_put", "_act", "_sync", "_sync_file", "end", "_opened", "_added")
+STEPS = ("put", "sync", "_act", "_sync", "end", "_opened", "_file")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def test_a_run_killed_at_a_step_of_a_commit_is_gone_on_with(
 
 def gone_on_with(folder: Path, whole: dict[str, list[str]]) -> None:
     """Whole captures are there, and the next run adds the others."""
-    if Writer(str(folder)).delta is not None:
+    if Writer(str(folder)).is_there:
         found = rows_of(folder)
         assert all(set(found[kind]) <= set(whole[kind]) for kind in found)
         known = Table(str(folder)).rows("SELECT path FROM captures")
@@ -122,7 +124,7 @@ def answers(when: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with monkeypatch.context() as patch:
         patch.setattr(DeltaTable, "create_write_transaction", failing)
-        patch.setattr("nagle_scan.fleet.table.time.sleep", lambda _: None)
+        patch.setattr("nagle_scan.fleet.writer.time.sleep", lambda _: None)
         yield
     assert calls
 
@@ -141,8 +143,8 @@ def test_a_batch_is_written_once_though_ctrl_c_comes_with_its_commit(
     whole: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever stops a run has what is done written: what was just committed, too."""
-    writer = begun(tmp_path / "fleet")
-    batch = runs.Batch(writer, SETTINGS, sets.Known(writer.query(sets.KNOWN)))
+    fleet = begun(tmp_path / "fleet")
+    batch = Batch(fleet, SETTINGS, sets.Known(fleet.query(sets.KNOWN)))
     for name in ALL:
         batch.add(scanned(name))
     sync = Writer._sync
@@ -161,7 +163,7 @@ def test_a_batch_is_written_once_though_ctrl_c_comes_with_its_commit(
 
 def test_a_second_run_is_refused(tmp_path: Path) -> None:
     first, second = (begun(tmp_path / "fleet") for _ in range(2))
-    batch = {"stalls": rows("stalls", {"set": "a", **STALL})}
+    batch = rows("stalls", {"set": "a", **STALL})
     first.commit(batch)
     with pytest.raises(OutputError, match=r"fleet: another run writes into it$"):
         second.commit(batch)
@@ -256,7 +258,7 @@ def test_a_table_let_go_of_its_damage_is_read_again_by_the_next_run(
     gone_file(fleet)
     told = run("fleet", "-o", fleet, "--again")
     assert b"5 captures may have lost rows: to be read again" in told.stderr
-    assert set(Fleet(fleet).failures["error"]) == {table.LOST}
+    assert set(Fleet(fleet).failures["error"]) == {writer.LOST}
     assert run(*call).returncode == 1
     assert rows_of(fleet) == before
 
@@ -294,13 +296,13 @@ def test_only_what_the_log_has_removed_a_week_ago_is_deleted(
     mine.parent.mkdir()
     mine.write_text("mine")
     old = scanned(SPLIT)
-    made(fleet, [[scanned(OTHER, replaces=old.set.id)]])
+    made(fleet, [[scanned(OTHER, replaces=old.sets[0].id)]])
     there = set(fleet.rglob("*"))
     for path in there:
         os.utime(path, (0, 0), follow_symlinks=False)
     assert run("fleet", "-o", fleet, "--tidy").stdout == b"0 files deleted\n"
     assert there <= set(fleet.rglob("*"))
-    monkeypatch.setattr(table, "RETENTION", table.RETENTION * 0)
+    monkeypatch.setattr(writer, "RETENTION", writer.RETENTION * 0)
     assert Writer(str(fleet)).tidy() == 4
     assert mine.exists()
     assert len(there - set(fleet.rglob("*"))) == 4
@@ -309,7 +311,7 @@ def test_only_what_the_log_has_removed_a_week_ago_is_deleted(
 
 def test_a_set_that_grew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     fleet = made(tmp_path / "fleet", [[SPLIT, EPOLL]])
-    made(fleet, [[scanned(OTHER, replaces=scanned(SPLIT).set.id)]])
+    made(fleet, [[scanned(OTHER, replaces=scanned(SPLIT).sets[0].id)]])
     assert rows_of(fleet) == rows_of(made(tmp_path / "other", [[EPOLL, OTHER]]))
 
 
@@ -322,12 +324,12 @@ def test_a_column_more_is_read_and_added(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         for module in (fields, table):
             patch.setattr(module, "tables", lambda: later)
-        fields.schema.cache_clear()
+        parquet.schema_of.cache_clear()
         query = "SELECT DISTINCT added FROM stalls ORDER BY added NULLS FIRST"
         assert Table(fleet).rows(query) == [{"added": None}]
         written(fleet, {"stalls": [{"set": "later", "added": "new", **STALL}]})
         assert Table(fleet).rows(query) == [{"added": None}, {"added": "new"}]
-    fields.schema.cache_clear()
+    parquet.schema_of.cache_clear()
     made(fleet, [ALL[1:2]])
     assert set(before["stalls"]) < set(rows_of(fleet)["stalls"])
 
@@ -347,7 +349,7 @@ def test_many_runs_leave_few_files_in_use_and_a_short_log(tmp_path: Path) -> Non
         written(tmp_path / "fleet", {"stalls": [{"set": str(number), **STALL}]})
         begun(tmp_path / "fleet").end()
     assert len(rows_of(tmp_path / "fleet")["stalls"]) == 30
-    assert len(DeltaTable(tmp_path / "fleet").file_uris()) <= 2 * table.MOST_SMALL_FILES
+    assert len(DeltaTable(tmp_path / "fleet").file_uris()) <= 2 * writer.MOST_SMALL_FILES
     assert list((tmp_path / "fleet" / "_delta_log").glob("*.checkpoint.parquet"))
 
 

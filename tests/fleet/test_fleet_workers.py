@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -40,6 +40,18 @@ def work(items: Sequence[str]) -> list[str]:
     return [f"{item} {os.getpid()}" for item in items]
 
 
+def told(done: Iterable[Done]) -> tuple[list[str], list[str], list[str]]:
+    """Items that were done, those that were not, and why."""
+    every = list(done)
+    results = sorted(item.split()[0] for one in every for item in one.result or ())
+    failed = [one for one in every if one.error]
+    return (
+        results,
+        [item for one in failed for item in one.task.items],
+        [one.error for one in failed],
+    )
+
+
 @pytest.fixture
 def two() -> Iterator[Workers]:
     made = Workers(2)
@@ -63,8 +75,7 @@ def test_nothing_listens_and_nothing_stays(two: Workers) -> None:
 def test_who_dies_costs_its_own_item_only(two: Workers) -> None:
     tasks = [Task(work, [*"ab"]), Task(work, ["c", "dies", "d"]), *[Task(work, ["e"])] * 20]
     done = list(two.run(tasks))
-    assert [one for one in done if one.error] == [Done("dies", "", None, DIED)]
-    assert sorted(one.result[0] for one in done if one.result) == [*"abcd", *"e" * 20]
+    assert told(done) == ([*"abcd", *"e" * 20], ["dies"], [DIED])
 
 
 @pytest.mark.parametrize("how", ["hangs", "stops"])
@@ -73,14 +84,11 @@ def test_who_hangs_is_given_up_and_told(
 ) -> None:
     monkeypatch.setattr(workers, "DEADLINE_S", 8.0)
     done = list(two.run([Task(work, ["a", how]), *[Task(work, ["b"])] * 5]))
-    assert [one for one in done if one.error] == [
-        Done(how, "", None, "no answer within 8 s: given up")
-    ]
-    assert sorted(one.result[0] for one in done if one.result) == ["a", *"b" * 5]
+    assert told(done) == (["a", *"b" * 5], [how], ["no answer within 8 s: given up"])
 
 
 def test_what_a_function_raises_is_the_error_of_its_items(two: Workers) -> None:
-    assert list(two.run([Task(work, ["fails"])])) == [Done("fails", "", None, "no capture")]
+    assert told(two.run([Task(work, ["fails"])])) == ([], ["fails"], ["no capture"])
     with pytest.raises(ZeroDivisionError):
         list(two.run([Task(work, ["breaks"])]))
 
@@ -91,7 +99,7 @@ from test_fleet_workers import work
 from nagle_scan.fleet.workers import Task, Workers
 if __name__ == "__main__":
     for done in Workers(1).run([Task(work, ["a"]), Task(work, ["hangs"])]):
-        print(done.result.split()[1], flush=True)
+        print(done.result[0].split()[1], flush=True)
 """
 
 
@@ -176,8 +184,7 @@ def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(hosts: Hosts) ->
     tasks = [*[Task(work, ["a"], host="web-1")] * 6, Task(work, ["dies"], host="web-2")]
     with connected(hosts.scheduler) as pool:
         done = list(pool.run(tasks, start))
-    assert [one.result[0] for one in done if one.result].count("a") == 6
-    assert [one.error for one in done if one.error] == [DIED]
+    assert told(done) == (["a"] * 6, ["dies"], [DIED])
 
 
 def test_a_frozen_host_does_not_stop_the_others(
@@ -189,8 +196,8 @@ def test_a_frozen_host_does_not_stop_the_others(
         assert sorted(pool.hosts) == sorted(HOSTS)
         os.kill(hosts.processes["web-2"].pid, signal.SIGSTOP)
         done = list(pool.run(Task(work, ["a"], host=host) for host in [*HOSTS, *HOSTS]))
-        assert [one.error for one in done if one.host == "web-1"] == ["", ""]
-        errors = {one.error for one in done if one.host == "web-2"}
+        assert [one.error for one in done if one.task.host == "web-1"] == ["", ""]
+        errors = {one.error for one in done if one.task.host == "web-2"}
         assert errors == {"no worker on web-2 answers"}
         assert coverage(pool, ["web-1", "web-2", "web-3"]) == (
             "1 of 3 hosts seen; late: web-2; silent: web-3"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nagle_scan.fleet.run import Asked, Outcome
-    from nagle_scan.fleet.table import Writer
+    from nagle_scan.fleet.writer import Writer
 
 MOST_FAILURES = 10
 """Printed; the fleet has them all."""
@@ -156,7 +156,7 @@ def run(words: Sequence[str]) -> int:
         _check_alone(options, made, alone)
     try:
         from nagle_scan.fleet import run
-        from nagle_scan.fleet.table import Writer
+        from nagle_scan.fleet.writer import Writer
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     _end_as_by_interrupt()

@@ -1,6 +1,5 @@
-"""The five kinds of rows of a fleet and their columns, as they are declared, documented and
-written. All are in one table: `kind` tells which a row is, and each kind leaves out the columns
-of the others."""
+"""The five kinds of rows of a fleet and their columns, declared once: for the table, its answers
+and the documentation. All kinds are in one table; each leaves out the columns of the others."""
 
 from __future__ import annotations
 
@@ -8,43 +7,42 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from nagle_scan import _core
+from nagle_scan.words.certainty import CONFIDENCES
 
-TEXT, INTEGER, FLOAT, BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-TIME = pa.timestamp("us", tz="UTC")
-DAY = pa.date32()
-KINDS = {
-    "integer": INTEGER,
-    "integer, ns since the epoch": TIME,
-    "float, ms": FLOAT,
-    "true or false": BOOL,
-}
-"""Of the columns of a scan; all others are text."""
-SQL_KINDS = {
+TEXT, INTEGER, NUMBER, BOOL = "text", "integer", "number", "true or false"
+TIME, DAY, INTEGERS = "time, UTC", "date", "integers"
+SQL_TYPES = {
     TEXT: "Utf8",
     INTEGER: "Int64",
-    FLOAT: "Float64",
+    NUMBER: "Float64",
     BOOL: "Boolean",
     TIME: 'Timestamp(Microsecond, Some("UTC"))',
     DAY: "Date32",
-    pa.list_(INTEGER): "List(Int64)",
+    INTEGERS: "List(Int64)",
 }
-"""As SQL (DataFusion) calls them."""
-CONFIDENCES = ("certain", "likely", "possible")
+"""As DataFusion calls them."""
+OF_SCAN = {
+    "integer": INTEGER,
+    "integer, ns since the epoch": TIME,
+    "float, ms": NUMBER,
+    "true or false": BOOL,
+}
+"""Of the columns of a scan; all others are text."""
+DETAILS = ("stalls", "connections", "waits")
+"""Kinds that `--keep` removes."""
 
 
 class Field(NamedTuple):
-    """A column. `kind` is its Arrow type."""
+    """A column."""
 
     name: str
-    kind: pa.DataType
+    kind: str
     meaning: str
 
 
 SET = Field("set", TEXT, "The capture: files that are read as one.")
-DAYS = Field("day", DAY, "Its date, UTC; null if the capture tells none.")
+DATE = Field("day", DAY, "Its date, UTC; null if the capture tells none.")
 SERVICE = (
     Field("service", TEXT, "Name of the server and its port, or what `--names` calls them."),
     Field("owner", TEXT, "Who owns the service, from `--names`."),
@@ -55,7 +53,7 @@ SERVER = (
     Field("server_addr", TEXT, "IP address of the server."),
     Field("server_port", INTEGER, "TCP port of the server."),
 )
-OTHER_ENDS = (
+CLIENT = (
     Field("client_addr", TEXT, "IP address of the client."),
     Field("client_port", INTEGER, "TCP port of the client."),
 )
@@ -64,8 +62,13 @@ BY_CONFIDENCE = tuple(
     for word in CONFIDENCES
     for field in (
         Field(f"stalls_{word}", INTEGER, f"Number of {word} stalls."),
-        Field(f"lost_ms_{word}", FLOAT, f"Total wait of its {word} stalls."),
+        Field(f"lost_ms_{word}", NUMBER, f"Total wait of its {word} stalls."),
     )
+)
+SAID = (
+    Field("sentence", TEXT, "Who held what in this capture, for how long, and why."),
+    Field("change", TEXT, "What to change, in a few words."),
+    Field("fix", TEXT, "The same in full, with its price."),
 )
 CAPTURES = (
     SET,
@@ -86,13 +89,13 @@ CAPTURES = (
     Field("connections", INTEGER, "Number of connections; only in the row of its first file."),
     Field("exchanges", INTEGER, "Requests with responses; likewise."),
     Field("stalls", INTEGER, "Number of stalls, possible ones included; likewise."),
-    Field("stalled_ms", FLOAT, "Time lost to these stalls; likewise."),
+    Field("stalled_ms", NUMBER, "Time lost to these stalls; likewise."),
     Field("version", TEXT, "Version of nagle-scan that read it."),
     Field("scanned", TIME, "When it was read."),
     Field("error", TEXT, "Why it could not be read; null if it was read."),
     Field("attempts", INTEGER, "How often that was tried."),
     Field("final", BOOL, "No capture: it is not tried again until it changes."),
-    DAYS,
+    DATE,
 )
 SUMS = (
     SET,
@@ -102,16 +105,17 @@ SUMS = (
     Field("sender", TEXT, "Side that kept the other waiting: `client` or `server`."),
     Field("confidence", TEXT, "Of stalls: `certain`, `likely` or `possible`."),
     Field("waits", INTEGER, "Number of waits."),
-    Field("wait_ms", FLOAT, "How long they were in all; of stalls, the sum of `hold_ms`."),
+    Field("wait_ms", NUMBER, "How long they were in all; of stalls, the sum of `hold_ms`."),
     Field("exchanges", INTEGER, "Requests with responses that ended in this hour."),
     Field(
         "latency_bucket",
-        pa.list_(INTEGER),
+        INTEGERS,
         "Their latencies: bucket b is 2^(b/8) to 2^((b+1)/8) microseconds.",
     ),
-    Field("latency_count", pa.list_(INTEGER), "Exchanges in each of these buckets."),
-    DAYS,
+    Field("latency_count", INTEGERS, "Exchanges in each of these buckets."),
+    DATE,
 )
+SENDER = Field("sender_addr", TEXT, "IP address of the side that held data back.")
 
 
 def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
@@ -122,8 +126,8 @@ def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
         if kind == "object":
             yield from _of_scan("end", f"{name}_")
         else:
-            shown = name.removesuffix("_ns") if KINDS.get(kind) == TIME else name
-            yield Field(prefix + shown, KINDS.get(kind, TEXT), meaning)
+            shown = name.removesuffix("_ns") if OF_SCAN.get(kind) == TIME else name
+            yield Field(prefix + shown, OF_SCAN.get(kind, TEXT), meaning)
 
 
 @cache
@@ -131,30 +135,13 @@ def tables() -> dict[str, tuple[Field, ...]]:
     """The columns of each kind, by its name."""
     return {
         "sums": SUMS,
-        "stalls": (
-            SET,
-            *_of_scan("stall"),
-            *OTHER_ENDS,
-            *SERVER,
-            Field("sender_addr", TEXT, "IP address of the side that held data back."),
-            DAYS,
-        ),
-        "connections": (
-            SET,
-            *_of_scan("connection"),
-            *SERVICE,
-            *BY_CONFIDENCE,
-            Field("sentence", TEXT, "Who held what in this capture, for how long, and why."),
-            Field("change", TEXT, "What to change, in a few words."),
-            Field("fix", TEXT, "The same in full, with its price."),
-            DAYS,
-        ),
-        "waits": (SET, *_of_scan("wait"), *SERVER, DAYS),
+        "stalls": (SET, *_of_scan("stall"), *CLIENT, *SERVER, SENDER, DATE),
+        "connections": (SET, *_of_scan("connection"), *SERVICE, *BY_CONFIDENCE, *SAID, DATE),
+        "waits": (SET, *_of_scan("wait"), *SERVER, DATE),
         "captures": CAPTURES,
     }
 
 
-@cache
-def schema(name: str) -> pa.Schema:
-    """Arrow schema of a kind."""
-    return pa.schema([pa.field(field.name, field.kind) for field in tables()[name]])
+def columns() -> dict[str, Field]:
+    """Those of all kinds, by name."""
+    return {field.name: field for fields in tables().values() for field in fields}

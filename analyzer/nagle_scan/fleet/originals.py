@@ -44,16 +44,14 @@ def scan_again(wanted: Set) -> Scan:
     return found
 
 
-def report(every: Sequence[Set], stream: int) -> list[bytes]:
-    """The page of one connection with stalls of each.
+def report(every: Sequence[Set], stream: int) -> bytes:
+    """The page of one connection of a set, with stalls.
 
     Raises as `scan_again`, `CaptureError` for a connection without, and `UnknownConnectionError`.
     """
-    return [_report(one, stream) for one in every]
-
-
-def _report(wanted: Set, stream: int) -> bytes:
     from nagle_scan.report import html
+
+    (wanted,) = every
 
     found = scan_again(wanted)
     row = found.row_of(stream)
@@ -71,7 +69,7 @@ def report_where_it_is(
     """
     first = wanted.files[0]
     if not first.host or _is_here(wanted):
-        return _report(wanted, stream)
+        return report([wanted], stream)
     if client is None and scheduler is None:
         raise CaptureError(
             f"{first.shown}: only {first.host} has it: name a cluster with a worker there "

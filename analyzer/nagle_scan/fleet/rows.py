@@ -1,14 +1,15 @@
 """What was found in a set, as columns of plain lists by kind: a worker needs neither Arrow nor
-pandas, and Arrow arrays are made once for many sets."""
+pandas, and arrays are made once for many sets."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nagle_scan.api.names import Label
+from nagle_scan.fleet.fields import SAID, tables
 from nagle_scan.fleet.work import Failure, Set, Settings
 from nagle_scan.report import fixes, held, verdicts
 from nagle_scan.words.certainty import CONFIDENCES, doubt
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from nagle_scan import _core
 
 DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
-DAY_US = DAY_NS // 1000
 MOST_DAYS = 400
 """A set with more has all its rows on the day of its first frame: a broken clock must not make a
 file for each."""
@@ -28,7 +28,6 @@ KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
 """Of sums."""
 OF_WAITS = (*KEYS, "cause", "sender", "confidence")
 HIDDEN = ("cannot read", "not a capture file")
-SAID = ("sentence", "change", "fix")
 End: TypeAlias = tuple[str, int]
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -38,19 +37,12 @@ def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     servers = _servers(_columns(scan, "connections"))
     if settings.key is not None:
         scan = scan.anonymized(settings.key)
-    connections = _columns(scan, "connections")
-    names = {
-        shown: label(server, settings, shown)
-        for server, shown in zip(servers, _servers(connections), strict=True)
-    }
-    found = _Found(scan, settings, connections, names)
+    found = _Found(scan, settings, servers)
     stalls, waits = found.of("stalls"), found.of("waits")
     waits["confidence"] = [None] * len(waits["wait_ms"])
+    ends = zip(stalls["sender"], stalls["client_addr"], stalls["server_addr"], strict=True)
     stalls["sender_addr"] = [
-        client if sender == "client" else server
-        for sender, client, server in zip(
-            stalls["sender"], stalls["client_addr"], stalls["server_addr"], strict=True
-        )
+        client if sender == "client" else server for sender, client, server in ends
     ]
     made = {
         "sums": found.sums(stalls, waits),
@@ -67,25 +59,33 @@ def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     return made
 
 
+def extend(every: dict[str, Columns], more: Mapping[str, Columns]) -> None:
+    """Adds the rows of a set."""
+    for kind, columns in more.items():
+        held = every.setdefault(kind, {field.name: [] for field in tables()[kind]})
+        for name, values in held.items():
+            values += columns.get(name) or [None] * len(columns["set"])
+
+
 def failed(failures: Iterable[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
     """Rows of `captures` for what could not be read, so often before."""
-    now = datetime.now(UTC)
-    rows = [
-        {
-            **dict(zip(("host", "path"), settings.place(one.file), strict=True)),
-            "set": one.set,
-            "size": one.file.size,
-            "modified": one.file.modified,
-            "version": settings.version,
-            "scanned": now,
-            # A reason may name a path, a host or an address.
-            "error": one.reason if settings.key is None else HIDDEN[one.is_final],
-            "attempts": before + 1,
-            "final": one.is_final,
-        }
-        for one, before in zip(failures, attempts, strict=True)
-    ]
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    every = list(failures)
+    places = [settings.place(one.file) for one in every]
+    number = len(every)
+    return {
+        "set": [one.set for one in every],
+        "host": [host for host, _ in places],
+        "path": [path for _, path in places],
+        "size": [one.file.size for one in every],
+        "modified": [one.file.modified for one in every],
+        "version": [settings.version] * number,
+        "scanned": [_now_us()] * number,
+        # A reason may name a path, a host or an address.
+        "error": [one.reason if settings.key is None else HIDDEN[one.is_final] for one in every],
+        "attempts": [before + 1 for before in attempts],
+        "final": [one.is_final for one in every],
+        "day": [None] * number,
+    }
 
 
 def label(server: End, settings: Settings, shown: End) -> Label:
@@ -102,17 +102,15 @@ def label(server: End, settings: Settings, shown: End) -> Label:
 class _Found:
     """A scan on its way to rows."""
 
-    def __init__(
-        self,
-        scan: _core.Scan,
-        settings: Settings,
-        connections: Columns,
-        names: Mapping[End, Label],
-    ) -> None:
-        self._scan, self._settings = scan, settings
-        self._connections, self._names = connections, names
-        self._at = {id: row for row, id in enumerate(connections["connection"])}
-        self._has_dates = scan.summary().has_dates
+    def __init__(self, scan: _core.Scan, settings: Settings, servers: Sequence[End]) -> None:
+        """`servers`: before a key replaced their addresses."""
+        self._scan, self._settings, self._summary = scan, settings, scan.summary()
+        self._connections = _columns(scan, "connections")
+        self._at = {id: row for row, id in enumerate(self._connections["connection"])}
+        self._names = {
+            shown: label(server, settings, shown)
+            for server, shown in zip(servers, _servers(self._connections), strict=True)
+        }
 
     def of(self, kind: str) -> Columns:
         """Rows with the ends of their connection, and their day and hour."""
@@ -121,23 +119,27 @@ class _Found:
         for name in ("client_addr", "client_port", "server_addr", "server_port"):
             column = self._connections[name]
             rows[name] = [column[row] for row in at]
-        return self._placed(rows, rows.pop("time_ns"), "time")
+        time_ns = rows.pop("time_ns")
+        rows["time"] = self._times(time_ns)
+        return self._placed(rows, time_ns)
 
-    def _placed(self, rows: Columns, time_ns: list[int], name: str = "") -> Columns:
-        """With the service, and with times, null where the capture tells no date."""
+    def _placed(self, rows: Columns, time_ns: Sequence[int]) -> Columns:
+        """With the service, hour and day; times are null where the capture tells no date."""
         ends = zip(rows["server_addr"], rows["server_port"], strict=True)
         labels = [self._names[end] for end in ends]
-        rows |= {field: [one[at] for one in labels] for at, field in enumerate(Label._fields)}
-        if name:
-            rows[name] = self._times(time_ns)
+        for at, field in enumerate(Label._fields):
+            rows[field] = [one[at] for one in labels]
         if len(time_ns) > MOST_DAYS and len({at // DAY_NS for at in time_ns}) > MOST_DAYS:
-            time_ns = [self._scan.summary().first_ns or 0] * len(time_ns)
+            time_ns = [self._summary.first_ns or 0] * len(time_ns)
         rows["hour"] = self._times([at // HOUR_NS * HOUR_NS for at in time_ns])
-        rows["day"] = [None if at is None else at // DAY_US for at in rows["hour"]]
+        has_dates = self._summary.has_dates
+        rows["day"] = [at // DAY_NS if has_dates else None for at in time_ns]
         return rows
 
     def _times(self, time_ns: Sequence[int]) -> list[int | None]:
-        return [at // 1000 for at in time_ns] if self._has_dates else [None] * len(time_ns)
+        """In us."""
+        has_dates = self._summary.has_dates
+        return [at // 1000 for at in time_ns] if has_dates else [None] * len(time_ns)
 
     def sums(self, stalls: Columns, waits: Columns) -> Columns:
         """Waits and stalls by service, hour, cause, side and confidence; exchanges likewise."""
@@ -149,34 +151,27 @@ class _Found:
                 total[0] += 1
                 total[1] += each_ms
         hours = _columns(self._scan, "hours")
-        hours = {"server_addr": hours.pop("addr"), "server_port": hours.pop("port"), **hours}
+        hours |= {"server_addr": hours.pop("addr"), "server_port": hours.pop("port")}
         hours = self._placed(hours, hours.pop("hour_ns"))
         latencies: dict[tuple[Any, ...], tuple[list[int], list[int]]] = {}
         keys = zip(*(hours[name] for name in KEYS), strict=True)
         for key, bucket, exchanges in zip(keys, hours["bucket"], hours["exchanges"], strict=True):
-            for column, value in zip(
-                latencies.setdefault(key, ([], [])), (bucket, exchanges), strict=True
-            ):
-                column.append(value)
-        rows = {
-            name: [key[at] for key in counted]
-            + [key[at] if at < len(KEYS) else None for key in latencies]
-            for at, name in enumerate(OF_WAITS)
-        }
-        none: list[Any] = [None] * len(latencies)
-        rows["waits"] = [total[0] for total in counted.values()] + none
-        rows["wait_ms"] = [total[1] for total in counted.values()] + none
-        none = [None] * len(counted)
-        rows["exchanges"] = none + [sum(each) for _, each in latencies.values()]
-        rows["latency_bucket"] = none + [buckets for buckets, _ in latencies.values()]
-        rows["latency_count"] = none + [each for _, each in latencies.values()]
-        return rows
+            buckets, counts = latencies.setdefault(key, ([], []))
+            buckets.append(bucket)
+            counts.append(exchanges)
+        none = (None,) * (len(OF_WAITS) - len(KEYS))
+        every = [(*key, *total, None, None, None) for key, total in counted.items()]
+        every += [
+            (*key, *none, None, None, sum(counts), buckets, counts)
+            for key, (buckets, counts) in latencies.items()
+        ]
+        names = (*OF_WAITS, "waits", "wait_ms", "exchanges", "latency_bucket", "latency_count")
+        return {name: [row[at] for row in every] for at, name in enumerate(names)}
 
     def connections(self, stalls: Columns, files: Sequence[str]) -> Columns:
         """The worst of each service, or all."""
         rows = dict(self._connections)
-        number = len(rows["connection"])
-        first_ns = rows.pop("first_ns")
+        number, first_ns = len(rows["connection"]), rows.pop("first_ns")
         rows["first"], rows["last"] = self._times(first_ns), self._times(rows.pop("last_ns"))
         rows = self._placed(rows, first_ns)
         for word in CONFIDENCES:
@@ -189,7 +184,7 @@ class _Found:
             said = self._said(files)
             ends = zip(rows["server_addr"], rows["server_port"], rows["stalls"], strict=True)
             texts = [said[addr, port] if count else ("",) * 3 for addr, port, count in ends]
-            rows |= {name: [one[at] for one in texts] for at, name in enumerate(SAID)}
+            rows |= {field.name: [one[at] for one in texts] for at, field in enumerate(SAID)}
         if self._settings.everything:
             return rows
         sure_ms = [
@@ -214,54 +209,56 @@ class _Found:
 def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
     """A row for each file. Numbers of the whole set stand in the row of its first file."""
     summary = scan.summary()
-    of_set = {
-        "verdict": summary.verdict,
-        "cannot_tell": _cannot_tell(summary),
-        "version": settings.version,
-        "scanned": datetime.now(UTC),
-    }
-    numbers = {
-        name: getattr(summary, name)
-        for name in ("connections", "exchanges", "stalls", "stalled_ms")
-    }
+    is_dated = summary.has_dates
+    number, places = len(wanted.files), [settings.place(file) for file in wanted.files]
     # In the order of a set: an empty file is the last of a rotation.
     read = sorted(
         json.loads(scan.json_head())["captures"],
         key=lambda one: (not one["packets"], one["first_ns"] or 0),
     )
-    rows = []
-    for number, (file, each) in enumerate(zip(wanted.files, read, strict=True)):
-        first_ns = file.first_ns if summary.has_dates else None
-        host, path = settings.place(file)
-        rows.append(
-            {
-                **of_set,
-                **(numbers if number == 0 else dict.fromkeys(numbers)),
-                **{name: each[name] for name in ("first_frame", "packets", "complete")},
-                "host": host,
-                "path": path,
-                "size": file.size,
-                "modified": file.modified,
-                "first_ns": file.first_ns,
-                "file": number,
-                "first": None if first_ns is None else first_ns // 1000,
-                "last": None if first_ns is None else each["last_ns"] // 1000,
-                "warnings": "\n".join(each["warnings"]),
-                "day": None if first_ns is None else first_ns // DAY_NS,
-            }
-        )
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    both = list(zip(wanted.files, read, strict=True))
+    first_ns = [file.first_ns if is_dated else None for file in wanted.files]
+    whole = {name: getattr(summary, name) for name in OF_SET}
+    return {
+        **{name: [one, *[None] * (number - 1)] for name, one in whole.items()},
+        **{name: [one[name] for one in read] for name in ("first_frame", "packets", "complete")},
+        "host": [host for host, _ in places],
+        "path": [path for _, path in places],
+        "size": [file.size for file in wanted.files],
+        "modified": [file.modified for file in wanted.files],
+        "first_ns": [file.first_ns for file in wanted.files],
+        "file": list(range(number)),
+        "first": [None if at is None else at // 1000 for at in first_ns],
+        "last": [
+            one["last_ns"] // 1000 if is_dated and file.first_ns is not None else None
+            for file, one in both
+        ],
+        "warnings": ["\n".join(one["warnings"]) for one in read],
+        "verdict": [summary.verdict] * number,
+        "cannot_tell": [_cannot_tell(summary)] * number,
+        "version": [settings.version] * number,
+        "scanned": [_now_us()] * number,
+        "day": [None if at is None else at // DAY_NS for at in first_ns],
+    }
+
+
+OF_SET = ("connections", "exchanges", "stalls", "stalled_ms")
 
 
 def _columns(scan: _core.Scan, kind: str) -> Columns:
     """As the engine gives them: numbers, texts, or codes of a category and its names."""
     rows: Columns = {}
     for name, values in scan.columns(kind).items():
-        if isinstance(values, tuple):
+        if isinstance(values, list):
+            rows[name] = values
+        elif isinstance(values, tuple):
             codes, names = values
             rows[name] = [names[code] for code in codes.tolist()]
+        elif values.dtype.kind == "f":
+            # Not a number, which is unlike itself, is what nobody knows.
+            rows[name] = [None if one != one else one for one in values.tolist()]
         else:
-            rows[name] = values if isinstance(values, list) else values.tolist()
+            rows[name] = values.tolist()
     return rows
 
 
@@ -275,9 +272,8 @@ def _are_worst(sure_ms: Sequence[float], services: Sequence[str]) -> list[bool]:
     """The connections of each service that lose most to stalls that are likely or better."""
     are_worst = [False] * len(sure_ms)
     kept: dict[str, int] = {}
-    for at in sorted(
-        (at for at, lost in enumerate(sure_ms) if lost > 0), key=lambda at: -sure_ms[at]
-    ):
+    lossy = [at for at, lost in enumerate(sure_ms) if lost > 0]
+    for at in sorted(lossy, key=lambda at: -sure_ms[at]):
         kept[services[at]] = kept.get(services[at], 0) + 1
         are_worst[at] = kept[services[at]] <= WORST
     return are_worst
@@ -294,3 +290,7 @@ def _cannot_tell(summary: _core.Summary) -> str:
     if summary.verdict != "inconclusive":
         return ""
     return sentence_start(verdicts.cannot_tell(summary))
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

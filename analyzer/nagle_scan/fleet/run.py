@@ -6,26 +6,22 @@ import contextlib
 import os
 import struct
 import tempfile
-import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import inputs, rows, scanning, sets
-from nagle_scan.fleet.fields import schema, tables
+from nagle_scan.fleet import inputs, scanning, sets
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.table import Scope, Writer
+from nagle_scan.fleet.table import Scope
 from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
+from nagle_scan.fleet.writer import Writer
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -34,12 +30,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-BATCH_ROWS = 200_000
-"""So many wait at most to be written."""
-CHUNK_ROWS, CHUNK_SETS = 500, 200
-"""Rows become Arrow with a set of more than so many, and after so many sets."""
-BATCH_S = 30.0
-"""So long at most: what a run that is killed loses."""
+    from nagle_scan.fleet.batch import Batch
+
 MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
 """Of a task; and tasks that each worker should get at least, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
@@ -88,14 +80,14 @@ class Outcome:
         self.page = False
         """Was it written?"""
 
-    def add(self, scanned: Scanned, size: int) -> None:
-        """A set is done."""
-        self.done += 1
-        self.bytes += size
+    def add(self, scanned: Scanned, task: Task) -> None:
+        """Sets are done."""
+        self.done += len(task.items)
+        self.bytes += task.size
         self.failures += scanned.failures
         self.packets += scanned.packets
         self.incomplete += scanned.incomplete
-        self.verdicts += Counter([scanned.verdict] if scanned.verdict else [])
+        self.verdicts.update(scanned.verdicts)
 
     @property
     def how_far(self) -> str:
@@ -186,12 +178,17 @@ class _Run:
         outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
         for note in (*found.notes, *plan.notes):
             self._tell(note)
-        batch = Batch(table, self._settings, known)
-        batch.fail(outcome.failures)
-        batch.forgive(at for at, row in known.failed.items() if row.attempts and _is_gone(at))
-        with ProgressLine(outcome.line, self._stream), self._accounted(batch):
-            self._scan(plan.sets, batch)
-            batch.write()
+        over = [at for at, row in known.failed.items() if row.attempts and _is_gone(at)]
+        if plan.sets or outcome.failures or over:
+            # Arrow takes longer to load than a run that finds nothing new.
+            from nagle_scan.fleet.batch import Batch
+
+            batch = Batch(table, self._settings, known)
+            batch.forgive(over)
+            batch.add(Scanned(failures=tuple(outcome.failures)))
+            with ProgressLine(outcome.line, self._stream), self._accounted(batch):
+                self._scan(plan.sets, batch)
+                batch.write()
         with ProgressLine(lambda _: "writing the page", self._stream):
             if self._asked.keep is not None:
                 now = datetime.now(UTC)
@@ -210,8 +207,9 @@ class _Run:
             (name, number < len(self._asked.named))
             for number, name in enumerate((*self._asked.named, *listed))
         ]
-        tasks = (Task(find_here, [names], host=host) for host in self._cluster.hosts)
-        there = {done.host: done.result for done in self._cluster.run(tasks) if not done.error}
+        tasks = (Task(find_here, names, host=host) for host in self._cluster.hosts)
+        every_host = [done for done in self._cluster.run(tasks) if not done.error]
+        there = {done.task.host: done.result for done in every_host}
         if not there:
             raise ClusterError(f"{self._cluster.shown}: no host answers")
         every = inputs.Found({}, [], [])
@@ -238,7 +236,12 @@ class _Run:
                 for host, own in by_host
                 for part in _parts(list(own), FILES_IN_TASK)
             )
-            return [(done.item, done.result) for done in self._cluster.run(tasks) if not done.error]
+            return [
+                both
+                for done in self._cluster.run(tasks)
+                if not done.error
+                for both in zip(done.task.items, done.result, strict=True)
+            ]
         if not any(is_url(file.path) for file in every):
             return zip(every, function(every), strict=True)
         # A file of a network takes some round trips.
@@ -256,8 +259,9 @@ class _Run:
         tasks = _tasks(wanted, self._settings, len(wanted) // (EACH_WORKER * many))
         try:
             for done in workers.run(tasks, batch.write_if_due):
-                scanned = scanning.failed(done.item, done.error) if done.error else done.result
-                self._outcome.add(scanned, done.item.size)
+                task = done.task
+                scanned = scanning.failed(task.items, done.error) if done.error else done.result
+                self._outcome.add(scanned, task)
                 batch.add(scanned)
         finally:
             workers.close()
@@ -288,94 +292,6 @@ class _Run:
         except KeyboardInterrupt:
             batch.write()
             raise KeyboardInterrupt(account("interrupted")) from None
-
-
-class _Held(NamedTuple):
-    """What waits to be written. One assignment changes all of it, whenever Ctrl-C comes."""
-
-    mark: str
-    """By which its commit is known."""
-    begun_s: float
-    tables: Sequence[Mapping[str, pa.Table]] = ()
-    replaced: Collection[str] = ()
-    tried: Collection[Place] = ()
-    """Places of failures that are over, or told anew."""
-
-
-class Batch:
-    """What was found since the last commit, on its way into the table."""
-
-    def __init__(self, table: Writer, settings: Settings, known: sets.Known) -> None:
-        self._table, self._settings, self._known = table, settings, known
-        self._waiting: list[Scanned] = []
-        self._held = _Held(uuid.uuid4().hex, time.monotonic())
-
-    def add(self, scanned: Scanned) -> None:
-        """A set is done."""
-        self._waiting.append(scanned)
-        rows_of_set = sum(len(columns["set"]) for columns in scanned.rows.values())
-        if rows_of_set > CHUNK_ROWS or len(self._waiting) > CHUNK_SETS:
-            self._pack()
-        self.write_if_due()
-
-    def fail(self, failures: Sequence[Failure]) -> None:
-        """Files could not be read."""
-        self._waiting.append(Scanned(Set("", ()), {}, failures=tuple(failures)))
-
-    def forgive(self, places: Iterable[Place]) -> None:
-        """Failures there are over."""
-        self._held = self._held._replace(tried={*self._held.tried, *places})
-
-    def _pack(self) -> None:
-        """Arrow of the rows that wait, all at once."""
-        waiting, held = self._waiting, self._held
-        failed = self._known.failed
-        lists: dict[str, rows.Columns] = {}
-        replaced, tried = set(held.replaced), set(held.tried)
-        for one in waiting:
-            told = [self._settings.place(each.file) for each in one.failures]
-            before = [failed[at].attempts if at in failed else 0 for at in told]
-            _extend(lists, "captures", rows.failed(one.failures, self._settings, before))
-            read = [self._settings.place(file) for file in one.set.files if one.verdict]
-            tried |= {at for at in (*told, *read) if at in failed}
-            if one.verdict:
-                lost = {one.set.id, *(failed[at].set for at in read if at in failed)}
-                replaced |= (lost & self._known.lost) | ({one.set.replaces} - {""})
-                for kind, columns in one.rows.items():
-                    _extend(lists, kind, columns)
-        made = {kind: _arrow(kind, columns) for kind, columns in lists.items()}
-        # Interrupted between these two lines, what waited is left to the next run.
-        self._waiting = []
-        self._held = held._replace(tables=[*held.tables, made], replaced=replaced, tried=tried)
-
-    def write_if_due(self) -> None:
-        """See `BATCH_ROWS` and `BATCH_S`. Raises `OutputError`."""
-        held = sum(len(each) for made in self._held.tables for each in made.values())
-        if held > BATCH_ROWS or time.monotonic() - self._held.begun_s > BATCH_S:
-            self.write()
-
-    def write(self) -> None:
-        """Commits it. Raises `OutputError`."""
-        self._pack()
-        held, made = self._held, {}
-        for kind in tables():
-            if parts := [each[kind] for each in held.tables if kind in each]:
-                made[kind] = pa.concat_tables(parts)
-        if any(map(len, made.values())) or held.tried:
-            self._table.commit(made, held.replaced, held.tried, held.mark)
-        self._held = _Held(uuid.uuid4().hex, time.monotonic())
-
-
-def _extend(lists: dict[str, rows.Columns], kind: str, columns: Mapping[str, list[Any]]) -> None:
-    number = len(next(iter(columns.values()), ()))
-    held = lists.setdefault(kind, {field.name: [] for field in tables()[kind]})
-    for name, values in held.items():
-        values += columns.get(name) or [None] * number
-
-
-def _arrow(kind: str, columns: rows.Columns) -> pa.Table:
-    arrays = [pa.array(columns[one.name], one.type, from_pandas=True) for one in schema(kind)]
-    return pa.Table.from_arrays(arrays, schema=schema(kind))
 
 
 def _tasks(wanted: Sequence[Set], settings: Settings, most: int) -> Iterator[Task]:
@@ -412,11 +328,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def find_here(asked: Sequence[Sequence[tuple[str, bool]]]) -> list[tuple[inputs.Found, set[str]]]:
+def find_here(names: Sequence[tuple[str, bool]]) -> tuple[inputs.Found, set[str]]:
     """Runs on a host: what it has, and the names of which it has nothing. What it has and cannot
     read is a failure."""
     every, missing = inputs.Found({}, [], []), set()
-    for name, is_named in asked[0]:
+    for name, is_named in names:
         try:
             found = inputs.find([name] if is_named else [], [] if is_named else [name])
         except inputs.NothingError:
@@ -432,7 +348,7 @@ def find_here(asked: Sequence[Sequence[tuple[str, bool]]]) -> list[tuple[inputs.
         every.files.update(there)
         every.failures.extend(found.failures)
         every.notes.extend(found.notes)
-    return [(every, missing)]
+    return every, missing
 
 
 def coverage(cluster: Workers, names: Collection[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from nagle_scan import _core
@@ -12,34 +12,45 @@ from nagle_scan.errors import CaptureError, NagleScanError
 from nagle_scan.fleet import inputs, rows
 from nagle_scan.fleet.work import Failure, File, Scanned, Set, Settings
 
-ATTEMPTS = 3
-"""At a capture that comes over a network."""
-PAUSE_S = 1.0
-"""Before the second one; twice as long before the third."""
+PAUSES_S = (1.0, 2.0)
+"""Before a capture that comes over a network is tried again."""
 NO_CAPTURE = "not a capture file"
 """So the engine begins what will be true until the file changes."""
 
 
-def scan(sets: Sequence[Set], settings: Settings) -> list[Scanned]:
-    """One result for each. What goes wrong is returned: nobody must try again what cannot work."""
-    return [_scan(one, settings) for one in sets]
-
-
-def failed(wanted: Set, reason: str, others: Sequence[Failure] = ()) -> Scanned:
-    """None of its files was read."""
-    own = (_failure(file, reason, wanted) for file in wanted.files)
-    return Scanned(wanted._replace(files=()), {}, failures=(*others, *own))
-
-
-def _scan(wanted: Set, settings: Settings) -> Scanned:
-    """Of several files those that can be read: others may be lost for ever."""
+def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
+    """Their rows. What goes wrong is returned: nobody must try again what cannot work."""
+    made: dict[str, rows.Columns] = {}
+    every: list[tuple[Set, _core.Summary]] = []
     failures: list[Failure] = []
+    for one in sets:
+        for wanted, summary, found in _scan(one, settings, failures):
+            rows.extend(made, found)
+            every.append((wanted, summary))
+    return Scanned(
+        tuple(wanted for wanted, _ in every),
+        made,
+        sum(summary.packets for _, summary in every),
+        tuple(summary.verdict for _, summary in every),
+        made["captures"]["complete"].count(False) if made else 0,
+        tuple(failures),
+    )
+
+
+def failed(sets: Iterable[Set], reason: str) -> Scanned:
+    """None of them was read."""
+    told = (_failure(file, reason, one) for one in sets for file in one.files)
+    return Scanned(failures=tuple(told))
+
+
+def _scan(
+    wanted: Set, settings: Settings, failures: list[Failure]
+) -> Iterator[tuple[Set, _core.Summary, dict[str, rows.Columns]]]:
+    """Of several files those that can be read, or none: others may be lost for ever."""
     while wanted.files:
         try:
-            found = _patiently(wanted, settings)
-            summary, made = found.summary(), rows.of(found, wanted, settings)
-            cut = made["captures"]["complete"].count(False)
-            return Scanned(wanted, made, summary.packets, summary.verdict, cut, tuple(failures))
+            scan = _patiently(wanted, settings)
+            found = wanted, scan.summary(), rows.of(scan, wanted, settings)
         except BaseException as error:
             # A panic in the engine is not an `Exception`; the end of a worker is neither.
             if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
@@ -48,13 +59,16 @@ def _scan(wanted: Set, settings: Settings) -> Scanned:
             if bad is None:
                 told = f"{type(error).__name__}: {error}".partition("\n")[0]
                 why = str(error) if isinstance(error, NagleScanError) else told
-                return failed(wanted, why, failures)
+                failures += failed([wanted], why).failures
+                break
             failures.append(_failure(bad, str(error).removeprefix(f"{bad.shown}: "), wanted))
             if wanted.replaces:
                 # The old result has what this file held.
                 break
             wanted = wanted._replace(files=tuple(one for one in wanted.files if one != bad))
-    return Scanned(wanted._replace(files=()), {}, failures=tuple(failures))
+        else:
+            yield found
+            break
 
 
 def _failure(file: File, reason: str, wanted: Set) -> Failure:
@@ -69,11 +83,11 @@ def _bad(error: BaseException, every: Sequence[File]) -> File | None:
 
 def _patiently(wanted: Set, settings: Settings) -> _core.Scan:
     """What a network failed to bring is asked for again."""
-    for attempt in range(1, ATTEMPTS):
+    for pause_s in PAUSES_S:
         try:
             return _once(wanted, settings)
         except inputs.TransportError:
-            time.sleep(PAUSE_S * attempt)
+            time.sleep(pause_s)
     return _once(wanted, settings)
 
 

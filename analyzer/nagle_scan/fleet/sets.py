@@ -70,6 +70,10 @@ class Known:
         """Is it as it was, so that it need not be opened?"""
         return bool(file.modified) and hash((*at, file.size, file.modified)) in self._stamps
 
+    def has_lost(self, at: Place) -> bool:
+        """Are rows gone of what is there?"""
+        return at in self.failed and not self.failed[at].attempts
+
     def where(self, name: str, wanted: Collection[object]) -> Iterator[_Row]:
         """Rows of what was read, with one of these."""
         column: Any = self._rows.column(name)

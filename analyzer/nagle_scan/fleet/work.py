@@ -109,14 +109,13 @@ def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
 
 
 class Scanned(NamedTuple):
-    """What a worker found in a set: rows by their kind, never payload."""
+    """What a worker found in some sets: rows by their kind, never payload."""
 
-    set: Set
-    """With the files that could be read."""
-    rows: Mapping[str, Mapping[str, list[Any]]]
+    sets: tuple[Set, ...] = ()
+    """Those that were read, with the files that could be."""
+    rows: Mapping[str, Mapping[str, list[Any]]] = {}
     packets: int = 0
-    verdict: str = ""
-    """Empty if none could be read, or too few to take the place of an old result."""
+    verdicts: tuple[str, ...] = ()
     incomplete: int = 0
     """Files that were not read to their end: they are damaged or cut off."""
     failures: tuple[Failure, ...] = ()

@@ -19,7 +19,6 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
 from nagle_scan import _core
@@ -40,9 +39,9 @@ class ClusterError(NagleScanError):
 
 
 class Task(NamedTuple):
-    """A function that can be imported: it returns one result for each item."""
+    """A function that can be imported, and the items that it is called with, together."""
 
-    function: Callable[..., Sequence[Any]]
+    function: Callable[..., Any]
     items: Sequence[Any]
     rest: tuple[Any, ...] = ()
     host: str = ""
@@ -55,22 +54,26 @@ class Task(NamedTuple):
         """Longer is hung."""
         return DEADLINE_S + self.size / BYTES_PER_S
 
+    @property
+    def single(self) -> Iterator[Task]:
+        """A task for each item."""
+        size = self.size // len(self.items)
+        return (self._replace(items=[one], size=size) for one in self.items)
+
 
 class Done(NamedTuple):
-    """What became of an item."""
+    """What became of a task; its items may have been done one by one."""
 
-    item: Any
-    host: str
+    task: Task
     result: Any = None
     error: str = ""
 
 
 class Workers:
-    """Processes of this machine."""
+    """Processes of this machine. They die together, and are given up together."""
 
     shown = "the workers of this machine"
     is_pool = True
-    """They die together, and are given up together."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -108,11 +111,11 @@ class Workers:
     def run(
         self, tasks: Iterable[Task], on_look: Callable[[], None] = lambda: None
     ) -> Iterator[Done]:
-        """Each item, as soon as it is done; `on_look` is called every second or so.
+        """Each task, as soon as it is done; `on_look` is called every second or so.
 
         A pool of processes breaks as a whole when one of them dies: what ran is done anew, item by
         item and one at a time, so that the one that kills is known. One that hangs is given up.
-        What a function raises is an error of its items if it is a `NagleScanError`. Raises
+        What a function raises is an error of its task if it is a `NagleScanError`. Raises
         `ClusterError`.
         """
         running = _Running(self, tasks)
@@ -171,34 +174,29 @@ class _Running:
         for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
             task, _ = self._given.pop(future)
             try:
-                results = future.result()
+                yield Done(task, future.result())
             except ClusterError:
                 raise
             except NagleScanError as error:
-                yield from _failed(task, str(error))
+                yield Done(task, error=str(error))
             except ImportError as error:
                 lacks = f"{self._workers.shown}: a worker lacks a package: {error}"
                 raise ClusterError(lacks) from None
-            except (BrokenExecutor, CancelledError) as error:
-                yield from self._lost(task, future is self._alone, error)
+            except (BrokenExecutor, CancelledError):
+                # Has the scheduler gone?
+                self._workers.room()
+                yield from self._lost(task, future is self._alone)
             except Exception as error:
                 if type(error).__name__ != "KilledWorker":
                     raise
-                yield from self._lost(task, future is self._alone, error)
-            else:
-                for item, result in zip(task.items, results, strict=True):
-                    yield Done(item, task.host, result)
+                yield from self._lost(task, future is self._alone)
 
-    def _lost(self, task: Task, is_alone: bool, error: BaseException) -> Iterator[Done]:
-        if isinstance(error, CancelledError):
-            # Has the scheduler gone?
-            self._workers.room()
+    def _lost(self, task: Task, is_alone: bool) -> Iterator[Done]:
         # A cluster has tried it again itself.
         if is_alone or (len(task.items) == 1 and not self._workers.is_pool):
-            yield from _failed(task, DIED)
-            return
-        size = task.size // len(task.items)
-        self._suspects += (task._replace(items=[one], size=size) for one in task.items)
+            yield Done(task, error=DIED)
+        else:
+            self._suspects += task.single
 
     def late(self) -> Iterator[Done]:
         """What has hung, and what waits for a host that does not come back."""
@@ -209,11 +207,11 @@ class _Running:
             future.cancel()
             if task.host:
                 self._seen_s[task.host] = 0.0
-                yield from _failed(task, f"no worker on {task.host} answers")
+                yield Done(task, error=f"no worker on {task.host} answers")
             elif len(task.items) > 1:
-                yield from self._lost(task, False, BrokenExecutor())
+                self._suspects += task.single
             else:
-                yield from _failed(task, f"no answer within {task.most_s:.0f} s: given up")
+                yield Done(task, error=f"no answer within {task.most_s:.0f} s: given up")
         if hung and self._workers.is_pool:
             self._workers.close()
             # The others of the pool are not to blame.
@@ -226,7 +224,7 @@ class _Running:
             if self._waiting.get(host):
                 self._workers.late.append(host)
             for task in self._waiting.pop(host, ()):
-                yield from _failed(task, f"no worker on {host} answers")
+                yield Done(task, error=f"no worker on {host} answers")
 
     def stop(self) -> None:
         """Nobody waits for what is still to be done."""
@@ -236,16 +234,7 @@ class _Running:
             self._workers.close()
 
 
-def _failed(task: Task, why: str) -> Iterator[Done]:
-    return (Done(item, task.host, None, why) for item in task.items)
-
-
-def call(
-    version: str,
-    function: Callable[..., Sequence[Any]],
-    items: Sequence[Any],
-    rest: Sequence[Any],
-) -> Sequence[Any]:
+def call(version: str, function: Callable[..., Any], items: Any, rest: Sequence[Any]) -> Any:  # noqa: ANN401
     """Runs on a worker, which may have come later, with another version."""
     if version != _core.VERSION:
         raise ClusterError(f"a worker has nagle-scan {_core.VERSION}, this is {version}")
@@ -259,11 +248,11 @@ def _begin() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nothing, descriptor)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
     parent.join()
     os._exit(0)
