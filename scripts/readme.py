@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pyarrow as pa
 import shown
 from nagle_scan.fleet import fields as columns
 from nagle_scan.report.formats import FORMATS
@@ -21,16 +20,6 @@ FLEET = Path("docs/fleet.md")
 DISTURBED = Path("captures/lab/metamorphic.txt")
 ACCURACY = ("recall", "precision", "wrong cause", "TCP_NODELAY verdicts wrong")
 """The rows of the accuracy that the README shows."""
-COLUMNS = {
-    columns.TEXT: "text",
-    columns.INTEGER: "integer",
-    columns.FLOAT: "number",
-    columns.BOOL: "true or false",
-    columns.TIME: "time, UTC",
-    columns.DAY: "date",
-    pa.list_(columns.INTEGER): "integers",
-}
-"""Types of Arrow, in words."""
 
 
 def printed(*words: str) -> list[str]:
@@ -98,7 +87,7 @@ def with_columns(page: str) -> str:
 
 
 def _columns(fields: list[columns.Field]) -> str:
-    rows = (f"| `{name}` | {COLUMNS[kind]} | {meaning} |\n" for name, kind, meaning in fields)
+    rows = (f"| `{name}` | {kind} | {meaning} |\n" for name, kind, meaning in fields)
     return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
 
 
