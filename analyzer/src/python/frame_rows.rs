@@ -104,7 +104,7 @@ fn choose_frames(
     for one in &mut wanted {
         one.spans.sort_unstable();
     }
-    let reading = Reading::by_some(threads);
+    let reading = Reading::of(&paths, threads);
     let shown = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
     Ok(shown
         .into_iter()

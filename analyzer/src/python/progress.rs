@@ -1,6 +1,7 @@
 //! Watching and stopping a scan from Python.
 
 use crate::capture::progress::Progress;
+use crate::track::reader::Reading;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -48,13 +49,17 @@ impl PyProgress {
     }
 }
 
-/// Does `work` in a thread of its own, without the interpreter lock, while this one lets Python
-/// handle signals. Where a handler raises (Ctrl-C), the work is stopped and its result dropped.
+/// Does `work` without the interpreter lock, in a thread of its own unless it is short, while this one lets
+/// Python handle signals. Where a handler raises (Ctrl-C), the work is stopped and its result dropped.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
+    reading: Reading,
     progress: &Progress,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
+    if reading.is_short {
+        return Ok(py.detach(work));
+    }
     py.detach(|| {
         thread::scope(|scope| {
             let (working, finished) = channel::<()>();

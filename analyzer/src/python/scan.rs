@@ -261,7 +261,7 @@ fn scan_captures(
     hourly: bool,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
-    let mut reading = Reading::by_some(threads);
+    let mut reading = Reading::of(&paths, threads);
     let (range_len, shards) = trial.unwrap_or((reading.range_len, SHARDS));
     reading.range_len = range_len.max(1);
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
@@ -278,7 +278,7 @@ fn scan_captures(
         shards,
     };
     let progress = &progress.0;
-    let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
+    let scan = interruptible(py, reading, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan::new(scan))
 }
 
@@ -315,13 +315,13 @@ fn segment_columns(
     threads: Option<usize>,
     excerpts: Option<HashMap<u32, (usize, u64)>>,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let reading = Reading::by_some(threads);
+    let reading = Reading::of(&paths, threads);
     let excerpts = excerpts.unwrap_or_default().into_iter();
     let excerpts =
         excerpts.map(|(number, (limit, center))| (number, SegmentExcerpt { limit, center }));
     let excerpts = excerpts.collect();
     let progress = Arc::default();
-    let rows = interruptible(py, &progress, || {
+    let rows = interruptible(py, reading, &progress, || {
         segments::segments(&paths, filter.as_deref(), &connections, &excerpts, reading, &progress)
     })??;
     // Those that are tables already make room.

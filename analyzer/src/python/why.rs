@@ -74,11 +74,12 @@ fn why_row(
         exchanges: false,
         hourly: false,
         names: Names::default(),
-        reading: Reading::by_some(threads),
+        reading: Reading::of(&paths, threads),
         shards: SHARDS,
     };
     let progress = Arc::default();
-    let found = interruptible(py, &progress, || why(&paths, &options, frame, &progress))??;
+    let found =
+        interruptible(py, options.reading, &progress, || why(&paths, &options, frame, &progress))??;
     Ok(found.map(WhyRow::new))
 }
 

@@ -24,6 +24,7 @@ use crate::track::reader::order::Order;
 use crate::track::reader::plan::Plan;
 use crate::track::reader::range::{Range, SHARDS};
 use crate::track::reader::series::rank;
+use std::fs;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -34,10 +35,15 @@ const RANGE_LEN: u64 = 1 << 20;
 /// More threads than shards would mostly wait.
 const MOST_THREADS: usize = SHARDS;
 
+/// Captures of fewer bytes in all are read by one thread: to start more takes as long.
+const SMALL_LEN: u64 = 4 << 20;
+
 /// How captures are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     pub threads: usize,
+    /// It takes so little that nothing need watch it.
+    pub is_short: bool,
     /// Bytes of a range. No result depends on it.
     pub range_len: u64,
 }
@@ -45,7 +51,7 @@ pub struct Reading {
 impl Reading {
     /// With `threads` threads, at least one.
     pub fn by(threads: usize) -> Self {
-        Self { threads: threads.clamp(1, MOST_THREADS), range_len: RANGE_LEN }
+        Self { threads: threads.clamp(1, MOST_THREADS), is_short: false, range_len: RANGE_LEN }
     }
 
     /// By as many threads as there are processors that this process may use.
@@ -53,10 +59,26 @@ impl Reading {
         Self::by(thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// With `threads` threads; by default, one per processor.
-    pub fn by_some(threads: Option<usize>) -> Self {
-        threads.map_or_else(Self::by_all, Self::by)
+    /// Of `paths`, with `threads` threads; by default, one per processor, or one for what is small.
+    pub fn of(paths: &[String], threads: Option<usize>) -> Self {
+        match threads {
+            Some(threads) => Self::by(threads),
+            None if is_small(paths) => Self { is_short: true, ..Self::by(1) },
+            None => Self::by_all(),
+        }
     }
+}
+
+/// Are these files, and few bytes in all? Special files tell no length.
+fn is_small(paths: &[String]) -> bool {
+    let len = |path: &String| {
+        let about = fs::metadata(path).ok().filter(|about| path != "-" && about.is_file())?;
+        Some(about.len()).filter(|&len| len > 0)
+    };
+    paths
+        .iter()
+        .try_fold(0_u64, |sum, path| Some(sum.saturating_add(len(path)?)))
+        .is_some_and(|sum| sum < SMALL_LEN)
 }
 
 /// Reads `paths` in the order of their first frames and gives the ranges in order to each shard's
