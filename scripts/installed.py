@@ -38,23 +38,17 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def man() -> str:
-    """The man page of the command."""
+def man() -> dict[str, str]:
+    """The man pages of the command, `nagle-scan fleet` and `nagle-scan mcp`."""
     formats = ("FORMATS OF -o, BY SUFFIX", _verbatim(arguments.file_formats()))
     about = "find Nagle and delayed-ACK stalls in packet captures"
-    return _page(parser(), about, (formats, *_ends(arguments)))
-
-
-def fleet_man() -> str:
-    """That of `nagle-scan fleet`."""
-    return _page(
-        fleet.parser(), "the same in thousands of captures, into tables and a page", _ends(fleet)
-    )
-
-
-def mcp_man() -> str:
-    """That of `nagle-scan mcp`."""
-    return _page(mcp.parser(), "answer questions of an assistant about captures", _ends(mcp))
+    many = "the same in thousands of captures, into tables and a page"
+    questions = "answer questions of an assistant about captures"
+    return {
+        MAN: _page(parser(), about, (formats, *_ends(arguments))),
+        FLEET_MAN: _page(fleet.parser(), many, _ends(fleet)),
+        MCP_MAN: _page(mcp.parser(), questions, _ends(mcp)),
+    }
 
 
 def _page(made: argparse.ArgumentParser, about: str, sections: Iterable[tuple[str, str]]) -> str:
@@ -84,8 +78,7 @@ def _escaped(text: str) -> str:
 def pages() -> dict[str, str]:
     """Path and content of each file."""
     made = {path: shtab.complete(parser(), shell=shell) for shell, path in COMPLETIONS.items()}
-    manuals = {MAN: man(), FLEET_MAN: fleet_man(), MCP_MAN: mcp_man()}
-    return made | manuals | {f"nagle-scan/{schema.NAME}": schema.text()}
+    return made | man() | {f"nagle-scan/{schema.NAME}": schema.text()}
 
 
 def write(share: Path) -> None:
