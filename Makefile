@@ -60,7 +60,7 @@ shared: $(VENV)/.developer ## Check the public captures in ../shared/public, whi
 
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
-	@$(BIN)/python captures/lab/chain_accuracy.py
+	@$(BIN)/python captures/lab/accuracy.py captures/chains
 	@$(BIN)/python captures/lab/metamorphic.py
 
 matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick] [AARCH64=folder]

@@ -28,7 +28,6 @@ include_patterns = [
     "bench/README.md",
     "captures/README.md",
     "captures/lab/README.md",
-    "captures/lab/real_programs/README.md",
 ]
 exclude_patterns = [".*", "analyzer", "captures/labelled", "docs/_build", "tests"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import csv
 import ctypes
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -16,12 +15,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import accuracy
 import nagle_scan
-from calibration import CONFIDENCES
+import truths
+from accuracy import CHAINS, LABELLED, PROGRAMS
+from accuracy_report import false, told
 from nagle_scan import _core
-from scoring import Row, score_capture
-from waits import score_waits
+from scoring import result_of, score_capture
+from truths import Row
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "rules.tsv"
@@ -49,7 +49,7 @@ ONE_OF = 6
 """Every so many captures is scanned: all of them take an hour."""
 OF_A_WHOLE = ("chance", "share", "weight")
 """Units of numbers between 0 and 1."""
-Seen = tuple[str, Counter[str]]
+Seen = tuple[Row, Counter[str]]
 
 
 class Trial:
@@ -66,12 +66,9 @@ class Trial:
         )
         rows = (line.split() for line in symbols.stdout.splitlines())
         self.sizes = {row[3]: int(row[1], 16) for row in rows if len(row) == 4}
-        folders = (ROOT / "captures" / name for name in ("labelled", "chains", "programs"))
-        files = sorted(file for folder in folders for file in folder.glob("*/*.truth.json"))[
-            ::ONE_OF
-        ]
-        self.captures = [(file, json.loads(file.read_text())) for file in files]
-        self.before: list[Seen] = [("", Counter())] * len(files)
+        every = [(f, truth) for f in (LABELLED, CHAINS, PROGRAMS) for truth in truths.read(f)]
+        self.captures = every[::ONE_OF]
+        self.before: list[Seen] = [({}, Counter())] * len(self.captures)
         self.before = self.seen()
 
     def seen(self) -> list[Seen]:
@@ -81,12 +78,12 @@ class Trial:
 
     def scan(self, index: int) -> Seen:
         """Of one capture. A result that is as before counts as before."""
-        file, truth = self.captures[index]
-        scan = nagle_scan.scan(file.with_name(truth["capture"]), threads=1)
-        result = scan.to_json()
+        folder, truth = self.captures[index]
+        scan = nagle_scan.scan(truths.capture(folder, truth), threads=1)
+        result = result_of(scan)
         if result == self.before[index][0]:
             return self.before[index]
-        return result, counted(truth, json.loads(result), scan)
+        return result, counted(truth, result, scan)
 
     def changes(self, name: str, value: float) -> list[int]:
         """What the captures lose and gain with this value, a number for each column."""
@@ -104,15 +101,12 @@ class Trial:
 
 def counted(truth: Row, result: Row, scan: nagle_scan.Scan) -> Counter[str]:
     """What is right and wrong of one capture's result, by column."""
-    score = score_capture(truth, result)
-    score_waits(truth, result, lambda connection: accuracy.data(scan, connection), score)
-    counts = score.counts
+    counts = score_capture(truth, result, scan).counts
     verdict = result["summary"]["verdict"]
-    told = counts["directions"] - counts["nagle unknown"] - counts["switched"]
     return Counter(
         {
             "true": counts["found"] + counts["found by data"],
-            "false": sum(counts[f"false {confidence}"] for confidence in CONFIDENCES),
+            "false": false(counts),
             "certain, true": counts["found certain"],
             "certain, false": counts["false certain"],
             "stalls with a wrong cause": counts["cause"],
@@ -120,7 +114,7 @@ def counted(truth: Row, result: Row, scan: nagle_scan.Scan) -> Counter[str]:
             "clean, true": int(verdict == "clean" and not counts["true"]),
             "clean, false": int(verdict == "clean" and counts["true"] > 0),
             "inconclusive": int(verdict == "inconclusive"),
-            "TCP_NODELAY, true": told - counts["nagle"],
+            "TCP_NODELAY, true": told(counts) - counts["nagle"],
             "TCP_NODELAY, false": counts["nagle"],
         }
     )

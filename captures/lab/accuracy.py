@@ -1,93 +1,82 @@
 #!/usr/bin/env python3
 """How accurate the installed nagle-scan is: accuracy.py [--markdown] [--limit N] [FOLDER...]
 
-Scans every capture with a truth file below the folders (default: captures/labelled), prints what
-was found, missed, false and given a wrong cause, per case and in all, and fails below the limits.
-README.md tells what a truth file says; scoring.py and waits.py, what counts.
+Scans every capture whose truth is in a folder (default: captures/labelled), prints what was found,
+missed, false and given a wrong cause, by case and in all, and fails below the limits. A folder
+called chains or programs has groups and limits of its own. README.md tells what a truth says,
+scoring.py what counts.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tempfile
-from collections.abc import Iterable
+from collections import defaultdict
 from pathlib import Path
 
 import accuracy_report
-import calibration
-import known
-import nagle_scan
 import pairs
-from scoring import Row, Score, score_capture
-from waits import score_waits
+import truths
+from accuracy_report import ALL, Groups, group
+from calibration import Event
+from scoring import Score, is_true_stall, scored
+from truths import SIDES, Row
 
 CAPTURES = Path(__file__).resolve().parents[1]
-LABELLED = CAPTURES / "labelled"
+LABELLED, CHAINS, PROGRAMS = (CAPTURES / name for name in ("labelled", "chains", "programs"))
+FEW = 3  # true stalls that one connection may have and be called clean
 
 
-def scan_and_score(truth: Row, capture: Path) -> tuple[Score, nagle_scan.Scan]:
-    """Scan one capture and compare it with its truth, its waits too."""
-    scan = nagle_scan.scan(capture, exchanges=True)
-    result = as_json(scan)
-    score = score_capture(truth, result)
-    score_waits(truth, result, lambda connection: data(scan, connection), score)
-    return score, scan
+def score_folder(folder: Path) -> tuple[Groups, list[pairs.Pair]]:
+    """The score of each case, by group, and the pairs among the captures."""
+    scores: Groups = defaultdict(lambda: defaultdict(Score))
+    latencies = pairs.Latencies()
+    results: dict[str, dict[str, Row]] = defaultdict(dict)
+    for truth in truths.read(folder):
+        scan, result, score = scored(folder, truth)
+        if folder.name == PROGRAMS.name:
+            false_clean(truth, result, score)
+            if accuracy_report.SUBSCRIBER not in truth["name"]:
+                results[truth["case"]][truth["name"]] = result
+        latencies.add(truth, scan)
+        scores[group(truth, folder)][truth["case"]].add(score)
+    for case, of_points in results.items():
+        contradictions(of_points, scores[ALL][case])
+    return scores, latencies.pairs()
 
 
-def scored(truth_file: Path) -> tuple[Row, Row, Score]:
-    """A truth, the result of scanning its capture, and how they compare."""
-    truth: Row = json.loads(truth_file.read_text())
-    result = as_json(nagle_scan.scan(truth_file.with_name(truth["capture"])))
-    return truth, result, score_capture(truth, result)
+def false_clean(truth: Row, result: Row, score: Score) -> None:
+    """Connections called clean and conclusive, although they stall."""
+    for connection in result["connections"]:
+        number = connection["connection"]
+        held = sum(is_true_stall(s) for s in truth["stalls"] if s["connection"] == number)
+        if connection["verdict"] == "clean" and connection["conclusive"] and held >= FEW:
+            score.counts["false clean"] += 1
+            score.lines.append(f"CLEAN   {truth['name']} {number}: {held} stalls")
 
 
-def as_json(scan: nagle_scan.Scan) -> Row:
-    """The scan's result as its users read it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "result.json"
-        scan.to_json(path)
-        result: Row = json.loads(path.read_text())
-        return result
+def contradictions(results: dict[str, Row], score: Score) -> None:
+    """What two points of one run say of the same connection and cannot both be true."""
+    answers: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for connection in (c for result in results.values() for c in result["connections"]):
+        port = connection["client"]["port"]
+        for side in SIDES:
+            answers[port, f"{side}'s TCP_NODELAY"].add(connection[side]["nagle"])
+        certain = any(s["confidence"] == "certain" for s in connection["stalls"])
+        is_clean = connection["verdict"] == "clean" and connection["conclusive"]
+        answers[port, "stalls"].add("on" if certain else "off" if is_clean else "unknown")
+    for (port, of), found in answers.items():
+        if {"on", "off"} <= found:
+            score.counts["contradictions"] += 1
+            score.lines.append(f"CONTRA  {', '.join(results)} port {port}: {of} {sorted(found)}")
 
 
-def data(scan: nagle_scan.Scan, connection: int) -> Iterable[tuple[str, int, int, int]]:
-    """Sender, stream offset, length and time of a connection's segments."""
-    table = scan.segments(connection)
-    columns = (table[name].tolist() for name in ("sender", "rel_seq", "len", "time_ns"))
-    return zip(*columns, strict=True)
-
-
-def score_folders(folders: list[Path]) -> tuple[dict[str, Score], list[pairs.Pair]]:
-    """The score of every case, and the pairs among the captures."""
-    scores: dict[str, Score] = {}
-    before: dict[tuple[str, str], tuple[nagle_scan.Scan, bool]] = {}
-    after: dict[tuple[str, str], nagle_scan.Scan] = {}
-    for file in sorted(f for folder in folders for f in folder.glob("*/*.truth.json")):
-        truth: Row = json.loads(file.read_text())
-        score, scan = scan_and_score(truth, file.with_name(truth["capture"]))
-        case, name = truth["case"], file.name.removesuffix(".truth.json")
-        scores.setdefault(case, Score()).add(score)
-        if pairs.is_fixed(case):
-            after[pairs.base_name(case), name] = scan
-        elif pairs.is_comparable(truth, scan.core.summary().exchanges):
-            before[pairs.base_name(case), name] = scan, pairs.has_merged_writes(truth)
-    measured = [
-        pairs.measure(", ".join(key), scan, after[key], is_bound)
-        for key, (scan, is_bound) in before.items()
-        if key in after
-    ]
-    return scores, [pair for pair in measured if pair]
-
-
-def chain_events() -> Iterable[calibration.Event]:
+def chain_events() -> list[Event]:
     """Stalls reported of the chains: in most of these captures a relay's other leg is missing.
 
     Only there does the doubt matter that a relay would look the same.
     """
-    for file in sorted(CAPTURES.glob("chains/*/*.truth.json")):
-        yield from scored(file)[2].events
+    return [event for truth in truths.read(CHAINS) for event in scored(CHAINS, truth)[2].events]
 
 
 def main() -> int:
@@ -95,24 +84,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--markdown", action="store_true", help="the totals as a Markdown table")
     parser.add_argument("--limit", type=int, default=10, help="disagreements shown of each kind")
-    parser.add_argument("folders", nargs="*", type=Path, default=[LABELLED])
+    parser.add_argument("folders", nargs="*", type=lambda p: Path(p).resolve(), default=[LABELLED])
     arguments = parser.parse_args()
-    scores, measured = score_folders(arguments.folders)
-    if not scores:
-        parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
-    is_lab = arguments.folders == [LABELLED]
-    total, missed = known.parted(scores, is_lab)
-    if is_lab:
-        total.events += chain_events()
-    if arguments.markdown:
-        counted = len(scores.keys() - known.KNOWN)
-        text = accuracy_report.markdown(total, counted, measured)
-        print(text + known.markdown(missed))
-    else:
-        accuracy_report.show(scores, total, measured, arguments.limit)
-        print(*known.text(scores, missed), sep="\n")
-    bounds = [limit.is_met for limit in accuracy_report.limits(total.counts, measured)]
-    return not (all(bounds) and calibration.is_met(total.events))
+    is_met = True
+    for folder in arguments.folders:
+        scores, measured = score_folder(folder)
+        if not scores:
+            parser.error(f"no {truths.FILE} in {folder}")
+        events = chain_events() if folder == LABELLED else []
+        report = accuracy_report.Report(folder, scores, measured, events)
+        print(report.markdown() if arguments.markdown else report.text(arguments.limit))
+        is_met &= report.is_met
+    return not is_met
 
 
 if __name__ == "__main__":

@@ -1,59 +1,180 @@
-#!/usr/bin/env python3
-"""Make captures of chains of relays with known truth: chains.py [--out DIR] [--seed N] [WORD...]
+"""Chains of relays: a client, relays, a server, all on one host or each in a container.
 
-As run.py, also --truth-only, but between client and server are relays, each of which logs what it
-writes. Beside every capture lies one of each of its legs alone.
+Every hop logs what it writes, so each leg, the connections to one port, has a log of its client
+and one of its server; the rest is as with any other capture (truth_rows.py). Beside each whole
+capture lies one of each leg alone, as someone takes it who knows of one hop only.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import chain_truth
-import check
-from cases.chain_matrix import all_chains
-from cases.chains import Chain, ChainCase, first_ports
-from chain_hosts import Containers, Hosts
-from chain_truth import ALONE, Leg
-from run import build, read_arguments
+import derive
+import truth_rows
+from cases import LOOPBACK, VETH, Scripts
+from logs import Peer, read_log
+from network import Network, Process, sh
+from packets import Packet, read_packets
+from tools import tool
+from truth_rows import Connection
+from truths import KINDS, SIDES, Row, place
 
+FIRST_PORT = 8100  # of the server; one more for each relay before it
+PORTS_OF_A_CHAIN = 100
 LONGEST_RUN_S = 120
-NODELAY = {"+": "nodelay:1 ", "-": ""}
 FEW = 4  # connections; of more, TCP_INFO every 0.5 ms would keep the relays from the processor
-POINTS = {"lo": "loopback", "any": "host", "br0": "bridge"}
+ALONE = "--leg-"  # between a capture's name and the port of the only leg in it
+NO_DROPS = Path("no wire")  # the wires of a chain lose nothing
+BRIDGE = "br0"
+POINTS = {"lo": "loopback", "any": "host", BRIDGE: "bridge"}
+Packets = dict[frozenset[int], list[Packet]]  # of each connection, by its ports
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A client, relays, a server.
+
+    Its sockets are named in order from the client to the server, '+' with TCP_NODELAY: '+ +- +'
+    has one relay, whose socket towards the server holds what Nagle tells it to.
+    """
+
+    sockets: str
+    scripts: Scripts
+    connections: int = 1
+
+    @property
+    def hops(self) -> list[str]:
+        """The sockets of each hop, from the client to the server."""
+        return self.sockets.split()
+
+
+@dataclass(frozen=True)
+class ChainCase:
+    """One run: chains that run at the same time, each with its own ports."""
+
+    id: str
+    chains: tuple[Chain, ...]
+    in_containers: bool = False  # each hop in one of its own
+
+    @property
+    def relays(self) -> int:
+        """How many there are; without any it is a look-alike."""
+        return sum(len(chain.hops) - 2 for chain in self.chains)
+
+    @property
+    def hosts(self) -> str:
+        """A letter for each host."""
+        return "abcdefg"[: len(self.chains[0].hops)] if self.in_containers else "a"
+
+
+# -- the cases ------------------------------------------------------------------------------------
+
+
+def writes(pieces: Sequence[int], gap: str) -> str:
+    """Writes of these lengths, with a pause of so many microseconds between."""
+    return (f" pause:{gap} " if gap else " ").join(f"write:{piece}" for piece in pieces)
+
+
+def calls(
+    request: Sequence[int] = (80,),
+    reply: Sequence[int] = (90, 12),
+    n: int = 14,
+    think: str = "2000",
+    request_gap: str = "",
+    reply_gap: str = "",
+) -> Scripts:
+    """N requests, each of these pieces, answered by a reply of these, THINK apart."""
+    pause = f" pause:{think}" if think else ""
+    client = f"{writes(request, request_gap)} read:{sum(reply)}{pause}"
+    return f"{n}( {client} )", f"{n}( read:{sum(request)} {writes(reply, reply_gap)} )"
+
+
+APART = "300"  # microseconds, so that a relay reads and writes the pieces one by one
+REPLY, REQUEST = calls(), calls((250, 150), (90,))
+BOTH, THREE = calls((250, 150), (90, 12)), calls(reply=(90, 12, 30), reply_gap=APART)
+PAUSES = calls(reply_gap="40000")
+
+
+def all_chains() -> Iterator[ChainCase]:
+    """Every chain, by who really holds data back."""
+    for id, sockets, scripts, connections in (
+        ("server-2-relays", "+ ++ ++ -", REPLY, 2),
+        ("client-2-relays", "- ++ ++ +", REQUEST, 2),
+        ("front-2-of-3", "+ ++ -+ ++ +", calls(reply_gap=APART), 2),
+        ("server-and-front", "+ ++ -+ ++ -", THREE, 2),
+        ("server-and-front-fixed", "+ ++ -+ ++ +", THREE, 2),
+        ("client-and-server", "- ++ ++ -", BOTH, 2),
+        ("client-and-server-fixed", "- ++ ++ +", BOTH, 2),
+        ("load-server-10", "+ ++ ++ -", calls(think="0-30000"), 10),
+        ("nodelay-everywhere", "+ ++ ++ +", REPLY, 2),
+        ("nodelay-server-pauses-40000", "+ ++ ++ +", PAUSES, 4),
+        ("stalling-server-4", "+ -", calls(think="0-5000"), 4),
+        ("stalling-server-50", "+ -", calls(think="0-5000"), 50),
+    ):
+        yield ChainCase(id, (Chain(sockets, scripts, connections),))
+    yield ChainCase("two-services-alike-4", (Chain("+ -", REPLY, 4),) * 2)
+    yield ChainCase("two-services-no-think", (Chain("+ -", calls(think="", n=30)),) * 2)
+    yield ChainCase("containers-client", (Chain("- ++ +", REQUEST, 2),), in_containers=True)
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+class Containers(Network):
+    """A network namespace for each hop, and a host's bridge that joins them."""
+
+    def __init__(self, hosts: str, log: Path) -> None:
+        self.hosts = hosts
+        super().__init__(VETH, Path(), log)
+
+    def _remove_namespaces(self) -> None:
+        for which in "m" + self.hosts:
+            sh(f"ip netns del {self.prefix}{which}", check=False)
+
+    def _build(self) -> None:
+        for which in "m" + self.hosts:
+            sh(f"ip netns add {self.prefix}{which}")
+            self._ip(which, "link set lo up")
+        self._ip("m", f"link add {BRIDGE} type bridge")
+        self._ip("m", f"link set {BRIDGE} up")
+        for host in self.hosts:
+            ends = f"veth{host} netns {self.prefix}m type veth peer name eth0 netns"
+            sh(f"ip link add {ends} {self.prefix}{host}")
+            self._ip("m", f"link set veth{host} master {BRIDGE} up")
+            self._address(host, "eth0", address(host))
+
+
+def address(host: str) -> str:
+    """Of a container."""
+    return f"10.10.4.{ord(host) - ord('a') + 2}"
+
+
+def views(case: ChainCase) -> dict[str, tuple[str, str]]:
+    """The captures: name -> (namespace, interface); at every container, and at their host."""
+    if not case.in_containers:
+        return {"a": ("c", "lo")}
+    return {h: (h, "any") for h in case.hosts} | {"bridge": ("m", BRIDGE), "any": ("m", "any")}
 
 
 class Running:
     """The hops of one chain while they run."""
 
-    def __init__(
-        self, chain: Chain, first: int, network: Hosts, folder: Path, programs: Path
-    ) -> None:
-        self.chain, self.first, self.network = chain, first, network
-        self.folder, self.programs = folder, programs
-        self.last = len(chain.hops) - 1
-        self.relays: list[subprocess.Popen[str]] = []
+    def __init__(self, case: ChainCase, number: int, network: Network, folder: Path) -> None:
+        self.case, self.chain = case, case.chains[number]
+        self.first = FIRST_PORT + PORTS_OF_A_CHAIN * number
+        self.network, self.folder = network, folder
+        self.last = len(self.chain.hops) - 1
+        self.relays: list[Process] = []
 
-    def port(self, hop: int) -> int:
-        """Where a hop listens."""
-        return self.first + self.last - hop
-
-    def address(self, hop: int) -> str:
-        """Where the hop before it finds it."""
-        return self.network.address(self.chain.host(hop), self.chain.host(hop - 1))
-
-    def start(self) -> list[subprocess.Popen[str]]:
+    def start(self) -> list[Process]:
         """Start all hops, the client last; the two ends."""
-        server = self._peer(self.last, "server", self.chain.scripts[1])
-        for hop in range(self.last - 1, 0, -1):
-            self.relays.append(self._relay(hop))
-        return [server, self._peer(0, "client", self.chain.scripts[0])]
+        server = self._peer(self.last, "server", "listen")
+        self.relays += [self._relay(hop) for hop in range(self.last - 1, 0, -1)]
+        return [server, self._peer(0, "client", "connect")]
 
     def stop(self) -> None:
         """End the relays, which writes their logs."""
@@ -62,61 +183,64 @@ class Running:
         for relay in self.relays:
             relay.wait()
 
-    def legs(self) -> Iterator[Leg]:
-        """Each leg, by the port it goes to; the server's is the last."""
-        for hop in range(1, self.last + 1):
-            views = {"client": self.chain.host(hop - 1), "server": self.chain.host(hop)}
-            yield Leg(self.folder, self.port(hop), views)
+    def _port(self, hop: int) -> str:
+        return str(port_of(self.first, self.last, hop))
 
-    def _log(self, port: int, side: str) -> str:
+    def _address(self, hop: int) -> str:
+        """Where the hop before it finds it."""
+        return address(host_of(self.case, hop)) if self.case.in_containers else "127.0.0.1"
+
+    def _log(self, port: str, side: str) -> str:
         return str(self.folder / f"{port}.{side}.log")
 
-    def _listen(self, hop: int) -> str:
-        return "127.0.0.1" if self.address(hop) == "127.0.0.1" else "0.0.0.0"
+    def _listen(self) -> str:
+        return "0.0.0.0" if self.case.in_containers else "127.0.0.1"
 
-    def _peer(self, hop: int, side: str, script: str) -> subprocess.Popen[str]:
-        port = self.port(max(hop, 1))
-        address = self.address(1) if side == "client" else self._listen(hop)
-        mode = "connect" if side == "client" else "listen"
-        script = NODELAY[self.chain.hops[hop]] + script
+    def _peer(self, hop: int, side: str, mode: str) -> Process:
+        port = self._port(max(hop, 1))
+        nodelay = "nodelay:1 " if self.chain.hops[hop] == "+" else ""
+        script = nodelay + self.chain.scripts[SIDES.index(side)]
         options = ["--log", self._log(port, side)]
         options += ["--no-watch"] if self.chain.connections > FEW else []
-        each = [str(port), script] * self.chain.connections
-        return self._start(hop, self.programs / "peer", *options, mode, address, *each)
+        at = self._address(1) if side == "client" else self._listen()
+        each = [port, script] * self.chain.connections
+        return self._start(hop, "peer", *options, mode, at, *each)
 
-    def _relay(self, hop: int) -> subprocess.Popen[str]:
-        front, back = self.port(hop), self.port(hop + 1)
+    def _relay(self, hop: int) -> Process:
+        front, back = self._port(hop), self._port(hop + 1)
         options = ["--front-log", self._log(front, "server")]
-        options += ["--back-log", self._log(back, "client"), *self.chain.relay]
-        sockets = self.chain.hops[hop]
+        options += ["--back-log", self._log(back, "client")]
         names = ("--front-nodelay", "--back-nodelay")
-        options += [name for name, s in zip(names, sockets, strict=True) if s == "+"]
-        ends = (self._listen(hop), str(front), self.address(hop + 1), str(back))
-        return self._start(hop, self.programs / "relay", *options, *ends)
+        options += [n for n, s in zip(names, self.chain.hops[hop], strict=True) if s == "+"]
+        ends = (self._listen(), front, self._address(hop + 1), back)
+        return self._start(hop, "relay", *options, *ends)
 
-    def _start(self, hop: int, program: Path, *words: str) -> subprocess.Popen[str]:
-        where = self.network.where(self.chain.host(hop))
-        process = self.network.start(where, str(program), *words, stdout=subprocess.PIPE)
-        if process.stdout is None or process.stdout.readline() != "ready\n":
-            raise RuntimeError(f"{program.name} did not start")
-        return process
+    def _start(self, hop: int, program: str, *words: str) -> Process:
+        where = host_of(self.case, hop) if self.case.in_containers else "c"
+        return self.network.start_ready(where, str(tool(program)), *words)
 
 
-def hosts_of(case: ChainCase, programs: Path, folder: Path) -> Hosts:
-    """The network of a case, not built yet."""
-    wire, log = programs / "wire", folder / "wire.log"
-    if case.containers:
-        return Containers(wire, log, case.containers)
-    return Hosts(case.net, wire, log)
+def host_of(case: ChainCase, hop: int) -> str:
+    """Where a hop runs."""
+    return case.hosts[hop] if case.in_containers else "a"
 
 
-def run_case(case: ChainCase, folder: Path, programs: Path) -> None:
+def port_of(first: int, last: int, hop: int) -> int:
+    """Where a hop listens."""
+    return first + last - hop
+
+
+def record(case: ChainCase, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    with hosts_of(case, programs, folder) as network:
-        captures = [network.start_view(v, folder / f"{v}.pcap") for v in network.views()]
-        running = chains_of(case, network, folder, programs)
+    log = folder / "wire.log"
+    network = Containers(case.hosts, log) if case.in_containers else Network(LOOPBACK, Path(), log)
+    with network:
+        options = ("-B", "65536", "-s", "96")
+        captures = [
+            network.capture_at(*at, folder / f"{view}.pcap", *options)
+            for view, at in views(case).items()
+        ]
+        running = [Running(case, n, network, folder) for n in range(len(case.chains))]
         ends = [end for r in running for end in r.start()]
         try:
             for end in ends:
@@ -129,51 +253,86 @@ def run_case(case: ChainCase, folder: Path, programs: Path) -> None:
         network.finish(captures)
 
 
-def chains_of(case: ChainCase, network: Hosts, folder: Path, programs: Path) -> list[Running]:
-    """What runs in a case."""
-    ports = first_ports()
-    return [Running(c, next(ports), network, folder, programs) for c in case.chains]
+# -- truth ----------------------------------------------------------------------------------------
 
 
-def write_truth(case: ChainCase, folder: Path, programs: Path) -> list[Path]:
-    """Write the truth of a case's captures."""
-    network = hosts_of(case, programs, folder)
-    legs = [leg for r in chains_of(case, network, folder, programs) for leg in r.legs()]
-    facts = {
-        name: {
-            "point": POINTS.get(interface, "middle"),
-            "case": case.id,
-            "relays": case.relays,
-            "rtt_ms": sum(case.net.one_way_ms),
-        }
-        for name, (_, interface) in network.views().items()
+@dataclass(frozen=True)
+class Leg:
+    """The connections to one port, and the captures at their client's and their server's host."""
+
+    port: int
+    views: dict[str, str]
+
+
+def legs_of(case: ChainCase) -> Iterator[Leg]:
+    """Each leg, by the port it goes to; of a chain the server's is the last."""
+    for number, chain in enumerate(case.chains):
+        first, last = FIRST_PORT + PORTS_OF_A_CHAIN * number, len(chain.hops) - 1
+        for hop in range(1, last + 1):
+            seen = {"client": host_of(case, hop - 1), "server": host_of(case, hop)}
+            yield Leg(port_of(first, last, hop), seen)
+
+
+def truth(case: ChainCase, folder: Path) -> list[Row]:
+    """The truth of each capture; those of one leg are cut out of the others."""
+    legs = list(legs_of(case))
+    captures = {view: by_pair(folder / f"{view}.pcap") for view in views(case)}
+    connections = [c for leg in legs for c in connections_of(leg, folder, captures)]
+    rows = []
+    for view, packets in captures.items():
+        point = POINTS[views(case)[view][1]]
+        facts = {"point": point, "case": case.id, "relays": case.relays, "rtt_ms": 0.0}
+        facts["legs"] = len(legs)
+        rows.append(row_of(view, facts, connections, packets))
+        ports = [leg.port for leg in legs if any(leg.port in pair for pair in packets)]
+        for port in ports if len(legs) > 1 else []:
+            alone = f"{view}{ALONE}{port}"
+            derive.only(f"tcp port {port}", folder / f"{view}.pcap", folder / f"{alone}.pcap")
+            mine = [c for c in connections if c.server_port == port]
+            own = renumbered({pair: seen for pair, seen in packets.items() if port in pair})
+            rows.append(row_of(alone, facts | {"leg": port}, mine, own))
+    return rows
+
+
+def connections_of(leg: Leg, folder: Path, captures: dict[str, Packets]) -> Iterator[Connection]:
+    """What was held in each connection of a leg."""
+    logs = {side: read_log(folder / f"{leg.port}.{side}.log") for side in SIDES}
+    for client_port in sorted(logs["client"].keys() | logs["server"].keys()):
+        pair = frozenset((client_port, leg.port))
+        seen = {side: captures[leg.views[side]].get(pair, []) for side in SIDES}
+        if all(seen.values()):
+            peers = {side: logs[side].get(client_port, Peer()) for side in SIDES}
+            peers["client"].server_port = leg.port
+            yield Connection(client_port, peers, seen, NO_DROPS)
+
+
+def by_pair(capture: Path) -> Packets:
+    """The packets of each connection."""
+    pairs: Packets = defaultdict(list)
+    for p in read_packets(capture):
+        pairs[frozenset((p.source_port, p.target_port))].append(p)
+    return pairs
+
+
+def renumbered(pairs: Packets) -> Packets:
+    """With the tcp.stream that they have where nothing else was captured."""
+    order = sorted(pairs, key=lambda pair: pairs[pair][0].stream)
+    return {
+        pair: [replace(p, stream=number) for p in pairs[pair]] for number, pair in enumerate(order)
     }
-    return chain_truth.write_all(folder, legs, facts)
 
 
-def make(cases: list[ChainCase], out: Path, truth_only: bool = False) -> None:
-    """Make these cases."""
-    programs = build()
-    for number, case in enumerate(cases, 1):
-        folder = out / case.id
-        if not truth_only:
-            run_case(case, folder, programs)
-        files = write_truth(case, folder, programs)
-        whole = [f for f in files if ALONE not in f.name]
-        complaints = [c for f in whole for c in check.complaints(f)]
-        stalls = max(len(json.loads(f.read_text())["stalls"]) for f in whole)
-        counted = f"{stalls:4} stalls, {len(files)} captures"
-        print(f"{number:3}/{len(cases)} {case.id:44} {counted}", *complaints, sep="\n        ")
-
-
-def main() -> int:
-    """Make the captures and their truth."""
-    arguments = read_arguments(__doc__ or "")
-    words = arguments.words
-    chosen = [c for c in all_chains(arguments.seed) if not words or any(w in c.id for w in words)]
-    make(chosen, arguments.out, arguments.truth_only)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def row_of(view: str, facts: Row, connections: list[Connection], packets: Packets) -> Row:
+    """The truth of one capture."""
+    described: list[Row] = []
+    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    for c in connections:
+        seen = packets.get(frozenset((c.client_port, c.server_port)), [])
+        found = truth_rows.describe([c], seen)
+        described += found["connections"]
+        for kind in KINDS:
+            rows[kind] += found[kind]
+    described.sort(key=lambda d: d["connection"])
+    head = {"name": f"{facts['case']}/{view}", "capture": f"{view}.pcap"}
+    tables = {kind: sorted(found, key=place) for kind, found in rows.items()}
+    return {**head, **facts, "connections": described, **tables}

@@ -1,28 +1,27 @@
 #!/usr/bin/env python3
-"""Refuse truth that contradicts its capture: check.py [--out DIR]"""
+"""Refuse truth that contradicts its capture: check.py [FOLDER]"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
+import truths
 from packets import ACK, FIN, MODULUS, URG, Direction, Packet, later, read_packets
+from truths import SIDES, Row, short_name
 
+HERE = Path(__file__).resolve().parent
 MEASURED_SLACK_MS = 0.6  # the log's clock readings and the watcher's step
-Row = dict[str, Any]  # of a truth file
 
 
-def complaints(truth_file: Path) -> list[str]:
-    """What in a truth file its capture contradicts."""
-    truth = json.loads(truth_file.read_text())
-    packets = read_packets(truth_file.with_name(truth["capture"]))
+def complaints(folder: Path, truth: Row) -> list[str]:
+    """What in a truth its capture contradicts."""
+    packets = read_packets(truths.capture(folder, truth))
     found = [] if packets else ["no packets"]
     for connection in truth["connections"]:
         inside = [p for p in packets if p.stream == connection["connection"]]
-        for sender in ("client", "server"):
+        for sender in SIDES:
             found += _direction(truth, connection, sender, inside)
     streams = {p.stream for p in packets}
     found += [
@@ -47,7 +46,7 @@ def _direction(truth: Row, connection: Row, sender: str, packets: list[Packet]) 
     )
     if connection[sender]["nagle"] == "off" and mine:
         found.append(f"{sender} has TCP_NODELAY but {len(mine)} holds")
-    own_end = truth["name"].split("/")[1] in (sender, "loopback")  # the full capture at the sender
+    own_end = short_name(truth) in (sender, "loopback")  # the full capture at the sender
     if connection[sender]["nagle"] == "on" and own_end:
         found += _two_small_in_flight(direction, sender, connection[sender]["port"])
     for stall in mine:
@@ -110,12 +109,13 @@ def _two_small_in_flight(direction: Direction, sender: str, port: int) -> list[s
 
 
 def main() -> int:
-    """Check every truth file in a folder."""
+    """Check the truth of every capture in a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "out")
-    files = sorted(parser.parse_args().out.glob("*/*.truth.json"))
-    found = [text for f in files for text in complaints(f)]
-    print(*found, f"{len(files)} truth files, {len(found)} complaints", sep="\n")
+    parser.add_argument("folder", nargs="?", type=Path, default=HERE / "out")
+    folder = parser.parse_args().folder
+    rows = truths.read(folder)
+    found = [text for row in rows for text in complaints(folder, row)]
+    print(*found, f"{len(rows)} captures, {len(found)} complaints", sep="\n")
     return bool(found)
 
 

@@ -13,7 +13,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 FILE_HEADER, RECORD_HEADER = 24, 16
@@ -22,20 +22,29 @@ FILE_HEADER, RECORD_HEADER = 24, 16
 def make(what: str, source: Path, target: Path) -> None:
     """Call the function with this name, and the number behind the colon if there is one."""
     name, _, number = what.partition(":")
-    function = globals()[name]
-    if number:
-        function(source, target, float(number))
-    else:
-        function(source, target)
+    globals()[name](source, target, *([float(number)] if number else []))
 
 
-def records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Seconds, microseconds, and the rest of each record: lengths and frame."""
-    at = FILE_HEADER
+def records(capture: Path) -> Iterator[tuple[int, bytes]]:
+    """Time in microseconds, and the rest of each record: lengths and frame."""
+    data, at = capture.read_bytes(), FILE_HEADER
     while at < len(data):
         seconds, micros, length = struct.unpack_from("<III", data, at)
-        yield seconds, micros, data[at + 8 : at + RECORD_HEADER + length]
+        yield seconds * 1_000_000 + micros, data[at + 8 : at + RECORD_HEADER + length]
         at += RECORD_HEADER + length
+
+
+def kept(source: Path, target: Path, chosen: Iterable[tuple[int, bytes]]) -> None:
+    """The file's header, and these times in microseconds and rests of records."""
+    parts = [source.read_bytes()[:FILE_HEADER]]
+    parts += (struct.pack("<II", *divmod(us, 1_000_000)) + rest for us, rest in chosen)
+    target.write_bytes(b"".join(parts))
+
+
+def only(tcpdump_filter: str, source: Path, target: Path) -> None:
+    """What tcpdump's filter lets through."""
+    command = ["tcpdump", "-Z", "root", "-r", str(source), "-w", str(target), tcpdump_filter]
+    subprocess.run(command, check=True, capture_output=True)
 
 
 def gzipped(source: Path, target: Path) -> None:
@@ -53,7 +62,7 @@ def cut(source: Path, target: Path) -> None:
     """The last third missing, in the middle of a record."""
     data = source.read_bytes()
     wanted, at = len(data) * 2 // 3, FILE_HEADER
-    for _, _, rest in records(data):
+    for _, rest in records(source):
         if at + len(rest) + 8 > wanted:
             break
         at += len(rest) + 8
@@ -62,23 +71,8 @@ def cut(source: Path, target: Path) -> None:
 
 def joined(source: Path, target: Path, share: float) -> None:
     """This share of the frames missing at the beginning: the connections were open by then."""
-    data = source.read_bytes()
-    frames = list(records(data))
-    kept = frames[round(len(frames) * share) :]
-    target.write_bytes(
-        data[:FILE_HEADER]
-        + b"".join(struct.pack("<II", seconds, us) + rest for seconds, us, rest in kept)
-    )
-
-
-def step_1ms(source: Path, target: Path) -> None:
-    """A clock that ticks every millisecond."""
-    coarse(source, target, 1)
-
-
-def step_10ms(source: Path, target: Path) -> None:
-    """A clock that ticks every 10 ms."""
-    coarse(source, target, 10)
+    frames = list(records(source))
+    kept(source, target, frames[round(len(frames) * share) :])
 
 
 def coarse(source: Path, target: Path, step_ms: float) -> None:
@@ -108,39 +102,22 @@ def shifted(source: Path, target: Path, late_ms: float) -> None:
 
 def retimed(source: Path, target: Path, clock: Callable[[int], int]) -> None:
     """With the times that another clock would have written, in microseconds."""
-    data = source.read_bytes()
-    target.write_bytes(
-        data[:FILE_HEADER]
-        + b"".join(
-            struct.pack("<II", *divmod(clock(seconds * 1_000_000 + micros), 1_000_000)) + rest
-            for seconds, micros, rest in records(data)
-        )
-    )
+    kept(source, target, ((clock(us), rest) for us, rest in records(source)))
 
 
 def thinned(source: Path, target: Path, share: float = 0.05) -> None:
     """This share of the frames missing, as when the capture could not keep up."""
-    chance, data = random.Random(1), source.read_bytes()
-    target.write_bytes(
-        data[:FILE_HEADER]
-        + b"".join(
-            struct.pack("<II", seconds, micros) + rest
-            for seconds, micros, rest in records(data)
-            if chance.random() > share
-        )
-    )
+    chance = random.Random(1)
+    kept(source, target, (record for record in records(source) if chance.random() > share))
 
 
 def big_endian(source: Path, target: Path) -> None:
     """As a machine of the other byte order writes it."""
-    data = source.read_bytes()
-    target.write_bytes(
-        struct.pack(">IHHiIII", *struct.unpack("<IHHiIII", data[:FILE_HEADER]))
-        + b"".join(
-            struct.pack(">IIII", seconds, micros, *struct.unpack_from("<II", rest)) + rest[8:]
-            for seconds, micros, rest in records(data)
-        )
-    )
+    parts = [struct.pack(">IHHiIII", *struct.unpack("<IHHiIII", source.read_bytes()[:FILE_HEADER]))]
+    for us, rest in records(source):
+        lengths = struct.unpack_from("<II", rest)
+        parts.append(struct.pack(">IIII", *divmod(us, 1_000_000), *lengths) + rest[8:])
+    target.write_bytes(b"".join(parts))
 
 
 def two_taps(source: Path, target: Path) -> None:
@@ -161,12 +138,4 @@ def two_clocks(source: Path, target: Path, late_ms: float) -> None:
 
 def mirrored(source: Path, target: Path) -> None:
     """Every frame twice, 2 us apart, as from a mirror port that copies both ways."""
-    data = source.read_bytes()
-    target.write_bytes(
-        data[:FILE_HEADER]
-        + b"".join(
-            struct.pack("<II", *divmod(seconds * 1_000_000 + micros + late, 1_000_000)) + rest
-            for seconds, micros, rest in records(data)
-            for late in (0, 2)
-        )
-    )
+    kept(source, target, ((us + late, rest) for us, rest in records(source) for late in (0, 2)))

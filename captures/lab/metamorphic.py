@@ -26,7 +26,6 @@ metamorphic.txt, which --update writes.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -41,15 +40,15 @@ from zlib import crc32
 import disturb
 import nagle_scan
 from disturb import DISTURBANCES, MS, Capture, Disturbance, Frames
-from scoring import Row
-from traced import SIDES, Known, Labelled, Ports, is_false, labelled, left
+from scoring import result_of
+from traced import Known, Labelled, Ports, is_false, labelled, left, truths_of
+from truths import SIDES
 
 LABELLED = Path(__file__).resolve().parents[1] / "labelled"
 TABLE = Path(__file__).with_suffix(".txt")
 AS_IT_IS = "as it is"
 FAULTS = ("false", "certain", "raised", "clean", "clean 3", "nodelay", "refused")
 COLUMNS = ("captures", "true", "found", *FAULTS)
-FORMATS = (".pcap", ".pcap.gz")
 MANY = 3
 PARTNERS = 30  # looked at for one whose ports are others
 
@@ -63,7 +62,7 @@ class Finding:
     verdict: str = ""
 
 
-def disturbed(own: Labelled, other: Labelled | None) -> Iterator[tuple[str, Frames, int]]:
+def disturbed(own: Labelled, other: Labelled | None = None) -> Iterator[tuple[str, Frames, int]]:
     """Each disturbance, its frames, and of how many captures they are."""
     frames, link = own.capture.frames, own.capture.link
     strangers = partial(disturb.among_strangers, link=link)
@@ -82,7 +81,7 @@ def look(capture: Capture, frames: Frames, parts: list[Labelled], folder: Path) 
     """Scan these frames, and trace back what is found."""
     path = folder / "disturbed.pcap"
     disturb.write(path, capture, frames)
-    result: Row = json.loads(nagle_scan.scan(path, threads=1).to_json())
+    result = result_of(nagle_scan.scan(path, threads=1))
     finding = Finding(verdict=result["summary"]["verdict"])
     for connection in result["connections"]:
         for stall in connection["stalls"]:
@@ -133,38 +132,38 @@ def together(own: Finding, other: Finding) -> Finding:
 
 
 @cache
-def before(truth_file: Path) -> Finding:
+def before(folder: Path, number: int) -> Finding:
     """What is found in a capture as it is."""
-    own = labelled(truth_file)
-    with tempfile.TemporaryDirectory() as folder:
-        return look(own.capture, own.capture.frames, [own], Path(folder))
+    own = labelled(folder, number)
+    with tempfile.TemporaryDirectory() as scratch:
+        return look(own.capture, own.capture.frames, [own], Path(scratch))
 
 
-def partner(files: list[Path], number: int) -> Path | None:
-    """The next file with the same link type and unit of time and no port in common."""
-    own = labelled(files[number])
-    for step in range(1, min(PARTNERS, len(files))):
-        file = files[(number + step) % len(files)]
-        other = labelled(file)
+def partner(folder: Path, number: int) -> int | None:
+    """The next capture with the same link type and unit of time and no port in common."""
+    own, many = labelled(folder, number), len(truths_of(folder))
+    for step in range(1, min(PARTNERS, many)):
+        other = labelled(folder, (number + step) % many)
         kinds = [(one.capture.link, one.capture.is_ns) for one in (own, other)]
         if kinds[0] == kinds[1] and not own.options.keys() & other.options.keys():
-            return file
+            return (number + step) % many
     return None
 
 
-def score(files: list[Path], number: int) -> tuple[dict[str, Counter[str]], list[str]]:
+def score(folder: Path, number: int) -> tuple[dict[str, Counter[str]], list[str]]:
     """Of one capture: the numbers of each disturbance, and a line for each fault."""
-    own, beside = labelled(files[number]), partner(files, number)
-    parts = [own, *([labelled(beside)] if beside else [])]
+    own, beside = labelled(folder, number), partner(folder, number)
+    parts = [own] if beside is None else [own, labelled(folder, beside)]
     counts: dict[str, Counter[str]] = {}
     lines: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, frames, captures in disturbed(own, parts[-1] if beside else None):
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, frames, captures in disturbed(own, *parts[1:]):
             mixed = parts[:captures]
-            was = before(files[number]) if name != AS_IT_IS else Finding()
-            was = together(was, before(beside)) if beside and captures > 1 else was
+            was = before(folder, number) if name != AS_IT_IS else Finding()
+            if beside is not None and captures > 1:
+                was = together(was, before(folder, beside))
             try:
-                finding = look(own.capture, frames, mixed, Path(folder))
+                finding = look(own.capture, frames, mixed, Path(scratch))
                 counts[name] = count(finding, was, left(frames, mixed), mixed)
             except nagle_scan.NagleScanError as error:
                 counts[name] = Counter({"captures": 1, "refused": 1})
@@ -174,19 +173,14 @@ def score(files: list[Path], number: int) -> tuple[dict[str, Counter[str]], list
     return counts, lines
 
 
-def labelled_files(folder: Path) -> list[Path]:
-    """The truth files of pcap files."""
-    every = sorted(folder.glob("*/*.truth.json"))
-    return [f for f in every if json.loads(f.read_text())["capture"].endswith(FORMATS)]
-
-
-def sampled(files: list[Path], most: int) -> list[int]:
-    """Numbers of so many files, picked by a checksum; of all for 0."""
+def sampled(folder: Path, most: int) -> list[int]:
+    """Numbers of so many captures, picked by a checksum; of all for 0."""
+    every = truths_of(folder)
 
     def checksum(number: int) -> int:
-        return crc32(f"{files[number].parent.name}/{files[number].name}".encode())
+        return crc32(str(every[number]["name"]).encode())
 
-    return sorted(sorted(range(len(files)), key=checksum)[: most or None])
+    return sorted(sorted(range(len(every)), key=checksum)[: most or None])
 
 
 def table(totals: dict[str, Counter[str]]) -> str:
@@ -231,11 +225,11 @@ def read_arguments() -> argparse.Namespace:
 def main() -> int:
     """Print the table; 1 if there are more faults than known."""
     arguments = read_arguments()
-    files = labelled_files(arguments.folder)
+    folder = arguments.folder.resolve()
     totals: dict[str, Counter[str]] = {}
     with get_context("spawn").Pool() as pool:
-        numbers_of_files = sampled(files, arguments.sample)
-        for counts, lines in pool.imap(partial(score, files), numbers_of_files, chunksize=8):
+        chosen = sampled(folder, arguments.sample)
+        for counts, lines in pool.imap(partial(score, folder), chosen, chunksize=8):
             for name, numbers in counts.items():
                 totals.setdefault(name, Counter()).update(numbers)
             if arguments.faults:
@@ -244,7 +238,7 @@ def main() -> int:
     if arguments.update:
         TABLE.write_text(table(totals))
     known = read_table(TABLE.read_text())
-    more = more_faults(totals, known) if arguments.folder == LABELLED else []
+    more = more_faults(totals, known) if folder == LABELLED else []
     print(*(f"{line}\n" for line in more), sep="", end="")
     return bool(more)
 

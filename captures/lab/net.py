@@ -37,19 +37,16 @@ class Access:
     drop_syns: Ways = NEITHER
 
     def options(self) -> str:
-        """As wire.c takes them."""
+        """As wire.c takes them; its times are in microseconds."""
 
-        def us(ms: Ways) -> str:
-            return f"{ms[0] * 1000},{ms[1] * 1000}"
-
-        def both(value: Ways) -> str:
-            return f"{value[0]},{value[1]}"
+        def both(ways: Ways, factor: float = 1) -> str:
+            return f"{ways[0] * factor},{ways[1] * factor}"
 
         return (
-            f" --rate {both(self.kbit)} --queue {both(self.queue_bytes)} --grid {us(self.grid_ms)}"
-            f" --ack-grid {us(self.ack_grid_ms)} --thin {both(self.thin_acks)}"
-            f" --reorder {both(self.reorder)} --late {self.late_ms * 1000}"
-            f" --drop-syn {both(self.drop_syns)}"
+            f" --rate {both(self.kbit)} --queue {both(self.queue_bytes)}"
+            f" --grid {both(self.grid_ms, 1000)} --ack-grid {both(self.ack_grid_ms, 1000)}"
+            f" --thin {both(self.thin_acks)} --reorder {both(self.reorder)}"
+            f" --late {self.late_ms * 1000} --drop-syn {both(self.drop_syns)}"
         )
 
 

@@ -2,9 +2,10 @@
 
     client --wire-- router --wire-- server     (a delay: Net(rtt_ms=26))
     client --------- veth --------- server     (Net('veth'))
-    ... with a stack in user space behind an end (Net(stacks=...), user_stacks.py)
     one namespace, interface lo                (Net('loopback'))
+    stack --stack0-- client or server ...      (Net(stacks=...))
 
+A stack in user space sits on a TUN interface; the kernel of its namespace only forwards packets.
 Each case gets fresh namespaces, so no cached route metrics pass from one to the next.
 """
 
@@ -14,14 +15,34 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-import user_stacks
-from net import Net
+from net import STACK_INTERFACE, Net
 
 CLIENT, SERVER, CLIENT_ROUTER, SERVER_ROUTER = "10.10.1.2", "10.10.2.2", "10.10.1.1", "10.10.2.1"
+VETH_CLIENT = "10.10.2.1"
 SIX = {"10.10.1.": "fd00:1::", "10.10.2.": "fd00:2::", "10.10.3.": "fd00:3::"}
+# What keeps a wire or a stack off the processor would be a delay of the network.
+AT_ONCE = ("chrt", "--fifo", "5")
+Process = subprocess.Popen[str]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Addresses of a stack in user space: its own, its kernel's, and that of its namespace."""
+
+    own: str
+    kernel: str
+    wire: str
+    veth: str
+
+
+STACKS = {
+    "c": Stack("10.10.3.2", "10.10.3.1", CLIENT, VETH_CLIENT),
+    "s": Stack("10.10.4.2", "10.10.4.1", SERVER, SERVER),
+}
 
 
 def sh(command: str, check: bool = True) -> str:
@@ -38,8 +59,8 @@ class Network:
     def __init__(self, net: Net, wire: Path, log: Path) -> None:
         self.net, self.wire_program, self.log_path = net, wire, log
         self.prefix = f"lab{os.getpid()}"
-        self.processes: list[subprocess.Popen[str]] = []
-        self.wires: list[subprocess.Popen[str]] = []
+        self.processes: list[Process] = []
+        self.wires: list[Process] = []
 
     def __enter__(self) -> Self:
         """Build it."""
@@ -59,16 +80,13 @@ class Network:
         for process in self.processes:
             process.wait()
         if self.wires:
-            self.log_path.write_text(
-                "".join(
-                    f"{name} {line}\n"
-                    for name, wire in zip(("client-side", "server-side"), self.wires, strict=False)
-                    for line in wire.communicate()[0].splitlines()
-                )
+            lines = (
+                f"{name} {line}\n"
+                for name, wire in zip(("client-side", "server-side"), self.wires, strict=False)
+                for line in wire.communicate()[0].splitlines()
             )
+            self.log_path.write_text("".join(lines))
         self._remove_namespaces()
-
-    # -- addresses -------------------------------------------------------------
 
     @property
     def server_address(self) -> str:
@@ -76,33 +94,19 @@ class Network:
         if self.net.kind == "loopback":
             return "::1" if self.net.ipv6 else "127.0.0.1"
         if self.net.has_stack("s"):
-            return user_stacks.ADDRESSES["s"].own
+            return STACKS["s"].own
         return self._six(SERVER) if self.net.ipv6 else SERVER
 
     @staticmethod
     def _six(address: str) -> str:
-        network, host = address[: address.rindex(".") + 1], address[address.rindex(".") + 1 :]
-        return SIX[network] + host
+        network, _, host = address.rpartition(".")
+        return SIX[f"{network}."] + host
 
     def namespace(self, which: str) -> str:
         """Full name of the namespace c, m or s."""
         return f"{self.prefix}{'c' if self.net.kind == 'loopback' else which}"
 
-    # -- building --------------------------------------------------------------
-
-    def _build(self) -> None:
-        for which in self._used():
-            sh(f"ip netns add {self.prefix}{which}")
-            self._ip(which, "link set lo up")
-            self._sysctl(which, *self.net.sysctls)
-        if self.net.kind == "veth":
-            self._build_veth()
-        elif self.net.kind == "wire":
-            self._build_wires()
-        for which, command in user_stacks.commands(self.net):
-            self._inside(which, command)
-        for _ in range(self.net.busy):
-            self.start(self._used()[-1], "sh", "-c", "while :; do :; done")
+    # -- building ---------------------------------------------------------------------------------
 
     def _used(self) -> str:
         return {"wire": "cms", "veth": "cs", "loopback": "c"}[self.net.kind]
@@ -121,10 +125,24 @@ class Network:
         if settings:
             self._inside(which, f"sysctl -qw {' '.join(settings)}")
 
+    def _build(self) -> None:
+        for which in self._used():
+            sh(f"ip netns add {self.prefix}{which}")
+            self._ip(which, "link set lo up")
+            self._sysctl(which, *self.net.sysctls)
+        if self.net.kind == "veth":
+            self._build_veth()
+        elif self.net.kind == "wire":
+            self._build_wires()
+        for which in filter(self.net.has_stack, "cs"):
+            self._build_stack(which, STACKS[which])
+        for _ in range(self.net.busy):
+            self.start(self._used()[-1], "sh", "-c", "while :; do :; done")
+
     def _build_veth(self) -> None:
         p = self.prefix
         sh(f"ip link add eth0 netns {p}c type veth peer name eth0 netns {p}s")
-        for which, own in (("c", "10.10.2.1"), ("s", SERVER)):
+        for which, own in (("c", VETH_CLIENT), ("s", SERVER)):
             self._address(which, "eth0", own)
             if self.net.gro_off:
                 self._inside(which, "ethtool -K eth0 tso off gso off gro off")
@@ -150,6 +168,18 @@ class Network:
             if which != "m":
                 self._default_route(which, name, neighbour)
 
+    def _build_stack(self, which: str, stack: Stack) -> None:
+        forward = ("net.ipv4.ip_forward=1", "net.ipv6.conf.default.disable_ipv6=1")
+        self._sysctl(which, *forward)
+        self._inside(which, f"ip tuntap add dev {STACK_INTERFACE} mode tun")
+        self._ip(which, f"addr add {stack.kernel}/24 dev {STACK_INTERFACE}")
+        self._ip(which, f"link set {STACK_INTERFACE} up")
+        network = f"{stack.own.rpartition('.')[0]}.0/24"
+        if self.net.kind == "wire":
+            self._ip("m", f"route add {network} via {stack.wire}")
+        else:
+            self._ip("s" if which == "c" else "c", f"route add {network} via {stack.veth}")
+
     def _losses(self, side: str) -> str:
         net = self.net
         if net.lossy_wire != side:
@@ -169,12 +199,10 @@ class Network:
         for after_ms, extra_ms in net.changes:
             options += f" --change {after_ms}:{extra_ms / 4 * 1000}"  # two wires, two ways
         ends = (self.prefix + left, self.prefix + right)
-        # What keeps it off the processor would be a delay of the network.
-        command = ["chrt", "--fifo", "5", str(self.wire_program), *options.split(), *ends]
+        command = [*AT_ONCE, str(self.wire_program), *options.split(), *ends]
         wire = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.wires.append(wire)
-        if wire.stdout is None or wire.stdout.readline() != "ready\n":
-            raise RuntimeError("the wire did not start")
+        is_ready(wire)
 
     def _address(self, which: str, name: str, own: str, neighbour: str | None = None) -> None:
         if not self.net.ipv6:
@@ -201,64 +229,69 @@ class Network:
     def _mac(address: str) -> str:
         return "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
 
-    # -- what runs in it -------------------------------------------------------
+    # -- what runs in it --------------------------------------------------------------------------
 
-    def start(
-        self,
-        which: str,
-        *command: str,
-        cwd: Path | None = None,
-        stdout: int | None = None,
-        stderr: int | None = None,
-        start_new_session: bool = False,
-    ) -> subprocess.Popen[str]:
-        """Start a program in the namespace c, m or s."""
-        process = subprocess.Popen(
-            ["ip", "netns", "exec", self.namespace(which), *command],
-            cwd=cwd,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=start_new_session,
-            text=True,
-        )
+    def start(self, which: str, *command: str, **options: Any) -> Process:  # noqa: ANN401
+        """Start a program in the namespace c, m or s; the options are those of Popen."""
+        words = ["ip", "netns", "exec", self.namespace(which), *command]
+        process = subprocess.Popen(words, text=True, **options)
         self.processes.append(process)
         return process
 
+    def start_ready(self, which: str, *command: str) -> Process:
+        """Start a program of the lab, and return once it says that it is ready."""
+        process = self.start(which, *command, stdout=subprocess.PIPE)
+        is_ready(process)
+        return process
+
+    def wait_for_listener(self, which: str, port: int) -> None:
+        """Return once somebody listens there."""
+        command = f"ip netns exec {self.namespace(which)} ss -Hltn sport = :{port}"
+        for _ in range(200):
+            if sh(command, check=False):
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"nobody listens on {port}")
+
     def capture(
-        self,
-        point: str,
-        path: Path,
-        tcpdump: tuple[str, ...] = (),
-        interface: str = "",
-        only: str = "tcp",
-    ) -> subprocess.Popen[str]:
+        self, point: str, path: Path, *options: str, interface: str = "", only: str = "tcp"
+    ) -> Process:
         """Start tcpdump at a point and return once it is listening."""
         which, own_interface = self.net.points()[point]
-        options = ("-i", interface or own_interface, "--immediate-mode", "-Z", "root")
-        command = ("tcpdump", *options, "-w", str(path), *tcpdump, only)
-        return self._start_capture(which, point, command, "listening on")
+        return self.capture_at(which, interface or own_interface, path, *options, only=only)
 
-    def capture_pcapng(self, point: str, path: Path) -> subprocess.Popen[str]:
+    def capture_at(
+        self, which: str, interface: str, path: Path, *options: str, only: str = "tcp"
+    ) -> Process:
+        """Start tcpdump in a namespace."""
+        usual = ("-i", interface, "--immediate-mode", "-Z", "root", "-w", str(path))
+        return self._start_capture(which, ("tcpdump", *usual, *options, only), "listening on")
+
+    def capture_pcapng(self, point: str, path: Path) -> Process:
         """Start dumpcap at a point and return once it is writing."""
         which, interface = self.net.points()[point]
         command = ("dumpcap", "-q", "-n", "-i", interface, "-f", "tcp", "-w", str(path))
-        return self._start_capture(which, point, command, "File:")
+        return self._start_capture(which, command, "File:")
 
-    def _start_capture(
-        self, which: str, point: str, command: tuple[str, ...], sign: str
-    ) -> subprocess.Popen[str]:
+    def _start_capture(self, which: str, command: tuple[str, ...], sign: str) -> Process:
         process = self.start(which, *command, stderr=subprocess.PIPE)
         assert process.stderr is not None
         while sign not in (line := process.stderr.readline()):
             if not line:
-                raise RuntimeError(f"{command[0]} did not start at {point}")
+                raise RuntimeError(f"{' '.join(command)} did not start")
         return process
 
     @staticmethod
-    def finish(captures: list[subprocess.Popen[str]], linger_s: float = 0.3) -> None:
+    def finish(captures: list[Process], linger_s: float = 0.3) -> None:
         """Let the last packets arrive, then end the captures."""
         time.sleep(linger_s)
         for process in captures:
             process.send_signal(signal.SIGINT)
         for process in captures:
             process.communicate()
+
+
+def is_ready(process: Process) -> None:
+    """Return once the program says so."""
+    if process.stdout is None or process.stdout.readline() != "ready\n":
+        raise RuntimeError(f"{process.args!r} did not start")

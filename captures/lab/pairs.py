@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from scoring import Row
+from truths import Row, short_name
 
 if TYPE_CHECKING:
     import nagle_scan
 
 WITHIN_SHARE, WITHIN_MS = 0.1, 0.5
 MANY_WRITES = 5
-
 # Cases whose pauses or sizes are drawn anew in each run: their medians differ by chance.
 DRAWN = re.compile(r"0-80|typed-|random-|30-50|20-60|swoole-fin|hard-")
+Key = tuple[str, str]  # what both cases have in common, and the capture's name
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,44 @@ class Pair:
         near = self.error_ms <= max(WITHIN_SHARE * self.after_ms, WITHIN_MS)
         return near or (self.is_bound and self.predicted_ms < self.after_ms)
 
+    @property
+    def line(self) -> str:
+        """For a terminal."""
+        miss = "" if self.is_met else f"  off by {self.error_ms:.1f} ms"
+        miss += "  at least: many writes were merged" if self.is_bound else ""
+        times = (self.before_ms, self.predicted_ms, self.after_ms)
+        return f"{self.name:44}" + "".join(f" {ms:6.1f} ms" for ms in times) + miss
+
+
+class Latencies:
+    """The latencies of captures, until both of a pair are known."""
+
+    def __init__(self) -> None:
+        self.before: dict[Key, tuple[float, float, bool]] = {}
+        self.after: dict[Key, float] = {}
+
+    def add(self, truth: Row, scan: nagle_scan.Scan) -> None:
+        """Take in one capture."""
+        key = base_name(truth["case"]), short_name(truth)
+        columns = scan.core.columns("exchanges")
+        exchanges = len(columns["latency_ms"])
+        if not exchanges:
+            return
+        latency_ms = median(columns["latency_ms"].tolist())
+        if is_fixed(truth["case"]):
+            self.after[key] = latency_ms
+        elif is_comparable(truth, exchanges):
+            predicted_ms = median(columns["predicted_latency_ms"].tolist())
+            self.before[key] = latency_ms, predicted_ms, has_merged_writes(truth)
+
+    def pairs(self) -> list[Pair]:
+        """Those that have both."""
+        return [
+            Pair(", ".join(key), before_ms, predicted_ms, self.after[key], is_bound)
+            for key, (before_ms, predicted_ms, is_bound) in sorted(self.before.items())
+            if key in self.after
+        ]
+
 
 def base_name(case: str) -> str:
     """What a case before and the case after its fix have in common."""
@@ -67,19 +105,3 @@ def has_merged_writes(truth: Row) -> bool:
     """What was held had swallowed many writes, on average."""
     writes = [stall.get("writes", 1) for stall in truth["stalls"]]
     return bool(writes) and sum(writes) >= MANY_WRITES * len(writes)
-
-
-def measure(
-    name: str, before: nagle_scan.Scan, after: nagle_scan.Scan, is_bound: bool
-) -> Pair | None:
-    """The pair's latencies, if both captures hold exchanges."""
-    now, fixed = (s.core.columns("exchanges") for s in (before, after))
-    if not len(now["latency_ms"]) or not len(fixed["latency_ms"]):
-        return None
-    return Pair(
-        name,
-        median(now["latency_ms"].tolist()),
-        median(now["predicted_latency_ms"].tolist()),
-        median(fixed["latency_ms"].tolist()),
-        is_bound,
-    )

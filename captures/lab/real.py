@@ -1,122 +1,326 @@
-#!/usr/bin/env python3
-"""Make captures of real programs with known truth: real.py [--out DIR] [--truth-only] [WORD...]
+"""Real servers and clients: those of programs.toml, and an RPC server that is overloaded.
 
-As run.py, but the applications are real servers and clients, before and after
-the fix, and their logs are made from strace.
-A case is left out, with a line that says so, when its server is not installed.
+Their writes are logged by strace, or by programs/write_log.c, which is loaded into all of them,
+notes what the kernel had not sent right after each write, and may refuse TCP_NODELAY to one side.
+strace makes a program react later, which a client and a server that only take turns do not mind.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
+import resource
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import check
+import derive
 import strace_log
-import truth_files
-from network import Network
-from real_cases import RealCase, real_cases
-from real_setup import PORT, PROGRAMS
-from run import HERE, build
+import truth_rows
+import write_log
+from accuracy_report import SUBSCRIBER
+from cases import LOOPBACK, NETS, Extra
+from logs import Peer, read_log
+from net import Access, Net
+from network import Network, Process
+from packets import Direction, read_packets
+from tools import HERE, PROGRAMS, tool
+from truths import SIDES, Row, place
 
-STRACE = (
-    f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o".split()
-)
+TABLES = tomllib.loads((HERE / "programs.toml").read_text())
+PORT = 8080
+LONGEST_RUN_S = 120
+W20 = Net(rtt_ms=20)
+PATHS = {"w20": W20, "l1": Net(rtt_ms=1), "lo": LOOPBACK}
+TROUBLES = {
+    "w20jitter": replace(W20, jitter_ms=3),
+    "w20loss": replace(W20, loss=0.01),
+    "w20rate": replace(W20, access=Access(kbit=(2000, 2000), queue_bytes=(60_000, 60_000))),
+}
+PROMPT = replace(NETS["rtt26"], client_quickack=True)
+HOW = {"": "shipped", "server": "server-refused", "client": "client-refused"}
+HTTP = "PYTHON http_client.py HOST PORT / 15"
+STRACE = f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o"
+BUFFER = ("-B", "16384")  # KiB: a busy machine must not lose frames
+NOT_THE_PROGRAM = ("congestion_window", "zero_window", "retransmission", "kernel")
+HOLDS = ("stalls", "short_holds")
+PROBE = "joins a small segment in flight"  # a tail loss probe sends new data past Nagle
+# Of the overloaded server: connections kept, requests of each, pause in ms, descriptors.
+CONNECTIONS, KEPT, ROUNDS, SLEEP_MS, DESCRIPTORS = 3000, 40, 12, 200, 20_000
 
 
-def run_real(case: RealCase, out: Path, wire: Path) -> None:
+@dataclass(frozen=True)
+class RealCase:
+    """A server, a client that talks, and those that only listen."""
+
+    id: str
+    server: str
+    client: str
+    net: Net
+    listeners: tuple[str, ...] = ()
+    switch: str = ""
+    setup: str = ""
+    needs: tuple[str, ...] = ()
+    traced: bool = False  # by strace
+    refused: str = ""  # the side that is refused TCP_NODELAY
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """Of a fan-out, what a filter on one subscriber would have captured."""
+        points = self.net.points() if self.listeners else ()
+        return tuple(Extra(f"{point}{SUBSCRIBER}", point) for point in points)
+
+
+def before_and_after() -> Iterator[RealCase]:
+    """Every program of the table that has a fix, with and without it."""
+    for name, row in TABLES["real"].items():
+        for when, switch in zip(("before", "after"), row["switch"], strict=True):
+            for net in row.get("on", "").split() or [""]:
+                id = f"{name}-{when}-{net}".rstrip("-")
+                at = (NETS | {"prompt-rtt26": PROMPT})[net or row.get("net", "rtt2")]
+                yield case_of(id, row, at, switch=switch, traced=True)
+
+
+def as_shipped() -> Iterator[RealCase]:
+    """Each other program on each path; fan-outs and pages on troubled ones, too."""
+    for name, row in TABLES["shipped"].items():
+        troubles = TROUBLES if "listeners" in row or name.endswith("pages") else {}
+        for path, net in (PATHS | troubles).items():
+            for refused in ("", *row.get("refused", SIDES[::-1])):
+                if path in PATHS or refused != "client":
+                    yield case_of(f"{name}-{HOW[refused]}-{path}", row, net, refused=refused)
+
+
+def case_of(id: str, row: dict[str, Any], net: Net, **more: Any) -> RealCase:  # noqa: ANN401
+    """A row of the table."""
+    listeners = row.get("listeners", [])
+    if listeners and isinstance(listeners[-1], int):
+        listeners = listeners[:1] * listeners[-1]
+    needs = (row["server"].split()[0], row.get("client", HTTP).split()[0], *row.get("needs", ()))
+    own = tuple(need for need in needs if need != "PYTHON" and "FOLDER" not in need)
+    setup = TABLES["setup"].get(row.get("setup", ""), "")
+    commands = row["server"], row.get("client", HTTP)
+    return RealCase(id, *commands, net, tuple(listeners), setup=setup, needs=own, **more)
+
+
+def missing(case: RealCase) -> list[str]:
+    """Programs that are not installed."""
+    found = os.environ["PATH"] + "".join(f":{p}" for p in Path("/usr/lib/postgresql").glob("*/bin"))
+    os.environ["PATH"] = ":".join(dict.fromkeys(found.split(":")))
+    return [program for program in case.needs if not shutil.which(program)]
+
+
+class Run:
+    """One case while it runs."""
+
+    def __init__(self, case: RealCase, network: Network, scratch: Path) -> None:
+        self.case, self.network, self.scratch = case, network, scratch
+        scratch.chmod(0o755)
+        self.noted = scratch / "noted"
+        self.noted.touch()
+        self.noted.chmod(0o666)
+
+    def filled(self, text: str, seed: str) -> str:
+        """A text of the table with what is known now."""
+        known = {"HOST": self.network.server_address, "PORT": str(PORT), "SEED": seed}
+        known |= {"FOLDER": str(self.scratch), "PYTHON": sys.executable, "SWITCH": self.case.switch}
+        for word, value in known.items():
+            text = text.replace(word, value)
+        return text
+
+    def set_up(self) -> None:
+        """Make what the server reads."""
+        script = self.filled(self.case.setup, "")
+        subprocess.run(["sh", "-ec", script], cwd=PROGRAMS, check=True, capture_output=True)
+        self.scratch.chmod(0o755)
+
+    def watching(self, side: str) -> list[str]:
+        """What a program is started with, so that its writes are logged."""
+        if self.case.traced:
+            return [*STRACE.split(), str(self.scratch / side)]
+        refusing = ["REFUSE_NODELAY=1"] if side == self.case.refused else []
+        return ["env", f"LD_PRELOAD={tool('write_log.so')}", f"WRITE_LOG={self.noted}", *refusing]
+
+    def start(self, side: str, command: str, seed: str) -> Process:
+        """Start a program that is watched."""
+        words = [*self.watching(side), *shlex.split(self.filled(command, seed))]
+        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return self.network.start(side[0], *words, cwd=PROGRAMS, start_new_session=True, **quiet)
+
+    def talk(self) -> None:
+        """Let the listeners come, then the client talk; end the listeners."""
+        listeners = [
+            self.start("client", command, f"{self.case.id}{number}")
+            for number, command in enumerate(self.case.listeners)
+        ]
+        time.sleep(1.5 if listeners else 0)
+        if self.start("client", self.case.client, self.case.id).wait(LONGEST_RUN_S):
+            raise RuntimeError(f"{self.case.id}: the client failed")
+        time.sleep(0.3)
+        for listener in listeners:
+            end(listener)
+
+    def write_logs(self, folder: Path) -> None:
+        """What was watched, as logs of both sides."""
+        if self.case.traced:
+            for side in SIDES:
+                strace_log.convert(self.scratch / side, folder / f"{side}.log", PORT)
+        else:
+            for side, text in write_log.logs(write_log.read(self.noted), PORT).items():
+                (folder / f"{side}.log").write_text(text)
+
+
+def end(program: Process) -> None:
+    """End it and what it started."""
+    os.killpg(program.pid, signal.SIGTERM)
+    program.wait()
+
+
+def record(case: RealCase, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
-    folder = out / case.id
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     with (
         tempfile.TemporaryDirectory() as scratch,
-        Network(case.net, wire, folder / "wire.log") as network,
+        Network(case.net, tool("wire"), folder / "wire.log") as network,
     ):
-        server_trace, client_trace = Path(scratch, "server"), Path(scratch, "client")
-        if case.setup:
-            case.setup(Path(scratch))
-        host = network.server_address
-        server = network.start(
-            "s",
-            *STRACE,
-            str(server_trace),
-            *command(case.server, Path(scratch), host),
-            cwd=PROGRAMS,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        run = Run(case, network, Path(scratch))
+        run.set_up()
+        server = run.start("server", case.server, case.id)
         try:
-            wait_for_listener(network)
+            network.wait_for_listener("s", PORT)
             captures = [
-                network.capture(point, folder / f"{point}.pcap") for point in case.net.points()
+                network.capture(p, folder / f"{p}.pcap", *BUFFER, only=f"tcp port {PORT}")
+                for p in case.net.points()
             ]
-            client = command(case.client, Path(scratch), host)
-            if network.start(
-                "c", *STRACE, str(client_trace), *client, cwd=PROGRAMS, stdout=subprocess.DEVNULL
-            ).wait(60):
-                raise RuntimeError("the client failed")
+            run.talk()
             network.finish(captures)
         finally:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait()
-        strace_log.convert(server_trace, folder / "server.log", PORT)
-        strace_log.convert(client_trace, folder / "client.log", PORT)
+            end(server)
+        run.write_logs(folder)
+    for extra in case.extras:
+        whole, one = (folder / f"{name}.pcap" for name in (extra.point, extra.name))
+        derive.only(f"tcp port {subscriber(folder)}", whole, one)
 
 
-def command(words: tuple[str, ...], folder: Path, host: str) -> list[str]:
-    """A command with what is known only now; Python programs are run by this Python."""
-    known = [w.replace("FOLDER", str(folder)).replace("HOST", host) for w in words]
-    return [sys.executable, *known] if known[0].endswith(".py") else known
+def subscriber(folder: Path) -> int:
+    """The client that wrote least."""
+    clients = read_log(folder / "client.log")
+    return min(clients, key=lambda port: sum(n for _, _, n in clients[port].writes))
 
 
-def wait_for_listener(network: Network) -> None:
-    """Return once the server listens."""
-    for _ in range(200):
-        listening = subprocess.run(
-            ["ip", "netns", "exec", network.namespace("s"), "ss", "-Hltn", f"sport = :{PORT}"],
-            capture_output=True,
-            text=True,
-        ).stdout
-        if listening:
-            return
-        time.sleep(0.1)
-    raise RuntimeError("the server does not listen")
+# -- truth ----------------------------------------------------------------------------------------
 
 
-def main() -> int:
-    """Make the captures and their truth, and check it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=HERE / "out")
-    parser.add_argument("--truth-only", action="store_true")
-    parser.add_argument("words", nargs="*")
-    arguments = parser.parse_args()
-    wire, bad = build() / "wire", 0
-    for case in real_cases():
-        if arguments.words and not any(w in case.id for w in arguments.words):
-            continue
-        missing = [p for p in case.needs if not shutil.which(p)]
-        if missing:
-            print(f"{case.id:36} left out: no {', '.join(missing)}")
-            continue
-        if not arguments.truth_only:
-            run_real(case, arguments.out, wire)
-        files = truth_files.write_all(case, arguments.out / case.id)
-        complaints = [c for f in files for c in check.complaints(f)]
-        print(f"{case.id:36} {len(files)} captures", *complaints, sep="\n        ", flush=True)
-        bad += bool(complaints)
-    return bad > 0
+def truth(case: RealCase, folder: Path) -> list[Row]:
+    """The truth of each capture."""
+    rows = truth_rows.of_run(case, folder)
+    if not case.traced:
+        logs = {side: read_log(folder / f"{side}.log") for side in SIDES}
+        for row in rows:
+            settle(row, logs)
+    return rows
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def settle(truth: Row, logs: dict[str, dict[int, Peer]]) -> None:
+    """Mark as undecidable what Nagle held as well as a loss or a full window did.
+
+    A held segment whose first copy was lost on its way to this capture is no stall in it.
+    """
+    ports = {c["connection"]: c["client"]["port"] for c in truth["connections"]}
+    held = {place(stall) for kind in HOLDS for stall in truth[kind]}
+    lost = {place(w) for w in truth["other_waits"] if w["cause"] == "retransmission"}
+    for kind in HOLDS:
+        truth[kind] = [stall for stall in truth[kind] if place(stall) not in lost]
+    for wait in truth["other_waits"]:
+        peer = logs[wait["by"]][ports[wait["connection"]]]
+        was_held = place(wait) in held & lost
+        if wait["cause"] in NOT_THE_PROGRAM and (was_held or may_be_held(peer, wait)):
+            wait["undecidable"] = True
+
+
+def may_be_held(peer: Peer, wait: Row) -> bool:
+    """Nagle was on, and the kernel had not sent all of the write, or may not have.
+
+    Where the cause is the kernel itself, the bytes left before it could be asked.
+    """
+    at = bisect_right([first for _, first, _ in peer.writes], wait["from_rel"]) - 1
+    time, (not_sent, *_) = peer.infos[at]
+    return not peer.option("nodelay", time) and (not_sent > 0 or wait["cause"] == "kernel")
+
+
+def complaints(case: RealCase, folder: Path, found: list[str]) -> list[str]:
+    """What is wrong with a case, besides what check.py found."""
+    if case.traced:
+        return found
+    return [text for text in found if not (case.net.loss and PROBE in text)] + gaps(case, folder)
+
+
+def gaps(case: RealCase, folder: Path) -> list[str]:
+    """What the log or the capture at the sender lacks."""
+    found = []
+    for side in SIDES:
+        point = "loopback" if "loopback" in case.net.points() else side
+        packets = read_packets(folder / f"{point}.pcap")
+        for client, peer in read_log(folder / f"{side}.log").items():
+            ports = (client, PORT) if side == "client" else (PORT, client)
+            sent = Direction(packets, *ports)
+            ends = [sent.offset(p.seq) + p.length for p in sent.new_segments()]
+            starts = [sent.offset(p.seq) for p in sent.new_segments()]
+            written = sum(n for _, _, n in peer.writes)
+            if starts != [0, *ends][: len(starts)]:
+                found.append(f"{side} {client}: segments that were not captured")
+            if ends and ends[-1] > written:
+                found.append(f"{side} {client}: {ends[-1]} bytes sent, {written} logged")
+    return found
+
+
+# -- an overloaded server -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A server with a thread for each connection, on a machine that has too little processor.
+
+    Both ends set TCP_NODELAY and log their own writes; replies take tens of ms. A few dozen of the
+    connections are kept.
+    """
+
+    id: str = "rpc-threads-overloaded"
+    net: Net = LOOPBACK
+    extras: tuple[Extra, ...] = ()
+
+
+def overload(case: Overload, folder: Path) -> None:
+    """Make capture and logs of all connections, and keep those of some."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
+    logs = {side: folder / f"{side}.log" for side in SIDES}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Network(case.net, Path(), folder / "wire.log") as network,
+    ):
+        server = network.start("s", str(tool("rpc_server")), str(PORT), str(logs["server"]))
+        network.wait_for_listener("s", PORT)
+        full = Path(scratch) / "full.pcap"
+        capture = network.capture("loopback", full, "-s", "96", "-B", "131072")
+        load = (str(tool("rpc_load")), network.server_address, str(PORT), str(logs["client"]))
+        client = network.start("c", *load, *map(str, (CONNECTIONS, ROUNDS, SLEEP_MS)))
+        client.wait(LONGEST_RUN_S)
+        network.finish([capture])
+        server.terminate()
+        server.wait()
+        ports = sorted(read_log(logs["client"]))
+        kept = set(ports[:: len(ports) // KEPT][:KEPT])
+        chosen = " or ".join(f"tcp port {port}" for port in sorted(kept))
+        derive.only(chosen, full, folder / "loopback.pcap")
+    for log in logs.values():
+        lines = [line for line in log.read_text().splitlines() if int(line.split()[1]) in kept]
+        log.write_text("".join(f"{line}\n" for line in lines))

@@ -1,34 +1,29 @@
-#!/usr/bin/env python3
-"""Truth of recordings that came with strace logs: recorded.py [--captures FOLDER] [--out DIR]
+"""Recordings that came with strace logs: those of ../recipes/lotos and ../recipes/swoole.
 
-For what was recorded elsewhere by the recipes ../recipes/lotos and ../recipes/swoole: tcpdump on
-loopback, and beside it 'strace -f -ttt -s 0' of the programs, which names descriptors and no
-connections. A descriptor is the connection whose bytes left when it had written them. FOLDER holds
-NAME.pcap; without it the captures are those in ../labelled. DIR/CASE gets capture, logs and truth
-as from run.py. While bytes wait, windows come from the capture (sender_state.py).
+tcpdump on loopback, and beside it 'strace -f -ttt -s 0' of the programs, which names descriptors
+and no connections. A descriptor is the connection whose bytes left when it had written them. The
+captures are those in ../labelled, or with RECORDED=FOLDER in the environment new ones. While bytes
+wait, windows come from the capture (sender_state.py).
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
+import os
 import re
-import shutil
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-import check
 import strace_log
-import truth_files
 from cases import LOOPBACK, Extra
 from logs import read_log
 from net import Net
 from packets import SYN, Direction, Packet, read_packets
+from tools import HERE
+from truths import SIDES
 
-HERE = Path(__file__).resolve().parent
 RECIPES, LABELLED = HERE.parent / "recipes", HERE.parent / "labelled"
 CALL = re.compile(r"(\d+ +(\d+)\.(\d{6}) (\w+)\((\d+))(, .*= (-?\d+).*)")
 SLACK_NS = 1000  # both clocks write microseconds
@@ -104,12 +99,10 @@ def named(trace: str, packets: list[Packet], side: str, server_port: int) -> str
         if best in sockets:
             raise RuntimeError(f"descriptor {best} fits two connections")
         sockets[best] = f"<TCP:[127.0.0.1:{ends[0]}->127.0.0.1:{ends[1]}]>"
-    lines = []
-    for line in trace.splitlines():
-        call = CALL.match(line)
-        if call and int(call[5]) in sockets:
-            lines.append(call[1] + sockets[int(call[5])] + call[6])
-    return "".join(f"{line}\n" for line in lines)
+    calls = filter(None, map(CALL.match, trace.splitlines()))
+    return "".join(
+        f"{call[1]}{sockets[int(call[5])]}{call[6]}\n" for call in calls if int(call[5]) in sockets
+    )
 
 
 def client_ports(packets: list[Packet]) -> list[int]:
@@ -117,7 +110,7 @@ def client_ports(packets: list[Packet]) -> list[int]:
     return list(dict.fromkeys(p.source_port for p in packets if p.flags == SYN))
 
 
-def wrk_log(packets: list[Packet], server_port: int) -> str:
+def wrk_log(packets: list[Packet], server_port: int) -> list[str]:
     """What wrk would have logged: each of its segments is one write that nothing can hold."""
     lines = []
     for port in client_ports(packets):
@@ -127,17 +120,10 @@ def wrk_log(packets: list[Packet], server_port: int) -> str:
         lines += [
             f"{p.time_ns} {port} write {sent.offset(p.seq)} {p.length}" for p in sent.new_segments()
         ]
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
-def capture_of(recording: Recording, folder: Path | None) -> bytes:
-    """The capture as it was recorded."""
-    if folder:
-        return (folder / f"{recording.name}.pcap").read_bytes()
-    return gzip.decompress((LABELLED / recording.id / "loopback.pcap.gz").read_bytes())
-
-
-def traced(recording: Recording, side: str, packets: list[Packet], server_port: int) -> str:
+def traced(recording: Recording, side: str, packets: list[Packet], server_port: int) -> list[str]:
     """What the program at this side logged, without what strace cannot know."""
     name = f"{recording.name}.{side}.strace.gz"
     trace = gzip.decompress((RECIPES / recording.program / name).read_bytes())
@@ -148,43 +134,22 @@ def traced(recording: Recording, side: str, packets: list[Packet], server_port: 
         lines = [line for line in log.read_text().splitlines() if " info " not in line]
         silent = set(client_ports(packets)) - set(read_log(log))
     # wrk's trial connection: opened, and closed without a byte
-    lines += [f"0 {port} open {server_port}" for port in sorted(silent)]
-    return "".join(f"{line}\n" for line in lines)
+    return lines + [f"0 {port} open {server_port}" for port in sorted(silent)]
 
 
-def take(recording: Recording, captures: Path | None, out: Path) -> list[Path]:
-    """Capture, logs and truth of one recording in its case's folder; the truth files."""
-    folder = out / recording.id
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "loopback.pcap").write_bytes(capture_of(recording, captures))
-    packets = read_packets(folder / "loopback.pcap")
+def record(recording: Recording, folder: Path) -> None:
+    """Capture and logs of one recording in its case's folder."""
+    capture = folder / "loopback.pcap"
+    if new := os.environ.get("RECORDED"):
+        capture.write_bytes(Path(new, f"{recording.name}.pcap").read_bytes())
+    else:
+        packed = LABELLED / recording.id / "loopback.pcap.gz"
+        capture.write_bytes(gzip.decompress(packed.read_bytes()))
+    packets = read_packets(capture)
     server_port = next(p.target_port for p in packets if p.flags == SYN)
-    for side in ("client", "server"):
-        by_wrk = side == "client" and recording.wrk
-        log = (
-            wrk_log(packets, server_port)
-            if by_wrk
-            else traced(recording, side, packets, server_port)
-        )
-        (folder / f"{side}.log").write_text(log)
-    return truth_files.write_all(recording, folder)
-
-
-def main() -> int:
-    """Take them all, and check their truth."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--captures", type=Path)
-    parser.add_argument("--out", type=Path, default=HERE / "out")
-    arguments = parser.parse_args()
-    bad = 0
-    for recording in RECORDINGS:
-        files = take(recording, arguments.captures, arguments.out)
-        complaints = [c for f in files for c in check.complaints(f)]
-        print(f"{recording.id:36} {len(files)} captures", *complaints, sep="\n        ", flush=True)
-        bad += bool(complaints)
-    return bad > 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for side in SIDES:
+        if side == "client" and recording.wrk:
+            lines = wrk_log(packets, server_port)
+        else:
+            lines = traced(recording, side, packets, server_port)
+        (folder / f"{side}.log").write_text("".join(f"{line}\n" for line in lines))

@@ -4,27 +4,34 @@ True stalls were held by Nagle for 12 ms or more and released by a pure ACK; 8 t
 neither way. Those that data with an ACK in it released, or an ACK after a retransmission, count
 apart ("by data"), and so does what is reported and was held for less than 8 ms: the wire shows only
 an upper bound ("short").
+
+A wait counts in a capture if the wire shows it: the connection carried no data, either way, for
+12 ms before the byte that was waited for, and a segment begins with that byte. It is right if a
+wait or a stall is reported at that byte with a cause that is true of it for 10 ms or more (a
+program may pause and its next write be held as well: then either is true). Left out, because the
+wire cannot tell: waits that data released, or the sender itself by setting TCP_NODELAY or ending;
+program pauses that a short hold followed; the congestion window's that might be Nagle's as well;
+programs that wait for the ACK of a small segment themselves.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
+import nagle_scan
+import truths
 from calibration import Event
+from truths import SIDES, Place, Row, place
 
-Row = dict[str, Any]  # of a result or a truth file
-Place = tuple[int, str, int]  # connection, sender, stream offset
+Segment = tuple[str, int, int, int]  # sender, stream offset, length, time in ns
 SURE_MS, NEUTRAL_MS = 12.0, 8.0
 # A retransmission that was not needed draws the ACK that the receiver still kept back.
 BY_ACK = ("ack", "retransmission")
-BLURS = (
-    ("below 1 ms", 1.0),
-    ("1 to 5 ms", 5.0),
-    ("5 to 20 ms", 20.0),
-    ("20 ms and more", float("inf")),
-)
+BLURS = {"below 1 ms": 1.0, "1 to 5 ms": 5.0, "5 to 20 ms": 20.0, "20 ms and more": float("inf")}
 
 
 @dataclass
@@ -42,8 +49,21 @@ class Score:
         self.events += other.events
 
 
-def score_capture(truth: Row, result: Row) -> Score:
-    """What of one capture's result agrees with its truth: verdict, stalls, TCP_NODELAY."""
+def scored(folder: Path, truth: Row) -> tuple[nagle_scan.Scan, Row, Score]:
+    """The scan of a capture, its result as users read it, and how that agrees with the truth."""
+    scan = nagle_scan.scan(truths.capture(folder, truth), exchanges=True)
+    result = result_of(scan)
+    return scan, result, score_capture(truth, result, scan)
+
+
+def result_of(scan: nagle_scan.Scan) -> Row:
+    """A scan's result as its users read it."""
+    result: Row = json.loads(scan.to_json())
+    return result
+
+
+def score_capture(truth: Row, result: Row, scan: nagle_scan.Scan) -> Score:
+    """Verdict, stalls, TCP_NODELAY and waits of one capture."""
     score = Score()
     score.counts["captures"] += 1
     if truth.get("one_way") and result["summary"]["verdict"] == "clean":
@@ -53,12 +73,21 @@ def score_capture(truth: Row, result: Row) -> Score:
         )
     score_stalls(truth, result, score)
     score_nagle(truth, result, score)
+    score_waits(truth, result, scan, score)
     return score
+
+
+# -- stalls ---------------------------------------------------------------------------------------
+
+
+def holds_of(truth: Row) -> dict[Place, Row]:
+    """Whatever Nagle held, by its place."""
+    return {place(hold): hold for hold in truth["stalls"] + truth["short_holds"]}
 
 
 def score_stalls(truth: Row, result: Row, score: Score) -> None:
     """Every stall of the truth, and every one reported."""
-    holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
+    holds = holds_of(truth)
     reported = {place(s, c["connection"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
         by_data = hold["release"] not in BY_ACK
@@ -80,6 +109,11 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
         score_reported(truth, where, stall, holds.get(where), score)
 
 
+def is_true_stall(hold: Row) -> bool:
+    """Nagle held it for long enough, and an acknowledgment let it go."""
+    return hold["hold_ms"] >= SURE_MS and hold["release"] in BY_ACK
+
+
 def is_by_data_here(truth: Row, hold: Row) -> bool:
     """Did data release it, and was it captured at its sender's host, where that can be told?"""
     here = truth["point"] in {hold["sender"], "loopback"}
@@ -88,54 +122,50 @@ def is_by_data_here(truth: Row, hold: Row) -> bool:
 
 def score_blur(hold: Row, is_found: bool, score: Score) -> None:
     """One of the truth, by how much longer than the quickest it took to follow its ACK here."""
-    if hold["hold_ms"] >= SURE_MS and hold["release"] in BY_ACK and "blur_ms" in hold:
-        blur = next(name for name, ms in BLURS if hold["blur_ms"] < ms)
+    if is_true_stall(hold) and "blur_ms" in hold:
+        blur = next(name for name, ms in BLURS.items() if hold["blur_ms"] < ms)
         score.counts[f"true, {blur}"] += 1
         score.counts[f"found, {blur}"] += is_found
 
 
 def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score: Score) -> None:
     """One that was reported."""
-    wait = f"wait {ms(stall, 'wait_ms')} ms"
-    seen = f"{at(truth, where)} {wait}, {stall['cause']}, {stall['confidence']}"
+    counts, confidence = score.counts, stall["confidence"]
+    seen = f"{at(truth, where)} wait {ms(stall, 'wait_ms')} ms, {stall['cause']}, {confidence}"
     if stall["cause"] == "nagle_reply":
-        score.counts["reported by data"] += 1
-        score.counts["right by data"] += hold is not None and hold["release"] == "data"
+        counts["reported by data"] += 1
+        counts["right by data"] += hold is not None and hold["release"] == "data"
     if hold is None and is_other_wait(truth, where, "nagle_too"):
-        score.counts["either"] += 1
+        counts["either"] += 1
     elif hold is None and is_other_wait(truth, where, "undecidable"):
-        score.counts[f"undecidable {stall['confidence']}"] += 1
+        counts[f"undecidable {confidence}"] += 1
     elif hold is None:
-        score.counts[f"false {stall['confidence']}"] += 1
+        counts[f"false {confidence}"] += 1
         score.events.append(event(truth, where, stall, is_true=False))
-        alike = next((a for a in truth["coincidences"] if place(a, a["connection"]) == where), None)
-        score.counts["coincidence"] += alike is not None
+        alike = next((a for a in truth["coincidences"] if place(a) == where), None)
+        counts["coincidence"] += alike is not None
         if alike:
             seen += f" [coincidence: written {alike['after_ack_ms']:.2f} ms after the ACK]"
         evidence = "; ".join(stall.get("evidence", []))
         score.lines.append(f"FALSE   {seen}, frame {stall.get('frame_held')}: {evidence}")
     elif hold["hold_ms"] < NEUTRAL_MS:
-        score.counts["short"] += 1
+        counts["short"] += 1
         score.lines.append(f"SHORT   {seen}, really held {hold['hold_ms']:.1f} ms")
     elif hold["hold_ms"] >= SURE_MS:
-        score.counts["found" if hold["release"] in BY_ACK else "found by data"] += 1
-        score.counts[f"found {stall['confidence']}"] += 1
+        counts["found" if hold["release"] in BY_ACK else "found by data"] += 1
+        counts[f"found {confidence}"] += 1
         score.events.append(event(truth, where, stall, is_true=True))
         score_cause(seen, stall, hold, score)
 
 
 def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
     """A wait of another cause, of which the truth says this."""
-    return any(
-        w.get(flag) and (w["connection"], w["by"], w["from_rel"]) == where
-        for w in truth["other_waits"]
-    )
+    return any(w.get(flag) and place(w) == where for w in truth["other_waits"])
 
 
 def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
     """For the calibration."""
-    capture = f"{truth['case']}/{truth['name']}"
-    return Event(capture, where[0], stall["cause"], stall["confidence"], is_true)
+    return Event(truth["name"], where[0], stall["cause"], stall["confidence"], is_true)
 
 
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
@@ -150,6 +180,9 @@ def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
         score.lines.append(f"CAUSE   {said}; truly {cause}, {delay} ms")
 
 
+# -- TCP_NODELAY ----------------------------------------------------------------------------------
+
+
 def score_nagle(truth: Row, result: Row, score: Score) -> None:
     """The verdict on TCP_NODELAY in every direction.
 
@@ -157,7 +190,7 @@ def score_nagle(truth: Row, result: Row, score: Score) -> None:
     """
     verdicts = {c["connection"]: c for c in result["connections"]}
     for connection in truth["connections"]:
-        for side in ("client", "server"):
+        for side in SIDES:
             option = connection[side]["nagle"]
             found = verdicts.get(connection["connection"], {})
             verdict = found.get(side, {}).get("nagle", "unknown")
@@ -176,9 +209,99 @@ def score_nagle(truth: Row, result: Row, score: Score) -> None:
                 )
 
 
-def place(stall: Row, connection: int) -> Place:
-    """Where a stall is."""
-    return connection, stall["sender"], stall["rel_seq"]
+# -- waits ----------------------------------------------------------------------------------------
+
+
+def score_waits(truth: Row, result: Row, scan: nagle_scan.Scan, score: Score) -> None:
+    """Every wait of the truth, stalls among them, that this capture shows."""
+    score_connects(truth, result, score)
+    reported = reported_causes(result)
+    undecidable = {place(s) for s in truth["short_holds"]}
+    silences: dict[int, dict[tuple[str, int], float]] = {}
+    for where, causes in true_causes(truth).items():
+        connection, by, offset = where
+        if connection not in silences:
+            silences[connection] = silence_before(segments(scan, connection))
+        silence_ms = silences[connection].get((by, offset), 0.0)
+        if silence_ms < SURE_MS:
+            score.counts["wait not on the wire"] += 1
+        elif "undecidable" in causes or where in undecidable:
+            score.counts["wait undecidable"] += 1
+        else:
+            score.counts["waits"] += 1
+            found = reported.get(where, "none")
+            score.counts["waits right"] += found in causes
+            if found not in causes:
+                score.lines.append(
+                    f"WAIT    {at(truth, where)} "
+                    f"{silence_ms:.1f} ms, {' and '.join(causes)}; reported: {found}"
+                )
+
+
+def segments(scan: nagle_scan.Scan, connection: int) -> Iterable[Segment]:
+    """A connection's segments."""
+    table = scan.segments(connection)
+    columns = (table[name].tolist() for name in ("sender", "rel_seq", "len", "time_ns"))
+    return zip(*columns, strict=True)
+
+
+def score_connects(truth: Row, result: Row, score: Score) -> None:
+    """Connections whose SYN comes again; of slow ones with a single SYN, either is right."""
+    slow = {
+        c["connection"]
+        for c in result["connections"]
+        if any(w["cause"] == "connect" for w in c["waits"])
+    }
+    for connection in truth["connections"]:
+        number, syns = connection["connection"], connection.get("syns", 0)
+        is_reported, again = number in slow, syns > 1
+        score.counts["connects"] += again
+        score.counts["connects told"] += again and is_reported
+        if (again and not is_reported) or (is_reported and not syns):
+            score.lines.append(
+                f"CONNECT {truth['name']} connection {number}: {syns or 1} SYN, "
+                f"slow connect {'told' if is_reported else 'not told'}"
+            )
+
+
+def true_causes(truth: Row) -> dict[Place, list[str]]:
+    """The causes of every wait of 10 ms or more, by its place."""
+    causes: dict[Place, list[str]] = defaultdict(list)
+    for stall in truth["stalls"]:
+        by_data = stall["release"] == "data"
+        causes[place(stall)].append("undecidable" if by_data else stall["cause"])
+    for wait in truth["other_waits"]:
+        either = (
+            wait.get("nagle_too")
+            or wait.get("undecidable")
+            or wait["cause"] == "nagle_ended_by_sender"
+        )
+        causes[place(wait)].append("undecidable" if either else wait["cause"])
+    return causes
+
+
+def reported_causes(result: Row) -> dict[Place, str]:
+    """The cause that was reported, by place; a stall goes before a wait."""
+    causes: dict[Place, str] = {}
+    for connection in result["connections"]:
+        for row in (*connection["waits"], *connection["stalls"]):
+            causes[place(row, connection["connection"])] = row["cause"]
+    return causes
+
+
+def silence_before(segments: Iterable[Segment]) -> dict[tuple[str, int], float]:
+    """For the first byte of every segment with data: how long there had been no data, in ms."""
+    silence: dict[tuple[str, int], float] = {}
+    before: int | None = None
+    for sender, offset, length, time_ns in segments:
+        if length > 0:
+            if before is not None:
+                silence.setdefault((sender, offset), (time_ns - before) / 1e6)
+            before = time_ns
+    return silence
+
+
+# -- words ---------------------------------------------------------------------------------------
 
 
 def at(truth: Row, where: Place) -> str:

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Choose captures to ship with their truth: ship.py [--all | --kinds] [--to DIR] FOLDER...
+"""Choose captures to ship with their truth: ship.py WHAT FOLDER
 
-DIR is captures/labelled, if not another.
-
-The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
-the point that a checksum of the case's name picks (the same for a case before and after its fix);
-all of them with --all, or if the case has captures in other formats, or if its truth differs from
-point to point. Of a chain of relays, one capture of all legs and one of a single leg. Of a run
-joined midway, one capture that began late and one that lost its beginning. Of the hard
-cases (--kinds), a checksum picks one of each kind that stalls and one that does not; what jitter
-shows depends on the point, so of those with jitter of 5 to 20 ms all points are shipped.
-Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
+WHAT is one of
+    lab        of each case one capture, at the point that a checksum of the case's name picks (the
+               same for a case before and after its fix); all if the case has captures in other
+               formats, or if its truth differs from point to point; of a run joined midway, one
+               capture that began late and one that lost its beginning
+    field      every capture of every case
+    hard       of the cases hard-..., a checksum picks one of each kind that stalls and one that
+               does not; what jitter shows depends on the point, so of those with jitter of 5 to
+               20 ms all points are shipped
+    chains     one capture of all legs and one of a single leg
+    programs   whole runs at all points, and of others one point; of a fan-out also what a filter
+               on one subscriber captures there
+The rules look at names and truth, never at what an analyzer finds. Frames are cut to their first 96
+bytes, files compressed; a capture that came compressed stays so.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import shutil
 import struct
 import subprocess
@@ -26,42 +29,72 @@ from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
 
-from chain_truth import ALONE
+import truths
+from accuracy import CHAINS, LABELLED, PROGRAMS
+from accuracy_report import SUBSCRIBER
+from chains import ALONE
 from pairs import base_name
-from scoring import Row
-from truth_files import KINDS
+from truths import KINDS, Row, short_name
 
-LABELLED = Path(__file__).resolve().parents[1] / "labelled"
+TARGETS = {
+    "lab": LABELLED,
+    "field": LABELLED,
+    "hard": LABELLED,
+    "chains": CHAINS,
+    "programs": PROGRAMS,
+}
 POINTS = {"client", "middle", "server", "loopback"}
 JITTERED = ("hard-jitter-", "hard-radio-")
 SNAP = 96  # all headers, but for the last options of an IPv6 SYN with the -i any header
 LITTLE_ENDIAN = {bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1")}  # us, ns
+# The lists name programs, paths and who was refused, and nothing of a result.
+EVERY_POINT = (
+    "redis-publishers-server-refused-w20",
+    "redis-fanout-shipped-w20",
+    "aiohttp-pages-server-refused-w20jitter",
+)
+ONE_POINT = (
+    "redis-publishers-shipped-w20",
+    "redis-publishers-server-refused-w20loss",
+    "redis-fanout-shipped-l1",
+    "mosquitto-fanout-shipped-w20",
+    "mosquitto-nodelay-fanout-shipped-w20",
+    "postgres-fanout-shipped-w20",
+    "postgres-fanout-server-refused-w20",
+    "tornado-fanout-server-refused-l1",
+    "tornado-pages-shipped-w20",
+    "node-pages-server-refused-lo",
+    "mariadb-queries-client-refused-w20",
+    "memcached-shipped-w20",
+    "nbd-server-refused-l1",
+    "ssh-shipped-w20",
+)
 
 
-def chosen(files: list[Path]) -> list[Path]:
-    """The truth files of one case whose captures are shipped."""
-    truths = [json.loads(file.read_text()) for file in files]
-    if "legs" in truths[0]:
-        return chosen_of_chain(truths, files)
-    pick = crc32(base_name(truths[0]["case"]).encode())
-    late, joined = (sorted(f for f in files if word in f.name) for word in ("-late", "-joined"))
+def chosen(rows: list[Row]) -> list[Row]:
+    """The captures of one case that are shipped."""
+    case = rows[0]["case"]
+    if "legs" in rows[0]:
+        return of_chain(rows)
+    if case in ONE_POINT:
+        return of_program(rows)
+    pick = crc32(base_name(case).encode())
+    late, joined = ([r for r in rows if word in r["name"]] for word in ("-late", "-joined"))
     if joined:
         return [late[pick % len(late)], joined[pick % len(joined)]]
-    alike = len({tuple(len(truth[kind]) for kind in KINDS) for truth in truths}) == 1
-    names = {file.name.removesuffix(".truth.json") for file in files}
-    if not alike or not names <= POINTS or truths[0]["case"].startswith(JITTERED):
-        return files
-    return [sorted(files)[pick % len(files)]]
+    alike = len({tuple(len(row[kind]) for kind in KINDS) for row in rows}) == 1
+    names = {short_name(row) for row in rows}
+    if case in EVERY_POINT or not alike or not names <= POINTS or case.startswith(JITTERED):
+        return rows
+    return [rows[pick % len(rows)]]
 
 
-def chosen_of_chain(truths: list[Row], files: list[Path]) -> list[Path]:
+def of_chain(rows: list[Row]) -> list[Row]:
     """One capture of all legs, and one that holds a leg only."""
-    pick = crc32(truths[0]["case"].encode())
-    every = zip(truths, files, strict=True)
-    whole = sorted(f for t, f in every if "leg" not in t and len(ports(t)) == t["legs"])
+    pick = crc32(rows[0]["case"].encode())
+    whole = [r for r in rows if "leg" not in r and len(ports(r)) == r["legs"]]
     first = whole[pick % len(whole)]
-    view = first.name.removesuffix(".truth.json")
-    legs = sorted(first.parent.glob(f"{view}{ALONE}*.truth.json"))
+    legs = [r for r in rows if r["name"].startswith(f"{first['name']}{ALONE}")]
     return [first, *([legs[pick % len(legs)]] if legs else [])]
 
 
@@ -70,27 +103,47 @@ def ports(truth: Row) -> set[int]:
     return {connection["server"]["port"] for connection in truth["connections"]}
 
 
-def of_each_kind(cases: dict[str, list[Path]]) -> dict[str, list[Path]]:
+def of_program(rows: list[Row]) -> list[Row]:
+    """What was captured at one point."""
+    whole = [row for row in rows if SUBSCRIBER not in row["name"]]
+    point = whole[crc32(rows[0]["case"].encode()) % len(whole)]["name"]
+    return [row for row in rows if row["name"] in (point, f"{point}{SUBSCRIBER}")]
+
+
+def of_each_kind(cases: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """Of each kind of hard case one that stalls and one that does not; of programs, each."""
     alike: dict[tuple[str, bool], list[str]] = defaultdict(list)
-    for case, files in cases.items():
+    for case, rows in cases.items():
         *kind, last = case.removesuffix("-nots").split("-")
-        stalls = any(json.loads(file.read_text())["stalls"] for file in files)
-        program = last in ("near", "far")
-        alike["-".join(kind), stalls and not program].append(case)
+        stalls = any(row["stalls"] for row in rows)
+        alike["-".join(kind), stalls and last not in ("near", "far")].append(case)
     picked = {min(names, key=lambda name: crc32(name.encode())) for names in alike.values()}
-    return {case: files for case, files in cases.items() if case in picked}
+    return {case: rows for case, rows in cases.items() if case in picked}
 
 
-def ship(truth_file: Path, target: Path) -> None:
-    """Write a capture, cut and compressed, and its truth."""
-    truth: Row = json.loads(truth_file.read_text())
-    capture = truth_file.with_name(truth["capture"])
-    if capture.suffix not in (".gz", ".zst"):
-        truth["capture"] += ".gz"
-    target.mkdir(parents=True, exist_ok=True)
-    (target / truth["capture"]).write_bytes(shipped(capture))
-    (target / truth_file.name).write_text(compact(truth))
+def selected(what: str, cases: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """The captures of each case that are shipped."""
+    if what == "field":
+        return cases
+    if what == "programs":
+        wanted = {c: rows for c, rows in cases.items() if c in (*EVERY_POINT, *ONE_POINT)}
+    else:
+        is_hard = what == "hard"
+        wanted = {c: rows for c, rows in cases.items() if c.startswith("hard-") == is_hard}
+        wanted = of_each_kind(wanted) if is_hard else wanted
+    return {case: chosen(rows) for case, rows in wanted.items()}
+
+
+def ship(source: Path, target: Path, case: str, rows: list[Row]) -> None:
+    """Write captures of a case, cut and compressed, and their truth."""
+    shutil.rmtree(target / case, ignore_errors=True)
+    (target / case).mkdir(parents=True)
+    for row in rows:
+        capture = truths.capture(source, row)
+        if capture.suffix not in (".gz", ".zst"):
+            row["capture"] += ".gz"
+        truths.capture(target, row).write_bytes(shipped(capture))
+    truths.replace(target, case, rows)
 
 
 def shipped(capture: Path) -> bytes:
@@ -98,14 +151,11 @@ def shipped(capture: Path) -> bytes:
     if capture.suffix in (".gz", ".zst"):
         return capture.read_bytes()
     if capture.suffix == ".pcapng":
-        cut = subprocess.run(
-            ["editcap", "-F", "pcapng", "-s", str(SNAP), capture, "-"],
-            check=True,
-            capture_output=True,
-        ).stdout
-    else:
-        cut = snapped(capture.read_bytes())
-    return gzip.compress(cut, mtime=0)
+        command = ["editcap", "-F", "pcapng", "-s", str(SNAP), str(capture), "-"]
+        return gzip.compress(
+            subprocess.run(command, check=True, capture_output=True).stdout, mtime=0
+        )
+    return gzip.compress(snapped(capture.read_bytes()), mtime=0)
 
 
 def snapped(pcap: bytes) -> bytes:
@@ -126,36 +176,22 @@ def snapped(pcap: bytes) -> bytes:
     return b"".join(parts)
 
 
-def compact(truth: Row) -> str:
-    """JSON with a line for each row of its tables."""
-    lines = []
-    for key, value in truth.items():
-        text = json.dumps(value)
-        if isinstance(value, list) and value:
-            text = "[\n  " + ",\n  ".join(json.dumps(row) for row in value) + "\n ]"
-        lines.append(f" {json.dumps(key)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 def main() -> int:
-    """Replace what is shipped of the cases in the folders."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="every capture of every case")
-    parser.add_argument("--to", type=Path, default=LABELLED, help="another folder than labelled")
-    parser.add_argument("--kinds", action="store_true", help="two hard cases of each kind")
-    parser.add_argument("folders", nargs="+", type=Path)
+    """Replace what is shipped of the cases in a folder."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=TARGETS)
+    parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    cases: dict[str, list[Path]] = defaultdict(list)
-    for folder in arguments.folders:
-        for file in sorted(folder.glob("*/*.truth.json")):
-            cases[file.parent.name].append(file)
-    hard = {case: cases.pop(case) for case in list(cases) if case.startswith("hard-")}
-    picked = of_each_kind(hard) if arguments.kinds else cases
-    for case, files in picked.items():
-        shutil.rmtree(arguments.to / case, ignore_errors=True)
-        for file in files if arguments.all else chosen(files):
-            ship(file, arguments.to / case)
-    print(f"{len(picked)} cases in {arguments.to}")
+    target = TARGETS[arguments.what]
+    cases: dict[str, list[Row]] = defaultdict(list)
+    for row in truths.read(arguments.folder):
+        cases[row["case"]].append(row)
+    picked = selected(arguments.what, cases)
+    for case, rows in picked.items():
+        ship(arguments.folder, target, case, rows)
+    print(f"{len(picked)} cases in {target}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -10,10 +9,12 @@ from typing import NamedTuple
 
 import disturb
 import nagle_scan
+import truths
 from disturb import Capture, Frames
-from scoring import BY_ACK, SURE_MS, Place, Row, is_other_wait, place
+from scoring import holds_of, is_other_wait, is_true_stall
+from truths import SIDES, Place, Row
 
-SIDES = ("client", "server")
+FORMATS = (".pcap", ".pcap.gz")  # that can be disturbed
 Ports = frozenset[int]
 Known = tuple[int, Place]  # which of the captures mixed, and where in it
 Needs = tuple[int, int, int]  # frames of the data before, the ACK and the held segment
@@ -39,15 +40,21 @@ class Labelled:
 
 
 @cache
-def labelled(truth_file: Path) -> Labelled:
-    """A capture and its truth."""
-    truth: Row = json.loads(truth_file.read_text())
-    path = truth_file.with_name(truth["capture"])
+def truths_of(folder: Path) -> list[Row]:
+    """Of the captures in a folder that can be disturbed."""
+    return [truth for truth in truths.read(folder) if truth["capture"].endswith(FORMATS)]
+
+
+@cache
+def labelled(folder: Path, number: int) -> Labelled:
+    """One of them and its truth."""
+    truth = truths_of(folder)[number]
+    path = truths.capture(folder, truth)
     traced = trace(nagle_scan.scan(path, threads=1), truth)
     capture = disturb.read(path)
     frames = [replace(f, is_pure_ack=f.number in traced.pure_acks) for f in capture.frames]
-    holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
-    return Labelled(truth, capture._replace(frames=frames), traced, holds, options(truth))
+    kept = capture._replace(frames=frames)
+    return Labelled(truth, kept, traced, holds_of(truth), options(truth))
 
 
 def trace(scan: nagle_scan.Scan, truth: Row) -> Traced:
@@ -102,7 +109,6 @@ def left(frames: Frames, parts: list[Labelled]) -> set[Known]:
         for where, hold in part.holds.items():
             needs = part.traced.needs.get(where, (0, 0, 0))
             places = [at.get((source, number), -1) for number in needs]
-            is_true = hold["hold_ms"] >= SURE_MS and hold["release"] in BY_ACK
-            if is_true and places[0] >= 0 and places == sorted(set(places)):
+            if is_true_stall(hold) and places[0] >= 0 and places == sorted(set(places)):
                 found.add((source, where))
     return found

@@ -1,14 +1,235 @@
-"""The rows of a truth file."""
+"""The truth of the captures of a run, as truths.py keeps it.
+
+The stalls are found once, from the full captures at both ends, and then told for every capture in
+that capture's own numbering: Wireshark's tcp.stream, and stream offsets that start at the first
+payload byte, or, without a handshake in the capture, at the first sequence number seen in that
+direction.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Protocol
 
-from packets import ACK, MODULUS, Direction
-from truth import MS, SHORTEST_MS, STALL_MS, Coincidence, Held
+import sender_state
+from cases import Extra
+from logs import Peer, read_drops, read_log
+from net import Net
+from packets import ACK, MODULUS, SYN, Direction, Packet, read_packets
+from truth import (
+    MS,
+    SHORTEST_MS,
+    STALL_MS,
+    Coincidence,
+    Held,
+    coincidences,
+    held_segments,
+    late_writes,
+    lost_before,
+    small_segments,
+)
+from truths import KINDS, SIDES, Row, place
 
-Row = dict[str, Any]
+SLOW_CONNECT_MS = 100.0
 Writes = list[tuple[int, int, int]]  # of one application: time, offset, length
+STATES = {
+    "nagle": "nagle_ended_by_sender",
+    "loss": "retransmission",
+    "window": "zero_window",
+    "congestion": "congestion_window",
+    "congestion+nagle": "congestion_window",
+}
+
+
+class Run(Protocol):
+    """A case of any kind, as far as its truth needs it."""
+
+    @property
+    def id(self) -> str:
+        """Its name, and its folder's."""
+
+    @property
+    def net(self) -> Net:
+        """The network it ran on."""
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """Captures besides those at all points of the network."""
+
+
+class Connection:
+    """One connection of the run: both peers, and what was held in each direction."""
+
+    def __init__(
+        self,
+        client_port: int,
+        peers: dict[str, Peer],
+        captures: dict[str, list[Packet]],
+        wire_log: Path,
+    ) -> None:
+        self.client_port, self.peers = client_port, peers
+        self.server_port = peers["client"].server_port
+        self.ports = {"client": self.client_port, "server": self.server_port}
+        self.at_sender = {side: self.direction(captures[side], side) for side in SIDES}
+        self.held: list[Held] = []
+        self.drops: dict[str, list[int]] = {}
+        # small segments whose program waited for the ACK itself: on the wire as if Nagle held them
+        self.undecidable: set[tuple[str, int]] = set()
+        self.alike: list[Coincidence] = []
+        for sender in SIDES:
+            peer, at_sender = peers[sender], self.at_sender[sender]
+            peer.infos = peer.infos or sender_state.infos(peer, at_sender)
+            at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
+            self.drops[sender] = read_drops(wire_log, sender, client_port)
+            self.held += held_segments(sender, peer, at_sender, at_receiver, self.drops[sender])
+            self.alike += coincidences(sender, peer, at_sender)
+            waited = {offset for _, _, offset in peer.ack_waits}
+            self.undecidable |= {(sender, at) for at in waited & small_segments(peer, at_sender)}
+
+    def direction(self, packets: list[Packet], sender: str) -> Direction:
+        """What one side sent of it, in any capture."""
+        return Direction(packets, self.ports[sender], self.ports[SIDES[sender == "client"]])
+
+
+def of_run(case: Run, folder: Path) -> list[Row]:
+    """The truth of each capture of a run."""
+    captures = {name_of(p): read_packets(p) for p in sorted(folder.glob("*.pcap*"))}
+    ends = {side: captures["loopback" if case.net.kind == "loopback" else side] for side in SIDES}
+    logs = {side: read_log(folder / f"{side}.log") for side in SIDES}
+    connections = [
+        Connection(port, {side: logs[side][port] for side in SIDES}, ends, folder / "wire.log")
+        for port in logs["client"]
+    ]
+    points = {point: point for point in case.net.points()} | {e.name: e.point for e in case.extras}
+    return [
+        {
+            "name": f"{case.id}/{name_of(path)}",
+            "capture": path.name,
+            "point": points[name_of(path)],
+            "case": case.id,
+            **describe(connections, captures[name_of(path)]),
+            "rtt_ms": sum(case.net.one_way_ms),
+        }
+        for path in sorted(folder.glob("*.pcap*"))
+    ]
+
+
+def name_of(capture: Path) -> str:
+    """A capture's name without its suffixes."""
+    return capture.name.split(".")[0]
+
+
+def describe(connections: list[Connection], packets: list[Packet]) -> Row:
+    """The part of a truth file that speaks of connections, in this capture's numbering."""
+    described: list[Row] = []
+    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    one_way = False
+    for c in connections:
+        both = c.direction(packets, "client")
+        for stream in both.streams:  # two, where a NAT lies between two captures merged
+            inside = [p for p in both.all if p.stream == stream]
+            described.append(
+                {"connection": stream}
+                | {side: describe_side(c, side) for side in SIDES}
+                | connecting(inside)
+            )
+            for sender in SIDES:
+                seen = c.direction(inside, sender)
+                if seen.base is None:
+                    one_way = True
+                    continue
+                shift = c.at_sender[sender].offset(seen.base)
+                for kind, found in describe_direction(c, sender, seen, stream, shift).items():
+                    rows[kind] += found
+    described.sort(key=lambda d: d["connection"])
+    first = described[0] if described else {side: {"nagle": "unknown"} for side in SIDES}
+    return {
+        "client": first["client"],
+        "server": first["server"],
+        "connections": described,
+        "one_way": one_way,
+    } | {kind: sorted(found, key=place) for kind, found in rows.items()}
+
+
+def describe_side(c: Connection, side: str) -> Row:
+    """Its socket; a program that waits for each ACK does by itself what Nagle would do."""
+    own: Row = {"nagle": c.peers[side].nagle, "port": c.ports[side]}
+    return own | ({"waits_for_acks": True} if c.peers[side].ack_waits else {})
+
+
+def connecting(packets: list[Packet]) -> Row:
+    """How often this capture holds the client's SYN, and how long connecting took, if long."""
+    syns = [p for p in packets if p.flags & (SYN | ACK) == SYN]
+    done = [p for p in packets if syns and not p.flags & SYN]
+    took_ms = (done[0].time_ns - syns[0].time_ns) / MS if done else 0.0
+    if took_ms < SLOW_CONNECT_MS:
+        return {}
+    return {"syns": len(syns), "connect_ms": round(took_ms, 3)}
+
+
+def describe_direction(
+    c: Connection, sender: str, seen: Direction, connection: int, shift: int
+) -> dict[str, list[Row]]:
+    """What a capture holds of one direction; its stream offsets begin at our offset shift."""
+    mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
+    writes = c.peers[sender].writes
+    by_nagle = with_blur([h for h in mine if is_nagle(h)], seen, connection, shift, writes)
+    others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
+    alike = [
+        a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
+    ]
+    return {
+        "stalls": [row for row in by_nagle if row["hold_ms"] >= STALL_MS],
+        "short_holds": [row for row in by_nagle if row["hold_ms"] < STALL_MS],
+        "coincidences": [coincidence_row(a, connection, shift) for a in alike],
+        "other_waits": [
+            *(wait_row(h, connection, shift) for h in others),
+            *pause_rows(c, sender, connection, shift),
+            *lost_rows(c, sender, seen, connection, shift),
+        ],
+    }
+
+
+def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[Row]:
+    """The application itself waited before it wrote this byte: asleep, busy, or for an ACK."""
+    peer = c.peers[sender]
+    for_acks = {offset: end - start for start, end, offset in peer.ack_waits}
+    asleep = long_waits(peer, peer.pauses) or [
+        (offset, wait_ms)
+        for offset, wait_ms in late_writes(peer, c.at_sender[sender])
+        if offset not in for_acks
+    ]
+    waits = [
+        *((offset, wait_ms, "sender_app") for offset, wait_ms in asleep),
+        *((*wait, "stop_and_wait") for wait in long_waits(peer, peer.ack_waits)),
+    ]
+    return [
+        other_row(sender, connection, offset - shift, cause, wait_ms)
+        | ({"undecidable": True} if (sender, offset) in c.undecidable else {})
+        for offset, wait_ms, cause in waits
+        if offset >= shift
+    ]
+
+
+def long_waits(peer: Peer, waits: list[tuple[int, int, int]]) -> list[tuple[int, float]]:
+    """Those of 10 ms and more that a write followed: its offset, and how long."""
+    written = {offset for _, offset, _ in peer.writes}
+    return [
+        (offset, (end - start) / MS)
+        for start, end, offset in waits
+        if end - start >= STALL_MS * MS and offset in written
+    ]
+
+
+def lost_rows(
+    c: Connection, sender: str, seen: Direction, connection: int, shift: int
+) -> list[Row]:
+    """Segments whose first copy was lost on its way to this capture, which so shows a later one."""
+    lost = lost_before(c.at_sender[sender], seen, c.drops[sender])
+    return [
+        other_row(sender, connection, (offset - shift) % MODULUS, "retransmission", wait_ms)
+        for offset, wait_ms in lost
+    ]
 
 
 def is_seen(held: Held, seen: Direction) -> bool:
@@ -76,22 +297,10 @@ def coincidence_row(alike: Coincidence, connection: int, shift: int) -> Row:
 
 def wait_row(held: Held, connection: int, shift: int) -> Row:
     """A wait in the kernel that was not Nagle's, or that no acknowledgment ended."""
-    cause = held.longest_state
-    names = {
-        "nagle": "nagle_ended_by_sender",
-        "loss": "retransmission",
-        "window": "zero_window",
-        "congestion": "congestion_window",
-        "congestion+nagle": "congestion_window",
-    }
-    return {
-        "connection": connection,
-        "by": held.sender,
-        "from_rel": (held.offset - shift) % MODULUS,
-        "nagle_too": cause == "congestion+nagle",
-        "cause": names.get(cause, cause),
-        "wait_ms": round(held.hold_ms, 3),
-    }
+    state = held.longest_state
+    from_rel = (held.offset - shift) % MODULUS
+    row = other_row(held.sender, connection, from_rel, STATES.get(state, state), held.hold_ms)
+    return row | {"nagle_too": state == "congestion+nagle"}
 
 
 def other_row(by: str, connection: int, from_rel: int, cause: str, wait_ms: float) -> Row:

@@ -1,12 +1,13 @@
-"""Turns what programs/write_log.c noted into logs like peer.c's, one for each side of each port."""
+"""Turns what programs/write_log.c noted into logs like peer.c's, one for each side."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from truths import SIDES
+
 LINE = 160  # as in write_log.c
-SIDES = ("client", "server")
 Log = list[str]
 
 
@@ -44,14 +45,6 @@ def read(noted: Path) -> list[Call]:
     lines = (data[at : at + LINE] for at in range(LINE, (count + 1) * LINE, LINE))
     words = (line.rstrip(b"\0").split() for line in lines)
     return sorted((Call(*map(int, w)) for w in words if w), key=lambda call: call.before_ns)
-
-
-def convert(noted: Path, folder: Path, ports: set[int]) -> None:
-    """Write PORT.client.log and PORT.server.log for each port."""
-    calls = read(noted)
-    for port in ports:
-        for side, log in logs(calls, port).items():
-            (folder / f"{port}.{side}.log").write_text(log)
 
 
 def logs(calls: list[Call], server_port: int) -> dict[str, str]:

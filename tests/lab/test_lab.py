@@ -1,19 +1,24 @@
-"""The lab's own rules: how captures are cut, and what counts as a wait or a prediction met."""
+"""The lab's own rules: which captures are made, cut and shipped, and which can be compared."""
 
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import cases
+import chains
+import derive
+import drawn
 import pytest
-from logs import Peer
-from packets import ACK, Direction, Options, Packet
+import real
 from pairs import Pair, base_name, has_merged_writes, is_comparable, is_fixed
-from ship import SNAP, snapped
-from truth import MS, late_writes
-from waits import silence_before
+from scoring import silence_before
+from ship import EVERY_POINT, ONE_POINT, SNAP, chosen, snapped
+from truths import KINDS, Row, short_name
 
-CLIENT, SERVER = 40_000, 7_001
+SECOND, MS = 1_000_000, 1_000_000
 
 
 def pcap(order: str, lengths: list[int]) -> bytes:
@@ -83,23 +88,117 @@ def test_silence_counts_from_data_of_either_side_to_a_copy() -> None:
     assert silence_before(segments) == {("server", 0): 40.0, ("client", 10): 5.0}
 
 
-def packet(time_ms: float, source: int, seq: int, length: int) -> Packet:
-    target = SERVER if source == CLIENT else CLIENT
-    return Packet(
-        1, int(time_ms * MS), 0, source, target, seq, 0, length, ACK, 64, Options(0, None, False)
-    )
+# -- captures made from captures ------------------------------------------------------------------
 
 
-def test_a_write_is_late_only_if_nothing_else_happened_for_10_ms() -> None:
-    peer = Peer(writes=[(50 * MS, 0, 10), (55 * MS, 10, 10), (90 * MS, 20, 10)])
-    frames = [
-        packet(20, CLIENT, 0, 100),
-        packet(50.1, SERVER, 0, 10),
-        packet(55.1, SERVER, 10, 10),
-        packet(84, CLIENT, 100, 100),
-        packet(90.1, SERVER, 20, 10),
+def capture(folder: Path, times_us: list[int]) -> Path:
+    """A file of empty frames at these times."""
+    path = folder / "client.pcap"
+    records = (struct.pack("<4I", *divmod(t, SECOND), 0, 0) for t in times_us)
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1) + b"".join(records))
+    return path
+
+
+def times_after(what: str, source: Path) -> list[int]:
+    """The times, in microseconds, of what derive.py makes of a file."""
+    target = source.with_name("target.pcap")
+    derive.make(what, source, target)
+    return [us for us, _ in derive.records(target)]
+
+
+def test_a_coarse_clock_shows_its_last_tick(tmp_path: Path) -> None:
+    source = capture(tmp_path, [5 * SECOND + 3_999, 5 * SECOND + 4_000, 6 * SECOND])
+    assert times_after("coarse:4", source) == [5 * SECOND, 5 * SECOND + 4_000, 6 * SECOND]
+
+
+def test_an_uneven_clock_never_shows_the_future(tmp_path: Path) -> None:
+    real = [7 * SECOND + 137 * n for n in range(300)]
+    shown = times_after("uneven:2", capture(tmp_path, real))
+    assert shown == sorted(shown)
+    assert all(t % 1000 == 0 for t in shown)
+    assert all(0 <= r - t < 5_000 for r, t in zip(real, shown, strict=True))
+    assert len({b - a for a, b in pairwise(shown) if b > a}) > 1
+
+
+def test_so_many_frames_are_missing(tmp_path: Path) -> None:
+    source = capture(tmp_path, [n * 1000 for n in range(4_000)])
+    for percent in (0.1, 1, 15):
+        missing = 4_000 - len(times_after(f"thinned:{percent / 100}", source))
+        assert 0.3 * percent < missing / 40 < 2 * percent + 0.1
+
+
+def test_the_first_frames_are_missing(tmp_path: Path) -> None:
+    times = [n * 1000 for n in range(100)]
+    assert times_after("joined:0.15", capture(tmp_path, times)) == times[15:]
+
+
+# -- the cases ------------------------------------------------------------------------------------
+
+
+def test_another_seed_draws_other_cases_of_the_same_kinds() -> None:
+    one, two = (list(drawn.all_drawn(seed)) for seed in (1, 2))
+    assert [c.id for c in one] == [c.id for c in two]
+    assert any(a != b for a, b in zip(one, two, strict=True))
+    assert one == list(drawn.all_drawn(1))
+
+
+def test_every_case_has_its_name_and_what_is_shipped_can_be_made_again() -> None:
+    scripted = [*cases.listed(), *drawn.all_drawn(1), *cases.stack_cases()]
+    programs = [*real.before_and_after(), *real.as_shipped()]
+    names = [case.id for case in scripted]
+    names += [case.id for case in programs]
+    names += [case.id for case in chains.all_chains()]
+    assert len(set(names)) == len(names)
+    assert {*EVERY_POINT, *ONE_POINT} <= set(names)
+
+
+def test_the_table_of_cases_is_read_as_it_says() -> None:
+    run = next(c for c in cases.listed() if c.id == "sleep44-nodelay-rtt26")
+    assert run.net.rtt_ms == 26
+    client = "nodelay:1 15( write:120 pause:44000 write:30 read:90 )"
+    assert " ".join(run.client.split()) == client
+    assert " ".join(run.server.split()) == "15( read:150 write:90 ) read:eof"
+
+
+def test_siblings_share_a_port_and_come_one_after_the_other() -> None:
+    run = next(c for c in cases.listed() if c.id == "siblings-split-rtt2")
+    assert run.one_port
+    starts = [script.split()[0] for script, _ in run.more]
+    assert len(set(starts)) == len(starts) == 59
+    assert all(start.startswith("after:") for start in starts)
+
+
+# -- what is shipped ------------------------------------------------------------------------------
+
+
+def shipped(case: str, names: list[str]) -> list[str]:
+    rows: list[Row] = [
+        {"case": case, "name": f"{case}/{n}", **{k: [] for k in KINDS}} for n in names
     ]
-    assert late_writes(peer, Direction(frames, SERVER, CLIENT)) == [(0, 30.0)]
-    without_request = [f for f in frames if f.time_ns != 84 * MS]
-    found = late_writes(peer, Direction(without_request, SERVER, CLIENT))
-    assert [offset for offset, _ in found] == [0, 20]
+    return [short_name(row) for row in chosen(rows)]
+
+
+def test_of_a_run_joined_midway_a_late_capture_and_a_cut_one_are_shipped() -> None:
+    run = next(c for c in cases.listed() if c.id == "joined-split-rtt26")
+    late, cut = shipped(run.id, [*run.net.points(), *(e.name for e in run.extras)])
+    assert late.endswith("-late")
+    assert cut.endswith(("-joined15", "-joined40"))
+
+
+@pytest.mark.parametrize(("case", "captures"), [("hard-radio-tail-late-reply", 3), ("chained", 1)])
+def test_what_jitter_blurs_is_shipped_from_every_point(case: str, captures: int) -> None:
+    assert len(shipped(case, ["client", "middle", "server"])) == captures
+
+
+def test_of_a_chain_one_whole_capture_and_one_leg_are_shipped() -> None:
+    rows = [
+        {
+            "case": "x",
+            "name": f"x/{name}",
+            "legs": 2,
+            "connections": [{"server": {"port": port}} for port in ports],
+            **({"leg": ports[0]} if "leg" in name else {}),
+        }
+        for name, ports in (("a", [8100, 8101]), ("b", [8101]), ("a--leg-8100", [8100]))
+    ]
+    assert [row["name"] for row in chosen(rows)] == ["x/a", "x/a--leg-8100"]

@@ -14,13 +14,13 @@ import metamorphic
 import nagle_scan
 import pytest
 import traced
+import truths
 from conftest import CAPTURES
 from disturb import DISTURBANCES, Capture, Frame
-from metamorphic import Finding
+from metamorphic import LABELLED, Finding
 from traced import Known, Labelled
 
 SCRIPT = CAPTURES / "lab" / "metamorphic.py"
-STALLED = CAPTURES / "labelled" / "request-split-rtt26"
 HELD: Known = (0, (0, "client", 120))
 PAUSED: Known = (0, (0, "client", 999))
 
@@ -28,7 +28,8 @@ PAUSED: Known = (0, (0, "client", 999))
 @pytest.fixture(scope="module")
 def stalled() -> Labelled:
     """A capture in which the client's second piece is held in every request."""
-    return traced.labelled(next(STALLED.glob("*.truth.json")))
+    names = [truth["case"] for truth in traced.truths_of(LABELLED)]
+    return traced.labelled(LABELLED, names.index("request-split-rtt26"))
 
 
 @pytest.mark.parametrize("name", DISTURBANCES)
@@ -117,3 +118,8 @@ def test_a_sample_has_no_more_faults_than_all_are_known_to_have() -> None:
         [sys.executable, SCRIPT, "--sample", "30"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_labelled_capture_is_empty() -> None:
+    captures = (truths.capture(LABELLED, truth) for truth in traced.truths_of(LABELLED))
+    assert [c for c in captures if not disturb.read(c).frames] == []

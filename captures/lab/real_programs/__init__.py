@@ -1,1 +1,0 @@
-"""Programs as packages ship them, watched from inside."""

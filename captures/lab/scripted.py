@@ -1,0 +1,86 @@
+"""Runs a Case: peer.c or a stack in user space at both ends, and tcpdump wherever it is wanted."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import derive
+from cases import FIRST_PORT, Case, Extra
+from net import LINUX, STACK_INTERFACE
+from network import AT_ONCE, STACKS, Network, Process
+from tools import tool
+from truths import SIDES
+
+LONGEST_RUN_S = 60
+
+
+def missing(case: Case) -> list[str]:
+    """Stacks that cannot be built here."""
+    return [f"{stack}_peer" for stack in case.net.stacks if stack != LINUX and not is_built(stack)]
+
+
+def is_built(stack: str) -> bool:
+    """Whether a stack's program is there by now."""
+    try:
+        return tool(f"{stack}_peer").exists()
+    except (OSError, subprocess.CalledProcessError):
+        return False
+
+
+def record(case: Case, folder: Path) -> None:
+    """Run a case and leave its captures and logs in its folder."""
+    with Network(case.net, tool("wire"), folder / "wire.log") as network:
+        snap = ("-s", str(case.snaplen)) if case.snaplen else ()
+        captures = [
+            network.capture(point, folder / f"{point}.pcap", *snap, only=case.only)
+            for point in case.net.points()
+        ]
+        prompt = [e for e in case.extras if not e.late_s and not e.derive]
+        captures += [start_extra(network, extra, folder) for extra in prompt]
+        server, client = (start_peer(network, case, side, folder) for side in SIDES[::-1])
+        captures += start_late(network, case, folder)
+        if client.wait(LONGEST_RUN_S) or server.wait(LONGEST_RUN_S):
+            raise RuntimeError("a peer failed")
+        network.finish(captures, linger_s=0.3 + case.net.rtt_ms / 1000)
+    for extra in case.extras:
+        if extra.derive:
+            source, target = f"{extra.point}.pcap", f"{extra.name}{extra.suffix}"
+            derive.make(extra.derive, folder / source, folder / target)
+
+
+def start_peer(network: Network, case: Case, side: str, folder: Path) -> Process:
+    """Start the client or the server and return once it is ready."""
+    number, log = SIDES.index(side), str(folder / f"{side}.log")
+    if case.net.has_stack(side[0]):
+        # It takes the kernel's part: other programs must not delay it.
+        command = [*AT_ONCE, str(tool(f"{case.net.stacks[number]}_peer")), "--log", log]
+        command += ["--tun", STACK_INTERFACE, "--own", STACKS[side[0]].own]
+    else:
+        buffer = (case.client_rcvbuf, case.server_rcvbuf)[number]
+        command = [str(tool("peer")), "--log", log, "--congestion", case.net.congestion]
+        command += ["--rcvbuf", str(buffer)] if buffer else []
+    command += [("connect", "listen")[number], network.server_address]
+    for i, scripts in enumerate(case.flows):
+        command += [str(FIRST_PORT if case.one_port else FIRST_PORT + i), scripts[number]]
+    return network.start_ready(side[0], *command)
+
+
+def start_extra(network: Network, extra: Extra, folder: Path) -> Process:
+    """Start the capture of an Extra."""
+    path = folder / f"{extra.name}{extra.suffix}"
+    if extra.pcapng:
+        return network.capture_pcapng(extra.point, path)
+    interface = extra.interface
+    return network.capture(extra.point, path, *extra.tcpdump, interface=interface, only=extra.only)
+
+
+def start_late(network: Network, case: Case, folder: Path) -> list[Process]:
+    """Start the late captures, each at its time from now."""
+    late: list[Process] = []
+    started = time.monotonic()
+    for extra in sorted((e for e in case.extras if e.late_s), key=lambda e: e.late_s):
+        time.sleep(max(0.0, extra.late_s - (time.monotonic() - started)))
+        late.append(start_extra(network, extra, folder))
+    return late
