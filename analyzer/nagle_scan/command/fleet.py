@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, fleet
@@ -218,7 +217,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         options.workers,
         options.on_hosts,
         options.hosts,
-        None if options.keep is None else timedelta(days=options.keep),
+        options.keep,
         options.again,
     )
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
@@ -43,8 +42,6 @@ EXTRA = "pip install 'nagle-scan[fleet]'"
 CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
 PACKAGES = {"deltalake": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
 PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
-MOST_DAYS = 999_999
-"""Of `--keep`: for ever."""
 OWN_KINDS = {
     "output": (str | os.PathLike, "a folder (str or os.PathLike)"),
     "scheduler": (str | None, "the address of a scheduler (str)"),
@@ -131,7 +128,7 @@ def scan_fleet(
         scheduler,
         workers,
         on_hosts,
-        keep=None if keep_days is None else timedelta(days=min(float(keep_days), MOST_DAYS)),
+        keep_days=None if keep_days is None else float(keep_days),
         again=again,
     )
     run.check(asked, client)

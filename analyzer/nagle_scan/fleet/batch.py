@@ -44,8 +44,8 @@ class Batch:
         self._table, self._settings, self._known = table, settings, known
         self._held = _nothing()
 
-    def add(self, scanned: Scanned) -> None:
-        """Some sets are done."""
+    def add(self, scanned: Scanned, over: Iterable[Place] = ()) -> None:
+        """Some sets are done; failures at the places `over` are."""
         place, failed, held = self._settings.place, self._known.failed, self._held
         made = [parquet.rows(kind, each) for kind, each in scanned.rows.items()]
         read = [place(file) for one in scanned.sets for file in one.files]
@@ -62,13 +62,9 @@ class Batch:
                 parquet.rows("captures", rows.failed(failures, self._settings, before)),
             ],
             replaced={*held.replaced, *replaced},
-            tried={*held.tried, *({*read, *told} & failed.keys())},
+            tried={*held.tried, *over, *({*read, *told} & failed.keys())},
         )
         self.write_if_due()
-
-    def forgive(self, places: Iterable[Place]) -> None:
-        """Failures there are over."""
-        self._held = self._held._replace(tried={*self._held.tried, *places})
 
     def write_if_due(self) -> None:
         """See `BATCH_ROWS` and `BATCH_S`. Raises `OutputError`."""

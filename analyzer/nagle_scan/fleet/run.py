@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,8 +39,6 @@ BYTES_OF_WORKER = 8 << 20
 FILES_IN_TASK, AT_ONCE = 256, 32
 MOST_NAMED = 10
 NOWHERE = "no host has such a capture"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""No capture is older."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -57,8 +55,8 @@ class Asked(NamedTuple):
     on_hosts: bool = False
     hosts_file: str | None = None
     """Lists the hosts that should answer."""
-    keep: timedelta | None = None
-    """Days that are older go; sums stay."""
+    keep_days: float | None = None
+    """Older days go; sums stay."""
     again: bool = False
     """Also what is known; and lets go of what is gone from the table."""
 
@@ -70,17 +68,15 @@ class Outcome:
         self.of, self.of_bytes = 0, 0
         """Sets that are new or grew, and their bytes as stored."""
         self.done, self.bytes, self.packets = 0, 0, 0
-        self.known, self.no_captures = 0, 0
-        """Files."""
-        self.incomplete = 0
-        """Files that were read in part."""
+        self.known, self.no_captures, self.incomplete = 0, 0, 0
+        """Files, the last ones read in part."""
         self.verdicts: Counter[str] = Counter()
         self.failures: list[Failure] = []
         self.coverage = ""
         self.page = False
         """Was it written?"""
 
-    def add(self, scanned: Scanned, task: Task) -> None:
+    def add(self, task: Task, scanned: Scanned) -> None:
         """Sets are done."""
         self.done += len(task.items)
         self.bytes += task.size
@@ -91,7 +87,7 @@ class Outcome:
 
     @property
     def how_far(self) -> str:
-        """So many of all."""
+        """The done ones of all."""
         return f"{self.done:,} of {count(self.of, 'capture')}"
 
     def line(self, elapsed_s: float) -> str:
@@ -109,7 +105,7 @@ class Outcome:
 def check(asked: Asked, client: Client | None = None) -> None:
     """Refuses what contradicts itself. Raises `ValueError`."""
     has_cluster = client is not None or asked.scheduler is not None
-    wrong = {
+    wrong: Mapping[str, object] = {
         "no capture given": not asked.named and asked.list_file is None and not asked.again,
         "a scheduler beside a client, which has its own": client and asked.scheduler is not None,
         "workers of this machine beside a cluster, which has its own": has_cluster
@@ -136,10 +132,9 @@ def run(
     _check_filter(asked.settings.filter)
     expected = [] if asked.hosts_file is None else inputs.names_in(asked.hosts_file)
     listed = [] if asked.list_file is None else inputs.names_in(asked.list_file)
-    table = Writer(asked.output)
-    scope = Scope.of(asked.settings)
+    table, scope = Writer(asked.output), Scope.of(asked.settings)
     table.check(scope, may_lack=asked.again)
-    with contextlib.ExitStack() as opened:
+    with ExitStack() as opened:
         cluster = None
         if asked.scheduler is not None or client is not None:
             # A cluster that is not there is told before anything is written.
@@ -158,110 +153,74 @@ class _Run:
         tell: Callable[[str], None],
         stream: TextIO | None,
     ) -> None:
-        self._asked, self._settings, self._table = asked, asked.settings, table
-        self._cluster, self._tell, self._stream = cluster, tell, stream
+        self._asked, self._table, self._cluster = asked, table, cluster
+        self._tell, self._stream = tell, stream
+        self._hosts = cluster if asked.on_hosts else None
+        """The cluster, if its hosts have the captures."""
         self._outcome = Outcome()
 
     def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
-        outcome, table = self._outcome, self._table
+        outcome, table, named = self._outcome, self._table, self._asked.named
         with ProgressLine(lambda _: "looking for captures", self._stream):
-            found = self._found(listed)
+            found = (
+                _on_hosts(named, listed, self._hosts) if self._hosts else inputs.find(named, listed)
+            )
             table.begin(scope)
             if self._asked.again and (lost := table.repair()):
                 self._tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
             known = sets.Known(table.query(sets.KNOWN))
             plan = sets.plan(
-                found.files.values(), known, self._settings, self._open, self._asked.again
+                found.files.values(), known, self._asked.settings, self._open, self._asked.again
             )
+        for note in (*found.notes, *plan.notes):
+            self._tell(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
         outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
-        for note in (*found.notes, *plan.notes):
-            self._tell(note)
         over = [at for at, row in known.failed.items() if row.attempts and _is_gone(at)]
         if plan.sets or outcome.failures or over:
             # Arrow takes longer to load than a run that finds nothing new.
             from nagle_scan.fleet.batch import Batch
 
-            batch = Batch(table, self._settings, known)
-            batch.forgive(over)
-            batch.add(Scanned(failures=tuple(outcome.failures)))
+            batch = Batch(table, self._asked.settings, known)
+            batch.add(Scanned(failures=tuple(outcome.failures)), over)
             with ProgressLine(outcome.line, self._stream), self._accounted(batch):
                 self._scan(plan.sets, batch)
                 batch.write()
         with ProgressLine(lambda _: "writing the page", self._stream):
-            if self._asked.keep is not None:
-                now = datetime.now(UTC)
-                table.drop((now - min(self._asked.keep, now - EPOCH)).date())
+            if self._asked.keep_days is not None:
+                table.drop(_days_ago(self._asked.keep_days))
             table.end()
-            if self._asked.on_hosts and self._cluster is not None:
-                outcome.coverage = coverage(self._cluster, expected)
+            if self._hosts:
+                outcome.coverage = coverage(self._hosts, expected)
             self._write_page()
         return outcome
 
-    def _found(self, listed: Sequence[str]) -> inputs.Found:
-        """With a cluster's hosts, what each of them has."""
-        if not self._asked.on_hosts or self._cluster is None:
-            return inputs.find(self._asked.named, listed)
-        names = [
-            (name, number < len(self._asked.named))
-            for number, name in enumerate((*self._asked.named, *listed))
-        ]
-        tasks = (Task(find_here, names, host=host) for host in self._cluster.hosts)
-        every_host = [done for done in self._cluster.run(tasks) if not done.error]
-        there = {done.task.host: done.result for done in every_host}
-        if not there:
-            raise ClusterError(f"{self._cluster.shown}: no host answers")
-        every = inputs.Found({}, [], [])
-        for name in set.intersection(*(missing for _, missing in there.values())):
-            if (name, True) in names:
-                raise CaptureError(f"{name}: {NOWHERE}")
-            every.failures.append(Failure(File(name), NOWHERE))
-        for host, (found, _) in there.items():
-            every.files.update(
-                (f"{host}:{path}", one._replace(host=host)) for path, one in found.files.items()
-            )
-            every.failures.extend(
-                one._replace(file=one.file._replace(host=host)) for one in found.failures
-            )
-            every.notes.extend(f"{host}:{note}" for note in found.notes)
-        return every
-
     def _open(self, function: Any, every: Sequence[File]) -> Iterable[tuple[File, Any]]:  # noqa: ANN401
         """See `sets.Open`."""
-        if self._asked.on_hosts and self._cluster is not None:
-            by_host = groupby(sorted(every, key=attrgetter("host")), attrgetter("host"))
-            tasks = (
-                Task(function, part, host=host)
-                for host, own in by_host
-                for part in _parts(list(own), FILES_IN_TASK)
-            )
-            return [
-                both
-                for done in self._cluster.run(tasks)
-                if not done.error
-                for both in zip(done.task.items, done.result, strict=True)
-            ]
+        if self._hosts:
+            tasks = _tasks(every, attrgetter("host"), function, (), FILES_IN_TASK)
+            done = (one for one in self._hosts.run(tasks) if not one.error)
+            return [pair for one in done for pair in zip(one.task.items, one.result, strict=True)]
         if not any(is_url(file.path) for file in every):
             return zip(every, function(every), strict=True)
         # A file of a network takes some round trips.
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(AT_ONCE) as pool:
             told = pool.map(lambda file: function([file])[0], every)
             return list(zip(every, told, strict=True))
 
     def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
-        if not wanted:
-            return
-        size = sum(one.size for one in wanted)
-        most = min(len(wanted), 1 + size // BYTES_OF_WORKER)
+        most = min(len(wanted), 1 + self._outcome.of_bytes // BYTES_OF_WORKER)
         workers = self._cluster or Workers(min(self._asked.workers or processors(), most))
-        many = max(1, sum(workers.room().values()))
-        tasks = _tasks(wanted, self._settings, len(wanted) // (EACH_WORKER * many))
+        at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
+        rest = (self._asked.settings,)
+        tasks = _tasks(wanted, attrgetter("host"), scanning.scan, rest, at_once, MOST_BYTES)
         try:
-            for done in workers.run(tasks, batch.write_if_due):
-                task = done.task
-                scanned = scanning.failed(task.items, done.error) if done.error else done.result
-                self._outcome.add(scanned, task)
+            for task, result, error in workers.run(tasks, batch.write_if_due):
+                scanned = scanning.failed(task.items, error) if error else result
+                self._outcome.add(task, scanned)
                 batch.add(scanned)
         finally:
             workers.close()
@@ -274,7 +233,7 @@ class _Run:
             self._table.sync_page(page.NAME)
             self._outcome.page = True
 
-    @contextlib.contextmanager
+    @contextmanager
     def _accounted(self, batch: Batch) -> Iterator[None]:
         """Says how far it came if it has to stop; what was done until then is written."""
 
@@ -294,61 +253,53 @@ class _Run:
             raise KeyboardInterrupt(account("interrupted")) from None
 
 
-def _tasks(wanted: Sequence[Set], settings: Settings, most: int) -> Iterator[Task]:
-    """Small sets together, large ones alone."""
-    part: list[Set] = []
-    for one in sorted(wanted, key=_host):
-        size = sum(each.size for each in (*part, one))
-        if part and (
-            len(part) >= min(most, MOST_SETS) or size > MOST_BYTES or _host(part[0]) != _host(one)
-        ):
-            yield _task(part, settings)
-            part = []
-        part.append(one)
-    yield _task(part, settings)
-
-
-def _task(part: Sequence[Set], settings: Settings) -> Task:
-    size = sum(one.size for one in part)
-    return Task(scanning.scan, list(part), (settings,), _host(part[0]), size)
-
-
-def _host(wanted: Set) -> str:
-    return wanted.files[0].host
-
-
-def _parts(every: Sequence[File], most: int) -> Iterator[Sequence[File]]:
-    return (every[at : at + most] for at in range(0, len(every), most))
+def _tasks(
+    every: Iterable[Any],
+    host: Callable[[Any], str],
+    function: Callable[..., Any],
+    rest: tuple[Any, ...],
+    most: int,
+    most_bytes: float = float("inf"),
+) -> Iterator[Task]:
+    """Small items together, large ones alone; those of a host on it."""
+    for at, own in groupby(sorted(every, key=host), host):
+        part: list[Any] = []
+        size = 0
+        for one in own:
+            if part and (len(part) >= most or size + one.size > most_bytes):
+                yield Task(function, part, rest, at, size)
+                part, size = [], 0
+            part.append(one)
+            size += one.size
+        yield Task(function, part, rest, at, size)
 
 
 def processors() -> int:
-    """So many this process may use."""
+    """Those that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def find_here(names: Sequence[tuple[str, bool]]) -> tuple[inputs.Found, set[str]]:
-    """Runs on a host: what it has, and the names of which it has nothing. What it has and cannot
-    read is a failure."""
-    every, missing = inputs.Found({}, [], []), set()
-    for name, is_named in names:
-        try:
-            found = inputs.find([name] if is_named else [], [] if is_named else [name])
-        except inputs.NothingError:
-            missing.add(name)
-            continue
-        except CaptureError as error:
-            file = File(os.path.abspath(name))
-            every.failures.append(Failure(file, str(error).removeprefix(f"{file.path}: ")))
-            continue
-        there = {path: one for path, one in found.files.items() if not inputs.is_gone(path)}
-        if not there and not found.failures:
-            missing.add(name)
-        every.files.update(there)
-        every.failures.extend(found.failures)
-        every.notes.extend(found.notes)
-    return every, missing
+def _on_hosts(named: Sequence[str], listed: Sequence[str], cluster: Workers) -> inputs.Found:
+    """What each host has. A name that none has is an error, one of a list is a failure."""
+    names = [*((name, True) for name in named), *((name, False) for name in listed)]
+    tasks = [Task(inputs.find_here, names, host=host) for host in cluster.hosts]
+    there = {done.task.host: done.result for done in cluster.run(tasks) if not done.error}
+    if not there:
+        raise ClusterError(f"{cluster.shown}: no host answers")
+    every = inputs.Found({}, [], [])
+    for name in set.intersection(*(missing for _, missing in there.values())):
+        if (name, True) in names:
+            raise CaptureError(f"{name}: {NOWHERE}")
+        every.failures.append(Failure(File(name), NOWHERE))
+    for host, (found, _) in there.items():
+        for path, one in found.files.items():
+            every.files[f"{host}:{path}"] = one._replace(host=host)
+        for failure in found.failures:
+            every.failures.append(failure._replace(file=failure.file._replace(host=host)))
+        every.notes.extend(f"{host}:{note}" for note in found.notes)
+    return every
 
 
 def coverage(cluster: Workers, names: Collection[str] = ()) -> str:
@@ -370,6 +321,10 @@ def _is_gone(at: Place) -> bool:
     """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
     host, path = at
     return not host and os.path.isabs(path) and inputs.is_gone(path)
+
+
+def _days_ago(days: float) -> date:
+    return datetime.fromtimestamp(max(0.0, time.time() - days * 86_400), UTC).date()
 
 
 def _check_filter(expression: str | None) -> None:

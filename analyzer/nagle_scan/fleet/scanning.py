@@ -11,6 +11,7 @@ from nagle_scan.api import names
 from nagle_scan.errors import CaptureError, NagleScanError
 from nagle_scan.fleet import inputs, rows
 from nagle_scan.fleet.work import Failure, File, Scanned, Set, Settings
+from nagle_scan.fleet.workers import ClusterError
 
 PAUSES_S = (1.0, 2.0)
 """Before a capture that comes over a network is tried again."""
@@ -20,6 +21,8 @@ NO_CAPTURE = "not a capture file"
 
 def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
     """Their rows. What goes wrong is returned: nobody must try again what cannot work."""
+    if settings.version != _core.VERSION:
+        raise ClusterError(f"a worker has nagle-scan {_core.VERSION}, this is {settings.version}")
     made: dict[str, rows.Columns] = {}
     every: list[tuple[Set, _core.Summary]] = []
     failures: list[Failure] = []

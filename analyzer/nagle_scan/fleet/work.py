@@ -100,6 +100,11 @@ class Set(NamedTuple):
         """Bytes as stored, of all."""
         return sum(file.size for file in self.files)
 
+    @property
+    def host(self) -> str:
+        """Of its files."""
+        return self.files[0].host
+
 
 def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
     """A set of these. Its name tells which they are, also after one of them grew."""

@@ -21,13 +21,10 @@ from concurrent.futures import (
 )
 from typing import Any, NamedTuple
 
-from nagle_scan import _core
 from nagle_scan.errors import NagleScanError
 
 DEADLINE_S, BYTES_PER_S = 300.0, 2e6
-"""A task has hung when it takes longer than both together: this, and that for what it reads."""
-ASK_S = 30.0
-"""For a short answer, and for a worker to come."""
+"""Tasks have hung when none ends for longer than both: this, and that for what one reads."""
 LOOK_S = 1.0
 JOIN_S = 5.0
 """A process that a disk holds does not end."""
@@ -50,11 +47,6 @@ class Task(NamedTuple):
     """Bytes that it reads."""
 
     @property
-    def most_s(self) -> float:
-        """Longer is hung."""
-        return DEADLINE_S + self.size / BYTES_PER_S
-
-    @property
     def single(self) -> Iterator[Task]:
         """A task for each item."""
         size = self.size // len(self.items)
@@ -73,17 +65,18 @@ class Workers:
     """Processes of this machine. They die together, and are given up together."""
 
     shown = "the workers of this machine"
-    is_pool = True
+    tries_again = False
+    """By itself, what killed a worker."""
+    hosts: Sequence[str] = ()
+    """Names of those that tasks can be pinned to."""
+    silent: Sequence[str] = ()
+    """Hosts that did not answer when they were asked."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int = 0) -> None:
         self._count = count
         self._pool: ProcessPoolExecutor | None = None
-        self.hosts: tuple[str, ...] = ()
-        """Names of those that tasks can be pinned to."""
-        self.silent: list[str] = []
-        """Hosts that did not answer when they were asked."""
         self.late: list[str] = []
-        """Those that were given up during a task."""
+        """Hosts that were given up during a task."""
 
     def executor(self, host: str) -> Executor:  # noqa: ARG002
         """Of a host, or of all."""
@@ -92,9 +85,12 @@ class Workers:
             self._pool = ProcessPoolExecutor(self._count, context, _begin)
         return self._pool
 
-    def room(self) -> dict[str, int]:
-        """How many tasks each host can do at once; '' is any. Raises `ClusterError`."""
-        return {"": self._count}
+    def room(self, host: str = "") -> int:  # noqa: ARG002
+        """How many tasks a host, or all, can do at once."""
+        return self._count
+
+    def check(self) -> None:
+        """Raises `ClusterError` if there is nobody left to work."""
 
     def close(self) -> None:
         """Nothing stays. The next executor is a new one."""
@@ -123,7 +119,7 @@ class Workers:
             while running.fill():
                 on_look()
                 yield from running.done()
-                yield from running.late()
+                yield from running.hung()
         finally:
             running.stop()
 
@@ -138,41 +134,41 @@ class _Running:
         for task in tasks:
             self._waiting.setdefault(task.host, deque()).append(task)
         self._suspects: deque[Task] = deque()
-        self._given: dict[Future[Any], tuple[Task, float]] = {}
-        """With its begin."""
         self._alone: Future[Any] | None = None
         """That of a suspect."""
-        self._seen_s = dict.fromkeys(self._waiting, time.monotonic())
+        self._given: dict[Future[Any], Task] = {}
+        self._moved_s = dict.fromkeys(self._waiting, time.monotonic())
+        """When a task of a host ended last, or the first one began."""
 
     def fill(self) -> bool:
         """Gives as many as there is room for; false when nothing is left."""
-        room = self._workers.room()
-        self._seen_s |= dict.fromkeys((host for host in room if room[host]), time.monotonic())
         for host, waiting in self._waiting.items():
-            busy = sum(task.host == host for task, _ in self._given.values())
-            while waiting and busy < room.get(host, 0) and not self._suspects:
-                busy += 1
+            while waiting and len(self._of(host)) < self._workers.room(host) and not self._suspects:
                 self._give(waiting.popleft())
         if self._suspects and not self._given:
             self._alone = self._give(self._suspects.popleft())
-        return bool(self._given or self._suspects or any(self._waiting.values()))
+        return bool(self._given)
+
+    def _of(self, host: str) -> list[Future[Any]]:
+        return [future for future, task in self._given.items() if task.host == host]
 
     def _give(self, task: Task) -> Future[Any]:
-        given = _core.VERSION, task.function, task.items, task.rest
+        if not self._of(task.host):
+            self._moved_s[task.host] = time.monotonic()
+        given = task.function, task.items, *task.rest
         try:
-            future = self._workers.executor(task.host).submit(call, *given)
+            future = self._workers.executor(task.host).submit(*given)
         except BrokenExecutor:
             self._workers.close()
-            future = self._workers.executor(task.host).submit(call, *given)
-        self._given[future] = task, time.monotonic()
+            future = self._workers.executor(task.host).submit(*given)
+        self._given[future] = task
         return future
 
     def done(self) -> Iterator[Done]:
         """What has come within `LOOK_S`."""
-        if not self._given:
-            time.sleep(LOOK_S / 10)
         for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
-            task, _ = self._given.pop(future)
+            task = self._given.pop(future)
+            self._moved_s[task.host] = time.monotonic()
             try:
                 yield Done(task, future.result())
             except ClusterError:
@@ -182,49 +178,40 @@ class _Running:
             except ImportError as error:
                 lacks = f"{self._workers.shown}: a worker lacks a package: {error}"
                 raise ClusterError(lacks) from None
-            except (BrokenExecutor, CancelledError):
-                # Has the scheduler gone?
-                self._workers.room()
-                yield from self._lost(task, future is self._alone)
             except Exception as error:
-                if type(error).__name__ != "KilledWorker":
+                is_lost = isinstance(error, (BrokenExecutor, CancelledError))
+                if not is_lost and type(error).__name__ != "KilledWorker":
                     raise
-                yield from self._lost(task, future is self._alone)
+                self._workers.check()
+                yield from self._suspect(task, DIED, future is self._alone)
 
-    def _lost(self, task: Task, is_alone: bool) -> Iterator[Done]:
-        # A cluster has tried it again itself.
-        if is_alone or (len(task.items) == 1 and not self._workers.is_pool):
-            yield Done(task, error=DIED)
+    def _suspect(self, task: Task, why: str, is_alone: bool) -> Iterator[Done]:
+        if is_alone or (len(task.items) == 1 and self._workers.tries_again):
+            yield Done(task, error=why)
         else:
             self._suspects += task.single
 
-    def late(self) -> Iterator[Done]:
-        """What has hung, and what waits for a host that does not come back."""
-        now_s = time.monotonic()
-        hung = [one for one, (task, at) in self._given.items() if now_s - at > task.most_s]
-        for future in hung:
-            task, _ = self._given.pop(future)
-            future.cancel()
-            if task.host:
-                self._seen_s[task.host] = 0.0
-                yield Done(task, error=f"no worker on {task.host} answers")
-            elif len(task.items) > 1:
-                self._suspects += task.single
-            else:
-                yield Done(task, error=f"no answer within {task.most_s:.0f} s: given up")
-        if hung and self._workers.is_pool:
-            self._workers.close()
-            # The others of the pool are not to blame.
-            for task, _ in self._given.values():
-                self._waiting[task.host].appendleft(task)
-            self._given.clear()
-        for host in [one for one, at in self._seen_s.items() if now_s - at > ASK_S]:
-            if not host:
-                raise ClusterError(f"{self._workers.shown}: no worker for {ASK_S:g} s")
-            if self._waiting.get(host):
+    def hung(self) -> Iterator[Done]:
+        """What nobody waits for any longer."""
+        for host in list(self._waiting):
+            given = self._of(host)
+            most_s = DEADLINE_S
+            most_s += max((self._given[one].size for one in given), default=0) / BYTES_PER_S
+            if not given or time.monotonic() - self._moved_s[host] < most_s:
+                continue
+            for future in given:
+                future.cancel()
+            tasks = [self._given.pop(one) for one in given]
+            if host:
                 self._workers.late.append(host)
-            for task in self._waiting.pop(host, ()):
-                yield Done(task, error=f"no worker on {host} answers")
+                tasks += self._waiting.pop(host)
+                yield from (Done(one, error=f"no worker on {host} answers") for one in tasks)
+                continue
+            self._workers.check()
+            self._workers.close()
+            for task in tasks:
+                why = f"no answer within {most_s:.0f} s: given up"
+                yield from self._suspect(task, why, len(task.items) == 1)
 
     def stop(self) -> None:
         """Nobody waits for what is still to be done."""
@@ -232,13 +219,6 @@ class _Running:
             future.cancel()
         if self._given:
             self._workers.close()
-
-
-def call(version: str, function: Callable[..., Any], items: Any, rest: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Runs on a worker, which may have come later, with another version."""
-    if version != _core.VERSION:
-        raise ClusterError(f"a worker has nagle-scan {_core.VERSION}, this is {version}")
-    return function(items, *rest)
 
 
 def _begin() -> None:

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltalake import (
     CommitProperties,
-    DeltaTable,
     PostCommitHookProperties,
     Transaction,
     WriterProperties,
+    write_deltalake,
 )
 from deltalake.transaction import AddAction, RemoveAction
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet import storage
-from nagle_scan.fleet.fields import DETAILS, columns
+from nagle_scan.fleet.fields import DETAILS, TEXT, Field, columns
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.storage import LOG
 from nagle_scan.fleet.table import Scope, Table, python_rows, quoted, reason, storage_options
@@ -117,14 +117,17 @@ class Writer(Table):
                 )
 
     def _make(self, scope: Scope) -> None:
-        import pyarrow as pa
+        from arro3.core import Schema
+        from arro3.core import Table as Rows
 
         from nagle_scan.fleet import parquet
 
-        every = pa.schema([pa.field("kind", pa.string()), *parquet.schema(columns().values())])
-        DeltaTable.create(
+        kind = Field("kind", TEXT, "")
+        every = Schema.from_arrow(parquet.schema([kind, *columns().values()]))
+        # `DeltaTable.create` would tell the folder in the log.
+        write_deltalake(
             self.path,
-            every,
+            Rows.from_batches([], schema=every),
             partition_by=PARTS,
             description=json.dumps(scope._asdict()),
             configuration=CONFIGURATION,
