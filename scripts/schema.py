@@ -1,67 +1,269 @@
 """The JSON Schema of `-o result.json`, for the wheel and the site.
 
-Rows come from the fields that the engine declares, the rest stands in scripts/schema_head.py.
+Rows come from the fields that the engine declares; `MEMBERS` declares all others.
 """
 
 import json
-from typing import Any
+from typing import Any, get_args
 
-import schema_head as head
-from nagle_scan import _core
+from nagle_scan import _core, compare
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import PERCENTILES
 
 Schema = dict[str, Any]
 
 NAME = "nagle-scan-1.schema.json"
+PROMISE = (
+    "What `nagle-scan -o result.json` writes. Within nagle-scan/1 members may be added and words "
+    "may join an enumeration; none goes, changes its type, unit or meaning, or is left out where "
+    "it was required. This file lists all members of one version, so that a validator finds "
+    "misspelt ones; a reader ignores members that it does not know."
+)
+MEMBERS = """
+document
+  schema: contract  This contract.
+  anonymized: text?  How addresses were replaced, if they were.
+  captures: capture[]  What was read, in order.
+  summary: summary
+  servers: server_row[]  Those with exchanges; the worst come first.
+  version: text  Of nagle-scan.
+  min_wait_ms: ms  Shorter waits are not listed.
+  filter: text?  The capture filter; null if addresses are hidden.
+  report: report
+  hops: hop[]  Chains of relays, hop by hop.
+  connections: connection[]  One by one, in the order of their numbers.
+  +baseline: baseline
+  +comparison: comparison
+capture
+  path: text  As it was given; `capture-1` if anonymized.
+  packets: count
+  bytes: count
+  link_type: text?
+  first_ns: ns  Its first frame, ns since the epoch.
+  last_ns: ns
+  first_frame: count  Frames are counted through all captures.
+  complete: flag  Was it read to its end?
+  warnings: text[]  What was lost or not used, in sentences.
+summary
+  connections: count
+  connections_not_listed: count  They count in the totals only.
+  servers_not_listed: count  They count in the totals only.
+  tcp_packets: count
+  affected_connections: count  Those with stalls.
+  stalls: count
+  stalled_ms: ms  Time lost to all stalls: the sum of their `hold_ms`.
+  stalls_by_confidence: counts
+  stalled_ms_by_confidence: durations
+  stalls_not_listed: count  They count in the totals only.
+  verdict: verdict
+  not_judged: count  Connections with data that cannot be judged.
+  short_holds: count  Holds shorter than `min_wait_ms`.
+  short_holds_ms: ms
+  exchanges: count
+  waits_not_listed: count  Other waits that count in the totals only.
+  waits_not_listed_ms: ms
+  connecting: connecting?  What slow connecting took until the end of the first reply.
+connecting
+  connections: count
+  connect_ms: ms
+  first_reply_ms: ms
+  median_share: ms
+server_row
+  addr: text
+  port: count
+  verdict: verdict
+  connections: count  Those with exchanges.
+  affected_connections: count
+  exchanges: count
+  stalled_exchanges: count
+  stalls: count
+  stalled_ms: ms
+  latency_sum_ms: ms  Of all exchanges.
+  latency_stalled_ms: ms  What stalls took of it.
+  latency: percentiles  As measured.
+  predicted: percentiles  Without the stalls.
+  client_nagle: sockets  Connections by what the clients' sockets show.
+  server_nagle: sockets  The same of the server's.
+  +name: text  What `--name` calls the address.
+delayed_ack
+  count: count  Those that came late.
+  prompt: count  Those that came promptly, of pure ACKs; 65,535 stands for that many or more.
+  first_frame: count  The first that came late.
+  median_ms: ms
+  min_ms: ms
+  max_ms: ms
+  consistent_with: text
+report
+  reading: text[]  How to read a verdict, and what never to conclude from it.
+  sentence: text  The verdict in one line.
+  sentences: text[]  The answer: the verdict, then cost, fix and rest, if any.
+  notices: text[]  What to know of the capture.
+  advice: advice[]  What to change, the best first for each sender.
+advice
+  sender: text  Who holds data back.
+  receiver: text
+  first: text  What to find out before; may be empty.
+  where: text
+  what: text
+  price: text
+  known_by: text  What in the capture points to the settings; may be empty.
+  settings: setting[]
+setting
+  program: text
+  knob: text  The setting or call, as it is written.
+  note: text
+  address: text  Where that can be read.
+baseline  With --baseline: that capture.
+  captures: capture[]
+  summary: summary
+  servers: server_row[]
+comparison  With --baseline: what became of its stalls.
+  verdict: outcome
+  servers: server_change[]
+server_change
+  addr: text
+  port: count
+  state: state  What became of its stalls.
+  before: numbers?
+  after: numbers?
+  predicted_p50_ms: ms?
+  latency_p50_ms: ms?
+  +name: text  What `--name` calls the address.
+numbers
+  stalls: count
+  stalled_ms: ms
+  exchanges: count
+  latency: percentiles?
+  predicted: percentiles?
+"""
+"""Each object and its members: `+` stands for optional, `?` for nullable, `[]` for an array."""
+
+
+def record(properties: dict[str, Schema]) -> Schema:
+    """An object with all of these members and no other."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in properties if not name.startswith("+")],
+        "properties": {name.removeprefix("+"): value for name, value in properties.items()},
+    }
+
+
+COUNT: Schema = {"type": "integer", "minimum": 0}
+MS: Schema = {"type": "number"}
+TEXT: Schema = {"type": "string"}
+NAGLE: Schema = {"enum": ["on", "off", "unknown", "switched", "mixed"]}
 KINDS: dict[str, Schema] = {
-    "integer": {"type": "integer", "minimum": 0},
+    "count": COUNT,
+    "ns": {"type": "integer"},
+    "ms": MS,
+    "text": TEXT,
+    "flag": {"type": "boolean"},
+    "contract": {"const": "nagle-scan/1"},
+    "verdict": {"enum": list(certainty.VERDICTS)},
+    "state": {"enum": list(get_args(compare.State))},
+    "outcome": {"enum": list(get_args(compare.Outcome))},
+    "counts": record(dict.fromkeys(certainty.CONFIDENCES, COUNT)),
+    "durations": record(dict.fromkeys(certainty.CONFIDENCES, MS)),
+    "sockets": record(dict.fromkeys(("on", "off", "unknown", "switched"), COUNT)),
+    # As `_core.fields` calls them.
+    "integer": COUNT,
     "integer, ns since the epoch": {"type": "integer"},
-    "float, ms": {"type": "number"},
+    "float, ms": MS,
     "true or false": {"type": "boolean"},
-    "enum": {"type": "string"},
-    "text": {"type": "string"},
-    "IP address": {"type": "string"},
+    "enum": TEXT,
+    "IP address": TEXT,
     "object": {"$ref": "#/$defs/end"},
 }
-"""By what `_core.fields` calls them."""
 
 
-def value(row: str, name: str, kind: str, presence: str, words: list[str], meaning: str) -> Schema:
+def kind(name: str) -> Schema:
+    """The schema of a kind, as `MEMBERS` and `_core.fields` name it."""
+    if name.endswith("[]"):
+        return {"type": "array", "items": kind(name.removesuffix("[]"))}
+    if not name.endswith("?"):
+        return dict(KINDS.get(name, {"$ref": f"#/$defs/{name}"}))
+    one = kind(name.removesuffix("?"))
+    if "type" in one:
+        return {**one, "type": [one["type"], "null"]}
+    return {"anyOf": [one, {"type": "null"}]}
+
+
+def described(meaning: str, schema: Schema) -> Schema:
+    """The schema with a description, if there is one."""
+    return {"description": meaning, **schema} if meaning else schema
+
+
+def objects() -> dict[str, Schema]:
+    """The objects of `MEMBERS`."""
+    members: dict[str, dict[str, Schema]] = {}
+    meanings = {}
+    for line in MEMBERS.strip().splitlines():
+        head, _, meaning = line.strip().partition("  ")
+        name, _, of = head.partition(": ")
+        if of:
+            members[[*members][-1]][name] = described(meaning, kind(of))
+        else:
+            members[name], meanings[name] = {}, meaning
+    found = {name: described(meanings[name], record(own)) for name, own in members.items()}
+    return found | {"percentiles": record({f"{name}_ms": MS for name in PERCENTILES})}
+
+
+VALUES: dict[tuple[str, str], Schema] = {
+    ("connection", "notices"): kind("text[]"),
+    ("end", "nagle_frames"): {**kind("count[]"), "minItems": 2, "maxItems": 2},
+    ("end", "nagle_variant_frames"): {**kind("count[]"), "minItems": 2, "maxItems": 2},
+    ("end", "delayed_ack"): kind("delayed_ack"),
+    ("stall", "evidence"): kind("text[]"),
+    ("hop", "called_by"): kind("text[]"),
+    ("hop", "client_nagle"): NAGLE,
+    ("hop", "server_nagle"): NAGLE,
+}
+"""Fields that say more than their kind does."""
+ALWAYS = {("stall", "evidence"), ("hop", "called_by")}
+"""Arrays that are there even if they are empty."""
+LISTS = {
+    "stalls": "Its stalls, in the order of time; of many, the clearest.",
+    "waits": "Its other waits; of many, the longest.",
+}
+
+
+def value(row: str, name: str, of: str, presence: str, words: list[str], meaning: str) -> Schema:
     """What one field may be."""
-    found = dict(head.VALUES.get((row, name)) or KINDS[kind])
+    found = dict(VALUES.get((row, name)) or kind(of))
     if words:
         found["enum"] = words
     if presence == "nullable":
         found["type"] = [found["type"], "null"]
-    return {"description": meaning, **found}
+    return described(meaning, found)
 
 
 def rows() -> dict[str, Schema]:
     """A schema for each kind of row."""
-    found: dict[str, Schema] = {}
-    for row, name, kind, presence, words, outputs, meaning in _core.fields():
-        if "JSON" not in outputs:
-            continue
-        made = found.setdefault(row, head.record({}))
-        made["properties"][name] = value(row, name, kind, presence, words, meaning)
-        if presence != "optional" or (row, name) in head.ALWAYS:
-            made["required"].append(name)
-    for name in ("stalls", "waits"):
-        items = {"type": "array", "items": {"$ref": f"#/$defs/{name.removesuffix('s')}"}}
-        found["connection"]["properties"][name] = {"description": head.LISTS[name], **items}
-        found["connection"]["required"].append(name)
-        not_listed = head.said("Left out where all are listed.", head.COUNT)
-        found["connection"]["properties"][f"{name}_not_listed"] = not_listed
-    return found
+    found: dict[str, dict[str, Schema]] = {}
+    for row, name, of, presence, words, outputs, meaning in _core.fields():
+        if "JSON" in outputs:
+            optional = "+" if presence == "optional" and (row, name) not in ALWAYS else ""
+            made = value(row, name, of, presence, words, meaning)
+            found.setdefault(row, {})[f"{optional}{name}"] = made
+    for name, meaning in LISTS.items():
+        items = kind(f"{name.removesuffix('s')}[]")
+        found["connection"][name] = described(meaning, items)
+        not_listed = described("Left out where all are listed.", COUNT)
+        found["connection"][f"+{name}_not_listed"] = not_listed
+    return {row: record(members) for row, members in found.items()}
 
 
 def text() -> str:
     """The whole schema, as it is published."""
+    parts = objects()
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": NAME,
         "title": "nagle-scan/1",
-        "description": head.PROMISE,
-        **head.document(),
-        "$defs": {**head.parts(), **rows()},
+        "description": PROMISE,
+        **parts.pop("document"),
+        "dependentRequired": {"baseline": ["comparison"], "comparison": ["baseline"]},
+        "$defs": {**parts, **rows()},
     }
     return json.dumps(made, indent=1) + "\n"
