@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 TOOLS = {
-    "rustc": ["rustc", "--version"],
-    "libpcap": ["tcpdump", "--version"],
-    "tcptrace": ["tcptrace", "-version"],
-    "tshark": ["tshark", "--version"],
-    "nfpcapd": ["nfpcapd", "-V"],
+    "rustc": ("rustc --version", r"\d+\.\d+(?:\.\d+)?"),
+    "libpcap": ("tcpdump --version", r"(?<=libpcap version )[\d.]+"),
+    "tcptrace": ("tcptrace -version", r"\d+\.\d+(?:\.\d+)?"),
+    "tshark": ("tshark --version", r"\d+\.\d+(?:\.\d+)?"),
+    "nfpcapd": ("nfpcapd -V", r"\d+\.\d+(?:\.\d+)?"),
 }
 
 
@@ -28,16 +28,13 @@ def _first(pattern: str, path: str) -> str:
     return found[1] if found else "unknown"
 
 
-def _version(name: str, words: list[str]) -> str:
+def _version(command: str, pattern: str) -> str:
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(command.split(), capture_output=True, text=True, timeout=30)
     except OSError:
         return "not installed"
-    pattern = r"libpcap version ([\d.]+)" if name == "libpcap" else r"\d+\.\d+(\.\d+)?"
     found = re.search(pattern, done.stdout + done.stderr)
-    if found is None:
-        return "unknown"
-    return found[1] if name == "libpcap" else found[0]
+    return found[0] if found else "unknown"
 
 
 def load() -> float:
@@ -57,7 +54,7 @@ def described(load_before: float) -> list[tuple[str, str]]:
         ("load before", f"{load_before:.1f}"),
         ("load at the end", f"{load():.1f}"),
         ("Python", platform.python_version()),
-        *((name, _version(name, words)) for name, words in TOOLS.items()),
+        *((name, _version(*tool)) for name, tool in TOOLS.items()),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import statistics
@@ -16,6 +17,12 @@ BENCH = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("BENCH_BUILD", BENCH / "build"))
 """Programs, captures and results; what runs at the same time needs a folder of its own."""
 PROGRAMS = {"generate": [], "measure": [], "pcap_loop": ["-lpcap"]}  # name: libraries
+
+
+MOST_SPREAD = 0.15
+"""Something else was at work: the rounds are repeated, once."""
+FILES = 64
+PCAP_HEAD, RECORD_HEAD = 24, 16
 
 
 class BenchError(Exception):
@@ -116,10 +123,6 @@ def build() -> None:
             raise BenchError(f"cannot compile {source.name} (needs a C compiler and libpcap-dev)")
 
 
-MOST_SPREAD = 0.15
-"""Something else was at work: the rounds are repeated, once."""
-
-
 def generator_words(mode: str, connections: int, packets: int | None) -> list[str]:
     """The generator's command line; some modes have a fixed number of packets per connection."""
     counts = [connections] if packets is None else [connections, packets]
@@ -159,6 +162,24 @@ def made(path: Path, source: Path, words: Sequence[str]) -> Path:
     return path
 
 
+def rotated(path: Path) -> list[Path]:
+    """A pcap file in so many files, as `tcpdump -C` names them."""
+    folder = path.with_suffix(".parts")
+    if not is_newer(folder, path):
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished = Path(tempfile.mkdtemp(dir=BUILD))
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as all_:
+            at, part_len = PCAP_HEAD, -(-len(all_) // FILES)
+            for number in range(FILES):
+                begin = at
+                while at < min((number + 1) * part_len, len(all_)):
+                    at += RECORD_HEAD + int.from_bytes(all_[at + 8 : at + 12], "little")
+                part = unfinished / f"part.pcap{number or ''}"
+                part.write_bytes(all_[:PCAP_HEAD] + all_[begin:at])
+        unfinished.rename(folder)
+    return sorted(folder.iterdir())
+
+
 def is_newer(path: Path, source: Path) -> bool:
     """Is a file there, and not older than what it was made from?"""
     return path.exists() and path.stat().st_mtime >= source.stat().st_mtime
@@ -171,21 +192,19 @@ def time_rounds(commands: Sequence[Command], runs: int) -> None:
     """
     run_rounds(commands, runs)
     if any(command.spread > MOST_SPREAD for command in commands):
-        for command in commands:
-            if not command.slow:
-                command.samples.clear()
-        run_rounds([command for command in commands if not command.slow], runs)
+        quick = [command for command in commands if not command.slow]
+        for command in quick:
+            command.samples.clear()
+        run_rounds(quick, runs)
 
 
 def run_rounds(commands: Sequence[Command], runs: int) -> None:
     """As `time_rounds`, without repeating."""
     for number in range(runs + 1):
         for command in commands:
-            if command.slow and number != 1:
-                continue
-            sample = command.run()
-            if number > 0:
-                command.samples.append(sample)
+            if not command.slow or number == 1:
+                sample = command.run()
+                command.samples += [sample] if number else []
 
 
 def spread_of(commands: Sequence[Command]) -> str:

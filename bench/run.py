@@ -11,27 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cores, fleet, footprint, forms, machine, works
+from bench import fleet, machine, works
 from bench.goals import FULL_PACKETS, HEAD, Row, markdown, table
 from bench.measuring import BENCH, MOST_SPREAD, BenchError, build, installed
 
 NAGLE_SCAN = BENCH.parent / ".venv" / "bin" / "nagle-scan"
 REPORT = BENCH.parent / "docs" / "benchmark.md"
 Part = Callable[[works.Bench], Iterator[Row]]
-PARTS: dict[str, Part] = {
-    "loops": works.loops,
-    "stalls": works.stalls,
-    "peers": works.peers,
-    "growth": works.growth,
-    "pcapng": forms.pcapng,
-    "packed": forms.packed,
-    "pages": forms.pages,
-    "cores": cores.scaling,
-    "start": works.start,
-    "memory": footprint.memory,
-    "interface": footprint.interface_memory,
-    "python": footprint.python_tables,
-}
 FLEETS = "<!-- fleets: make bench-fleet -->\n", "<!-- end -->\n"
 """Around the section that has its own run."""
 QUICK = (
@@ -136,7 +122,7 @@ def benchmark(arguments: argparse.Namespace) -> int:
     if arguments.fleet:
         text = with_fleets(arguments.report.read_text(), fleets(bench))
     else:
-        rows = measure(bench, PARTS.values())
+        rows = measure(bench, works.PARTS)
         text = page(bench, rows, load, fleets(bench))
     arguments.report.parent.mkdir(exist_ok=True)
     arguments.report.write_text(text)
