@@ -13,17 +13,16 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE / "lab"))
 
-ACK_IS_LATE = Decimal("0.010")  # a quick ACK takes 0.03 ms on loopback, a delayed one 40 ms
-RELEASE_IS_PROMPT = Decimal("0.002")  # it takes 0.003 to 0.14 ms
+from packets import ACK, FIN, MODULUS, SYN, Packet, later, read_packets  # noqa: E402
 
-FIN, SYN, ACK = 0x01, 0x02, 0x10
+ACK_IS_LATE_NS = 10_000_000  # a quick ACK takes 0.03 ms on loopback, a delayed one 40 ms
+RELEASE_IS_PROMPT_NS = 2_000_000  # it takes 0.003 to 0.14 ms
 
 # nagle: the sockets' options, from the sources and (wrk, Apache HttpClient) from strace.
 # second_write: who writes an exchange in two pieces, the first piece's bytes, and both pieces'.
@@ -63,62 +62,18 @@ CAPTURES: dict[str, dict[str, Any]] = {
 }
 
 
-class Frame(NamedTuple):
-    """One line of tshark: sequence numbers relative, times in seconds."""
-
-    number: int
-    time: Decimal
-    stream: int
-    port: int
-    seq: int
-    len: int
-    ack: int
-    flags: int
-
-
-class Direction:
+class End:
     """What one end has sent."""
 
     def __init__(self) -> None:
-        self.has_data = False
+        self.base, self.has_data = 0, False  # sequence number of its first byte
         # Its last segment, until it is acknowledged; and with its late pure ACK, until more data.
-        self.unacked: Frame | None = None
-        self.late: tuple[Frame, Frame] | None = None
+        self.unacked: Packet | None = None
+        self.late: tuple[Packet, Packet] | None = None
 
 
-def read_frames(pcap: Path) -> Iterator[Frame]:
-    """The TCP frames of a capture."""
-    fields = (
-        "frame.number frame.time_relative tcp.stream tcp.srcport tcp.seq tcp.len tcp.ack tcp.flags"
-    )
-    command = [
-        "tshark",
-        "-r",
-        str(pcap),
-        "-o",
-        "tcp.relative_sequence_numbers:TRUE",
-        "-T",
-        "fields",
-    ]
-    for field in fields.split():
-        command += ["-e", field]
-    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for line in listing.splitlines():
-        number, time, stream, port, seq, length, ack, flags = line.split("\t")
-        yield Frame(
-            int(number),
-            Decimal(time),
-            int(stream),
-            int(port),
-            int(seq),
-            int(length),
-            int(ack or 0),
-            int(flags, 16),
-        )
-
-
-Ends = dict[str, Direction]
-Held = tuple[str, Frame, Frame, Frame]
+Ends = dict[str, End]
+Held = tuple[str, Packet, Packet, Packet]
 
 
 def held_segments(pcap: Path) -> tuple[dict[int, Ends], list[Held]]:
@@ -126,38 +81,47 @@ def held_segments(pcap: Path) -> tuple[dict[int, Ends], list[Held]]:
     clients: dict[int, int] = {}
     connections: dict[int, Ends] = {}
     held: list[Held] = []
-    for frame in read_frames(pcap):
+    for frame in read_packets(pcap):
         if frame.flags & (SYN | ACK) == SYN:
-            clients[frame.stream] = frame.port
-            connections[frame.stream] = {"client": Direction(), "server": Direction()}
-        is_client = frame.port == clients[frame.stream]
+            clients[frame.stream] = frame.source_port
+            connections[frame.stream] = {"client": End(), "server": End()}
+        is_client = frame.source_port == clients[frame.stream]
         role, peer = ("client", "server") if is_client else ("server", "client")
         sender, receiver = connections[frame.stream][role], connections[frame.stream][peer]
+        if frame.flags & SYN:
+            sender.base = frame.seq + 1
 
         data = receiver.unacked
-        if data and frame.ack >= data.seq + data.len:
+        if data and not later(data.end, frame.ack):
             receiver.unacked = None
-            if frame.len == 0 and frame.time - data.time >= ACK_IS_LATE:
+            if frame.length == 0 and frame.time_ns - data.time_ns >= ACK_IS_LATE_NS:
                 receiver.late = (data, frame)
-        if frame.len:
-            if sender.late and frame.time - sender.late[1].time < RELEASE_IS_PROMPT:
+        if frame.length:
+            if sender.late and frame.time_ns - sender.late[1].time_ns < RELEASE_IS_PROMPT_NS:
                 held.append((role, *sender.late, frame))
             sender.has_data, sender.unacked, sender.late = True, frame, None
     return connections, held
 
 
-def describe(role: str, data: Frame, ack: Frame, segment: Frame) -> dict[str, Any]:
+def offset(connections: dict[int, Ends], role: str, segment: Packet) -> int:
+    """Of a segment's first byte in what its end has sent."""
+    return (segment.seq - connections[segment.stream][role].base) % MODULUS
+
+
+def describe(
+    connections: dict[int, Ends], role: str, data: Packet, ack: Packet, segment: Packet
+) -> dict[str, Any]:
     """A stall as the expectation file names it."""
     return {
         "connection": segment.stream,
         "sender": role,
-        "rel_seq": segment.seq - 1,
-        "len": segment.len,
-        "frame_unacked": data.number,
-        "frame_ack": ack.number,
-        "frame_held": segment.number,
+        "rel_seq": offset(connections, role, segment),
+        "len": segment.length,
+        "frame_unacked": data.frame,
+        "frame_ack": ack.frame,
+        "frame_held": segment.frame,
         "cause": "nagle_delack",
-        "wait_ms": float(round((segment.time - data.time) * 1000, 1)),
+        "wait_ms": round((segment.time_ns - data.time_ns) / 1e6, 1),
     }
 
 
@@ -167,7 +131,7 @@ def expectation(name: str, made_on: str) -> dict[str, Any]:
     connections, held = held_segments(HERE / f"{name}.pcap")
     for role, _, _, segment in held:
         sender, first, both = facts["second_write"]
-        assert (role, (segment.seq - 1) % both) == (sender, first), segment
+        assert (role, offset(connections, role, segment) % both) == (sender, first), segment
     timed_out = [h for h in held if not h[2].flags & FIN]
     freed_by_fin = [h for h in held if h[2].flags & FIN]
     expected = {
@@ -176,11 +140,11 @@ def expectation(name: str, made_on: str) -> dict[str, Any]:
         "made_on": made_on,
         "connections": len(connections),
         "verdict": "stalls" if timed_out else "clean",
-        "stalls": [describe(*h) for h in timed_out],
+        "stalls": [describe(connections, *h) for h in timed_out],
         "nagle": {str(n): nagle_of(ends, facts["nagle"]) for n, ends in connections.items()},
     }
     if freed_by_fin:
-        expected["freed_by_fin"] = [describe(*h) for h in freed_by_fin]
+        expected["freed_by_fin"] = [describe(connections, *h) for h in freed_by_fin]
     return expected
 
 

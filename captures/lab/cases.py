@@ -64,7 +64,6 @@ class Case:
     extras: tuple[Extra, ...] = ()
     more: tuple[Scripts, ...] = ()  # of further connections
     client_rcvbuf: int = 0
-    server_rcvbuf: int = 0
     snaplen: int = 0  # of the captures at the network's points
     only: str = "tcp"  # tcpdump filter of these captures
     one_port: bool = False  # of the server, for all connections; else one for each

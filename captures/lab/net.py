@@ -68,7 +68,6 @@ class Net:
     ipv6: bool = False
     congestion: str = "cubic"  # of the peers' sockets
     sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
-    gro_off: bool = False  # veth only
     access: Access = Access()  # the client's link to the network
     # after so many ms, so many ms more, on both ways together
     changes: tuple[tuple[float, float], ...] = ()

@@ -144,8 +144,6 @@ class Network:
         sh(f"ip link add eth0 netns {p}c type veth peer name eth0 netns {p}s")
         for which, own in (("c", VETH_CLIENT), ("s", SERVER)):
             self._address(which, "eth0", own)
-            if self.net.gro_off:
-                self._inside(which, "ethtool -K eth0 tso off gso off gro off")
 
     def _build_wires(self) -> None:
         net = self.net

@@ -58,9 +58,9 @@ def start_peer(network: Network, case: Case, side: str, folder: Path) -> Process
         command = [*AT_ONCE, str(tool(f"{case.net.stacks[number]}_peer")), "--log", log]
         command += ["--tun", STACK_INTERFACE, "--own", STACKS[side[0]].own]
     else:
-        buffer = (case.client_rcvbuf, case.server_rcvbuf)[number]
         command = [str(tool("peer")), "--log", log, "--congestion", case.net.congestion]
-        command += ["--rcvbuf", str(buffer)] if buffer else []
+        if case.client_rcvbuf and side == "client":
+            command += ["--rcvbuf", str(case.client_rcvbuf)]
     command += [("connect", "listen")[number], network.server_address]
     for i, scripts in enumerate(case.flows):
         command += [str(FIRST_PORT if case.one_port else FIRST_PORT + i), scripts[number]]

@@ -4,8 +4,6 @@
  *     --front-log FILE  what it writes to those that dialled it    (none)
  *     --back-log FILE   what it writes to the one it dials         (none)
  *     --front-nodelay, --back-nodelay   TCP_NODELAY on these sockets
- *     --threads         a thread for each connection, where else one epoll loop has them all
- *     --buffer N        what it reads at most in one call          (16384)
  *
  * The logs are those of peer.c, without its 'info' lines. It runs until SIGTERM.
  */
@@ -14,8 +12,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FRONT, BACK, LONGEST_READ = 1 << 16, EVENTS = 64 };
+enum { FRONT, BACK, READ = 16384, EVENTS = 64 };
 
 struct end {
     struct pair *pair;
@@ -40,7 +36,7 @@ struct pair {
 };
 
 static FILE *logs[2];
-static int nodelay[2], with_threads, buffer_size = 16384;
+static int nodelay[2];
 static const char *server_ports[2];
 static struct sockaddr_in listen_address, dial_address;
 static volatile sig_atomic_t ending;
@@ -81,9 +77,9 @@ static void write_all(struct end *to, const char *data, ssize_t length)
 /* Forwards what has come; returns 0 when both sides are done. */
 static int forward(struct end *from)
 {
-    static __thread char data[LONGEST_READ];
+    static char data[READ];
     struct end *to = &from->pair->ends[!from->side];
-    ssize_t got = recv(from->fd, data, buffer_size, 0);
+    ssize_t got = recv(from->fd, data, sizeof data, 0);
     int64_t at = now_ns();
     if (got > 0) {
         write_all(to, data, got);
@@ -94,28 +90,6 @@ static int forward(struct end *from)
         shutdown(to->fd, SHUT_WR);
     }
     return !(from->finished && to->finished);
-}
-
-static void finish(struct pair *p)
-{
-    close(p->ends[FRONT].fd);
-    close(p->ends[BACK].fd);
-    free(p);
-}
-
-static void *run_pair(void *pair)
-{
-    struct pair *p = pair;
-    for (int going = 1; going;) {
-        struct pollfd fds[2];
-        for (int side = 0; side < 2; side++)
-            fds[side] = (struct pollfd){.fd = p->ends[side].finished ? -1 : p->ends[side].fd, .events = POLLIN};
-        if (poll(fds, 2, -1) < 0) continue;
-        for (int side = 0; side < 2 && going; side++)
-            if (fds[side].revents) going = forward(&p->ends[side]);
-    }
-    finish(p);
-    return NULL;
 }
 
 /* -- connections ---------------------------------------------------------- */
@@ -175,16 +149,6 @@ static void run_loop(int listener)
     }
 }
 
-static void run_threads(int listener)
-{
-    while (!ending) {
-        struct pair *p = accept_and_dial(listener);
-        pthread_t thread;
-        if (p && pthread_create(&thread, NULL, run_pair, p)) die("pthread_create");
-        if (p) pthread_detach(thread);
-    }
-}
-
 /* -- the command line ----------------------------------------------------- */
 
 static void end(int signal) { (void)signal; ending = 1; }
@@ -206,15 +170,12 @@ static void read_address(struct sockaddr_in *address, const char *host, const ch
 static void read_options(int argc, char **argv)
 {
     static const struct option options[] = {{"front-log", 1, 0, 'f'}, {"back-log", 1, 0, 'b'},
-                                            {"front-nodelay", 0, 0, 'F'}, {"back-nodelay", 0, 0, 'B'},
-                                            {"threads", 0, 0, 't'}, {"buffer", 1, 0, 'n'}, {0}};
+                                            {"front-nodelay", 0, 0, 'F'}, {"back-nodelay", 0, 0, 'B'}, {0}};
     for (int o; (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'f') logs[FRONT] = open_log(optarg);
         else if (o == 'b') logs[BACK] = open_log(optarg);
         else if (o == 'F') nodelay[FRONT] = 1;
         else if (o == 'B') nodelay[BACK] = 1;
-        else if (o == 't') with_threads = 1;
-        else if (o == 'n' && atoi(optarg) > 0 && atoi(optarg) <= LONGEST_READ) buffer_size = atoi(optarg);
         else exit(2);
     }
     if (argc - optind != 4) { fprintf(stderr, "relay: see the top of relay.c\n"); exit(2); }
@@ -234,7 +195,7 @@ int main(int argc, char **argv)
     if (listen(listener, SOMAXCONN) < 0) die("listen");
     puts("ready");
     fflush(stdout);
-    (with_threads ? run_threads : run_loop)(listener);
+    run_loop(listener);
     for (int side = 0; side < 2; side++)
         if (logs[side]) fflush(logs[side]);
     _exit(0);
