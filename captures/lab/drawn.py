@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from cases import (
     FIRST_PORT,
@@ -30,7 +31,9 @@ from cases import (
 from net import Access, Jitter, Net
 
 NO_TIMESTAMPS = ("net.ipv4.tcp_timestamps=0",)
-SHORT_RTTS, LONG_RTTS = (2, 8, 14, 26), (26, 45, 70)
+SHORT_RTTS, LONG_RTTS, LOSSY_RTTS = (2, 8, 14, 26), (26, 45, 70), (2, 14, 26, 45)
+LOSSES = (0.01, 0.02, 0.04)
+LACKS = [f"thinned:{percent / 100}" for percent in (0.1, 1, 5, 15)]
 ALONE = f"tcp port {FIRST_PORT}"  # captured is the conversation, not what fills the queue
 LONG_RUN_S = 9  # a conversation across a full queue takes about so long
 FULL = 1448  # bytes, with TCP timestamps
@@ -53,7 +56,8 @@ def on_hard_networks(seed: int) -> Iterator[Case]:
     """Every kind of network with the parameters that this seed draws."""
     for kind, made in NETWORKS.items():
         dice = Random(f"{seed} {kind}")
-        net, extras = made(dice)
+        drawn = made(dice)
+        net, extras = (drawn, ()) if isinstance(drawn, Net) else drawn
         net = replace(net, seed=seed)
         for name, scripts in conversations(dice, net.rtt_ms).items():
             for clock in ("", "-nots"):
@@ -110,49 +114,30 @@ def somewhere(dice: Random) -> Net:
     return Net(rtt_ms=dice.choice(SHORT_RTTS + LONG_RTTS))
 
 
-def bloat(dice: Random, up: bool) -> Made:
+def bloat(dice: Random, up: bool) -> Net:
     """A full queue in front of a slow link, to the client or from it; the other way is free."""
     kbit, deep_ms = dice.choice([1500, 3000, 6000]), dice.randint(80, 130)
     queue = kbit / 8 * deep_ms
     access = Access(
         kbit=(kbit, 0.0) if up else (0.0, kbit), queue_bytes=(queue, 0.0) if up else (0.0, queue)
     )
-    return Net(rtt_ms=dice.randint(12, 24), access=access), ()
+    return Net(rtt_ms=dice.randint(12, 24), access=access)
 
 
-def tail(dice: Random, ways: tuple[float, float], shape: str = "tail") -> Made:
+def tail(dice: Random, ways: tuple[float, float], shape: str = "tail") -> Net:
     """Jitter with a heavy tail."""
     jitter_ms = round(dice.uniform(1, 15 if shape != "uniform" else 10), 1)
     if shape == "steady":
         shape = f"steady:{dice.randint(15, 60)}000"
     rtt_ms = dice.choice(SHORT_RTTS + LONG_RTTS)
-    return Net(rtt_ms=rtt_ms, jitter_ms=jitter_ms, jitter=Jitter(shape, ways)), ()
+    return Net(rtt_ms=rtt_ms, jitter_ms=jitter_ms, jitter=Jitter(shape, ways))
 
 
-def light_tail(dice: Random) -> Made:
-    """A little of it, on a short path."""
-    jitter_ms = round(dice.uniform(0.3, 1.5), 1)
-    return Net(rtt_ms=dice.choice(SHORT_RTTS), jitter_ms=jitter_ms, jitter=Jitter("tail")), ()
-
-
-def lte(dice: Random) -> Made:
-    """Grants every 10 ms on the way up, transmissions every millisecond on the way down."""
-    access = Access(grid_ms=(10.0, 1.0))
-    net = Net(rtt_ms=dice.randint(24, 50), jitter_ms=dice.uniform(0.5, 2), access=access)
-    return replace(net, jitter=Jitter("tail")), ()
-
-
-def wifi(dice: Random) -> Made:
-    """Both ways on a grid of 5 ms, or near it."""
-    grid_ms = dice.choice([4.0, 5.0, 6.0])
-    return Net(rtt_ms=dice.randint(3, 12), access=Access(grid_ms=(grid_ms, grid_ms))), ()
-
-
-def change(dice: Random) -> Made:
+def change(dice: Random) -> Net:
     """Another path, longer or shorter, twice during the capture."""
     first, more = dice.randint(700, 1200), dice.randint(12, 50)
     changes = ((first, more), (first + dice.randint(700, 1100), dice.choice([0, more * 2])))
-    return Net(rtt_ms=dice.choice(SHORT_RTTS), changes=changes), ()
+    return Net(rtt_ms=dice.choice(SHORT_RTTS), changes=changes)
 
 
 def blurred(net: Net, *derives: str) -> Made:
@@ -172,58 +157,25 @@ def name(derive: str) -> str:
     return lacks if kind == "thinned" else kind + number
 
 
-def lossy(net: Net) -> Made:
-    """Captures that could not keep up."""
-    return blurred(net, *(f"thinned:{percent / 100}" for percent in (0.1, 1, 5, 15)))
-
-
 def clocks(dice: Random, net: Net) -> Made:
     """Captures with clocks that tick seldom."""
     return blurred(net, "coarse:1", "coarse:4", "coarse:10", f"uneven:{dice.choice([1, 2])}")
 
 
-def reordered(dice: Random) -> Made:
-    """Some frames come after their successors."""
-    share, late_ms = dice.choice([0.02, 0.05, 0.1]), round(dice.uniform(0.5, 6), 1)
-    access = Access(reorder=(share, share), late_ms=late_ms)
-    return Net(rtt_ms=dice.choice(SHORT_RTTS), access=access), ()
-
-
-def bunched_acks(dice: Random, thin: bool) -> Made:
+def bunched_acks(dice: Random, thin: bool) -> Net:
     """A network that sends pure ACKs only now and then, or only the newest of those that wait."""
     grid_ms = float(dice.choice([8, 10, 16, 20]))
     way = dice.choice([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
-    rtt_ms = dice.choice(SHORT_RTTS)
-    bunches = (grid_ms * way[0], grid_ms * way[1])
-    return Net(
-        rtt_ms=rtt_ms, access=Access(ack_grid_ms=bunches, thin_acks=way if thin else (0.0, 0.0))
-    ), ()
+    bunches, thinned = (grid_ms * way[0], grid_ms * way[1]), way if thin else (0.0, 0.0)
+    access = Access(ack_grid_ms=bunches, thin_acks=thinned)
+    return Net(rtt_ms=dice.choice(SHORT_RTTS), access=access)
 
 
-def uneven_ways(dice: Random) -> Made:
-    """Slow and far on the way up, fast and near on the way down."""
-    access = Access(kbit=(dice.choice([256, 384, 512]), dice.choice([4000, 8000])))
-    rtt_ms, share_there = dice.choice(LONG_RTTS), dice.uniform(0.65, 0.9)
-    return Net(rtt_ms=rtt_ms, share_there=share_there, access=access), ()
-
-
-def slow_link(dice: Random) -> Made:
-    """A full segment takes 20 ms and more."""
-    kbit = dice.choice([128, 256, 512])
-    return Net(rtt_ms=dice.choice(SHORT_RTTS), access=Access(kbit=(kbit, kbit))), ()
-
-
-def lossy_path(dice: Random, side: str) -> Made:
-    """Frames lost on the client's side of the router, or on the server's."""
-    loss = dice.choice([0.01, 0.02, 0.04])
-    return Net(rtt_ms=dice.choice((2, 14, 26, 45)), loss=loss, lossy_wire=side), ()
-
-
-def needless(dice: Random) -> Made:
+def needless(dice: Random) -> Net:
     """Delays that jump beyond the retransmission timer: sent again, and nothing was lost."""
     start, jump = dice.randint(500, 800), dice.randint(240, 400)
     changes = ((start, jump), (start + 500, 0), (start + 1300, jump), (start + 1900, 0))
-    return Net(rtt_ms=dice.choice(SHORT_RTTS), changes=changes), ()
+    return Net(rtt_ms=dice.choice(SHORT_RTTS), changes=changes)
 
 
 def two_clocks(dice: Random) -> Made:
@@ -245,31 +197,73 @@ def translated(dice: Random) -> Made:
     )
 
 
-NETWORKS: dict[str, Callable[[Random], Made]] = {
-    "near": lambda dice: (Net(rtt_ms=dice.choice(SHORT_RTTS)), ()),
-    "far": lambda dice: (Net(rtt_ms=dice.choice(LONG_RTTS)), ()),
+def rtt(dice: Random, choices: tuple[int, ...], **more: Any) -> Net:  # noqa: ANN401
+    """A network with one of these round trips; whatever else is drawn, is drawn before it."""
+    return Net(rtt_ms=dice.choice(choices), **more)
+
+
+def kbit(dice: Random, *choices: int) -> float:
+    """The rate of a link."""
+    return dice.choice(choices)
+
+
+NETWORKS: dict[str, Callable[[Random], Net | Made]] = {
+    "near": lambda dice: rtt(dice, SHORT_RTTS),
+    "far": lambda dice: rtt(dice, LONG_RTTS),
     "bloat-down": lambda dice: bloat(dice, up=False),
     "bloat-up": lambda dice: bloat(dice, up=True),
     "tail-there": lambda dice: tail(dice, (1.0, 0.0)),
     "tail-back": lambda dice: tail(dice, (0.0, 1.0)),
     "tail-both": lambda dice: tail(dice, (1.0, 1.0)),
-    "tail-light": light_tail,
+    "tail-light": lambda dice: rtt(
+        dice, SHORT_RTTS, jitter=Jitter("tail"), jitter_ms=round(dice.uniform(0.3, 1.5), 1)
+    ),
     "steady": lambda dice: tail(dice, (1.0, 1.0), "steady"),
     "even": lambda dice: tail(dice, (1.0, 1.0), "uniform"),
-    "lte": lte,
-    "wifi": wifi,
+    # grants every 10 ms on the way up, transmissions every millisecond on the way down
+    "lte": lambda dice: Net(
+        rtt_ms=dice.randint(24, 50),
+        jitter_ms=dice.uniform(0.5, 2),
+        jitter=Jitter("tail"),
+        access=Access(grid_ms=(10.0, 1.0)),
+    ),
+    # both ways on a grid of 5 ms, or near it
+    "wifi": lambda dice: Net(
+        access=Access(grid_ms=(dice.choice([4.0, 5.0, 6.0]),) * 2), rtt_ms=dice.randint(3, 12)
+    ),
     "change": change,
-    # Containers on a loaded machine: answers are late by parts of a tick.
-    "veth-busy": lambda dice: (replace(VETH, busy=dice.randint(2, 4)), ()),
-    "lossy-wire": lambda dice: lossy(somewhere(dice)),
-    "lossy-veth": lambda _: lossy(VETH),
-    "reordered": reordered,
+    # containers on a loaded machine: answers are late by parts of a tick
+    "veth-busy": lambda dice: replace(VETH, busy=dice.randint(2, 4)),
+    # captures that could not keep up
+    "lossy-wire": lambda dice: blurred(somewhere(dice), *LACKS),
+    "lossy-veth": lambda _: blurred(VETH, *LACKS),
+    # some frames come after their successors
+    "reordered": lambda dice: rtt(
+        dice,
+        SHORT_RTTS,
+        access=Access(
+            reorder=(dice.choice([0.02, 0.05, 0.1]),) * 2, late_ms=round(dice.uniform(0.5, 6), 1)
+        ),
+    ),
     "ack-bunches": lambda dice: bunched_acks(dice, thin=False),
     "ack-thinned": lambda dice: bunched_acks(dice, thin=True),
-    "uneven-ways": uneven_ways,
-    "slow-link": slow_link,
-    "lost-near-client": lambda dice: lossy_path(dice, "client"),
-    "lost-near-server": lambda dice: lossy_path(dice, "server"),
+    # slow and far on the way up, fast and near on the way down
+    "uneven-ways": lambda dice: Net(
+        access=Access(kbit=(kbit(dice, 256, 384, 512), kbit(dice, 4000, 8000))),
+        rtt_ms=dice.choice(LONG_RTTS),
+        share_there=dice.uniform(0.65, 0.9),
+    ),
+    # a full segment takes 20 ms and more
+    "slow-link": lambda dice: rtt(
+        dice, SHORT_RTTS, access=Access(kbit=(kbit(dice, 128, 256, 512),) * 2)
+    ),
+    # frames lost on the client's side of the router, or on the server's
+    "lost-near-client": lambda dice: rtt(
+        dice, LOSSY_RTTS, loss=dice.choice(LOSSES), lossy_wire="client"
+    ),
+    "lost-near-server": lambda dice: rtt(
+        dice, LOSSY_RTTS, loss=dice.choice(LOSSES), lossy_wire="server"
+    ),
     "needless": needless,
     "two-clocks": two_clocks,
     "nat": translated,

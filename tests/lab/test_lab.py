@@ -10,6 +10,7 @@ from typing import Any
 import cases
 import chains
 import derive
+import disturb
 import drawn
 import pytest
 import real
@@ -103,7 +104,7 @@ def times_after(what: str, source: Path) -> list[int]:
     """The times, in microseconds, of what derive.py makes of a file."""
     target = source.with_name("target.pcap")
     derive.make(what, source, target)
-    return [us for us, _ in derive.records(target)]
+    return [frame.time_ns // 1000 for frame in disturb.read(target).frames]
 
 
 def test_a_coarse_clock_shows_its_last_tick(tmp_path: Path) -> None:
