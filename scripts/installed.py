@@ -1,6 +1,6 @@
-"""Writes what a wheel installs beside the package: man pages, completions, the JSON Schema.
+"""Writes the files that a wheel installs beside the package: man pages, completions, JSON Schema.
 
-The former come from the parser, by argparse-manpage and shtab.
+argparse-manpage and shtab make the first two from the parser.
 """
 
 import argparse
@@ -28,7 +28,7 @@ MCP_MAN = "man/man1/nagle-scan-mcp.1"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser, told where file names are expected."""
+    """The parser, with hints where a completion offers files or causes."""
     made = arguments.parser()
     for action in made._actions:
         if action.metavar == "FILE" or action.dest == "capture":
@@ -52,7 +52,7 @@ def man() -> dict[str, str]:
 
 
 def _page(made: argparse.ArgumentParser, about: str, sections: Iterable[tuple[str, str]]) -> str:
-    """Without the day on which it was made."""
+    """A man page, without a date."""
     made.man_short_description = about  # type: ignore[attr-defined]
     made.epilog = None
     page = Manpage(made)

@@ -19,7 +19,7 @@ ROWS = """
 
 
 def causes() -> str:
-    """What `--explain` prints of each cause."""
+    """The text of each cause, as `--explain` prints it."""
     parts = []
     for cause in _core.CAUSES:
         parts.append(f"## `{cause}`\n")
@@ -65,7 +65,7 @@ def thresholds() -> str:
 
 
 def measure(value: str, unit: str) -> str:
-    """A threshold's value as people write it."""
+    """A threshold's value and unit, as people write them."""
     number = ast.literal_eval(value)
     match unit:
         case "ns":

@@ -1,6 +1,6 @@
 """Puts real output into the README and the pages of docs: `make readme`.
 
-What commands print, the formats, how accurate verdicts are, and the columns of a fleet's tables.
+The output of commands, the formats, the accuracy, and the columns of a fleet's tables.
 """
 
 import os
@@ -48,7 +48,7 @@ def with_accuracy(page: str, lines: list[str]) -> str:
 
 
 def with_poor(page: str) -> str:
-    """The page with the numbers of metamorphic.txt."""
+    """The page, with the numbers of metamorphic.txt."""
     lines = [
         "| capture | true and found | new false | of these `certain` | wrongly clean |"
         " wrong on `TCP_NODELAY` |\n|---|---:|---:|---:|---:|---:|\n"
@@ -61,14 +61,14 @@ def with_poor(page: str) -> str:
 
 
 def headlines(lines: list[str]) -> list[str]:
-    """What `accuracy.py --markdown` prints, up to its heading, and the rows of `ACCURACY`."""
+    """The head of the table that `accuracy.py --markdown` prints, and its rows of `ACCURACY`."""
     shown = tuple(f"| {row} |" for row in ACCURACY)
     head = lines.index("|---|---:|---:|\n") + 1
     return [*lines[:head], *(line for line in lines if line.startswith(shown)), "\n"]
 
 
 def with_output(page: str) -> str:
-    """The page with what its commands print now."""
+    """The page, with the present output of its commands."""
     with tempfile.TemporaryDirectory() as folder:
         shown.laid_out(Path(folder))
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -92,7 +92,7 @@ def _columns(fields: list[columns.Field]) -> str:
 
 
 def main() -> None:
-    """Writes what the commands print now."""
+    """Writes the README and the pages."""
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
     README.write_text(with_accuracy(with_formats(README.read_text()), headlines(accuracy)))
     for page in (README, *PAGES):

@@ -1,4 +1,4 @@
-"""What each threshold decides, halved and doubled.
+"""Measures what each threshold decides, with half and with double its value.
 
 `make rules` writes docs/rules.tsv, or the rows of those that are named:
 

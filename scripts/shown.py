@@ -1,9 +1,9 @@
-"""Commands that pages show: each runs on shipped captures, and what stands below it is its output.
+"""Commands that pages show: each runs on shipped captures, and its output stands below it.
 
 A `console` block has commands after `$ ` and their output, which `filled` writes anew. Each line of
-an `sh` or `powershell` block is a command. Those of `ELSEWHERE` need rights or other machines: what
-is in front of their `|` is not run, the rest reads a capture instead. Pages never say so: who reads
-one pastes the line.
+an `sh` or `powershell` block is a command. Programs of `ELSEWHERE` need rights or other machines:
+the part before their `|` is not run, and the rest reads a capture instead. Pages do not mention
+this, because readers paste the line as it is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ELSEWHERE = (
     "wireshark",
 )
 FAR = re.compile(r"\w://|\w\.example\b")
-"""Names a host: whatever the program, it needs that one."""
+"""Matches a command that names a host, and therefore cannot run here."""
 FOUND = (0, 1, 4)
 """Exit statuses of `nagle-scan` that are verdicts."""
 
@@ -50,7 +50,7 @@ FILES = {
     "ring.pcap01": "captures/jdk-httpserver-nodelay.pcap",
     "ticket.txt": "tests/printed/link-verbose.txt",
 }
-"""What the names stand for that pages give to captures of their readers."""
+"""Shipped files, by the names that pages give to their readers' captures."""
 
 
 class Shown(NamedTuple):
@@ -61,7 +61,7 @@ class Shown(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A command line: what is run elsewhere, and what here."""
+    """A command line: the part to run elsewhere, and the part to run here."""
 
     elsewhere: str
     here: str
@@ -81,13 +81,13 @@ def commands(shown: Shown) -> list[str]:
 
 
 def program(command: str) -> str:
-    """What a command line runs first."""
+    """The first program that a command line runs, without `sudo`."""
     words = shlex.split(command, comments=True)
     return next((word for word in words if word != "sudo"), "")
 
 
 def divided(command: str) -> Line:
-    """Where it is run."""
+    """Splits a command into the part for another machine and the part to run here."""
     if FAR.search(command) and program(command) not in ELSEWHERE:
         return Line(command, "")
     if program(command) not in ELSEWHERE:
@@ -97,7 +97,7 @@ def divided(command: str) -> Line:
 
 
 def laid_out(folder: Path) -> None:
-    """Puts there what the commands read."""
+    """Puts the files that the commands read into `folder`."""
     for name in ("captures", "docs"):
         (folder / name).symlink_to(ROOT / name)
     for name, source in FILES.items():
@@ -106,7 +106,7 @@ def laid_out(folder: Path) -> None:
 
 
 def output(command: str, folder: Path, environment: dict[str, str]) -> str:
-    """What it prints. Raises `RuntimeError` if it fails."""
+    """Returns the output of a command. Raises `RuntimeError` if it fails."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
@@ -128,7 +128,7 @@ def run_python(text: str, folder: Path, environment: dict[str, str]) -> None:
 
 
 def filled(page: str, folder: Path, environment: dict[str, str]) -> str:
-    """The page with what its `console` blocks print now."""
+    """The page, with the present output of its `console` blocks."""
 
     def anew(match: re.Match[str]) -> str:
         shown = Shown(*match.groups())

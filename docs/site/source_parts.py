@@ -1,7 +1,7 @@
-"""What pages show of the source: parts in the places of their marks, links, the JSON Schema.
+"""Fills pages with parts of the source, and adds the JSON Schema to the site.
 
-MyST links a file that is no page as a download: its copy. GitHub lists a folder, the site has none:
-of a link to a folder only the text is left. The reference of the API follows `__all__`.
+MyST turns a link to a file that is not a page into a download. The site has no folders, which
+GitHub lists: only the text of a link to a folder is left. The API reference follows `__all__`.
 """
 
 import inspect
@@ -28,7 +28,7 @@ def without_folders(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def kind(name: str) -> str:
-    """What a public name is, as autodoc calls it."""
+    """The kind of a public name, as autodoc calls it."""
     thing = getattr(nagle_scan, name)
     if not inspect.isclass(thing):
         return "function"
@@ -50,14 +50,14 @@ def reference() -> str:
 
 
 def with_parts(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Fills the page."""
+    """Puts each part in the place of its mark."""
     source[0] = parts.filled(source[0])
     if MARK in source[0]:
         source[0] = source[0].replace(MARK, reference())
 
 
 def without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:
-    """Instances come from functions and other objects: what their classes take is no interface."""
+    """Omits constructors: functions and other objects make the instances."""
     return ("", None) if what == "class" else None
 
 

@@ -18,7 +18,7 @@ BEFORE, AFTER = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nod
 
 
 def steps(example: str) -> list[str]:
-    """What its `run: |` blocks and `script:` lists hand to a shell, one text for each."""
+    """The shell scripts of its `run: |` blocks and `script:` lists."""
     blocks = re.findall(r"^( *)run: \|\n((?:\1  .*\n)+)", example, re.MULTILINE)
     lists = re.findall(r"^( *)script:\n((?:\1  - .*\n)+)", example, re.MULTILINE)
     found = [re.sub(r"^ +", "", text, flags=re.MULTILINE) for _, text in blocks]

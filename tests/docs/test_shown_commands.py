@@ -1,7 +1,7 @@
 """Every command that the documentation shows runs on shipped captures: people paste them.
 
-What needs rights or other machines (`ELSEWHERE` in scripts/shown.py) cannot run here. tcpdump is
-asked whether it takes its options and the filter; what stands behind the `|` runs.
+Programs that need rights or other machines (`ELSEWHERE` in scripts/shown.py) cannot run here.
+tcpdump checks its options and the filter; the part of a line after the `|` runs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def words_of(command: str) -> list[str]:
-    """Its words, without comments and where its output goes."""
+    """The words of a command, without comments and redirection."""
     words = shlex.split(command, comments=True)
     return words[: words.index(">")] if ">" in words else words
 
@@ -100,7 +100,7 @@ def test_a_ring_has_the_names_that_the_next_command_reads(tmp_path: Path) -> Non
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the first command of docs/fleet.md leaves."""
+    """The fleet that the first command of docs/fleet.md makes."""
     folder = tmp_path_factory.mktemp("fleet")
     shown.laid_out(folder)
     first = lines(ROOT / "docs" / "fleet.md", "console")[0]

@@ -41,14 +41,14 @@ ASKED = {
     "kubernetes sidecar": "kubernetes",
     "pktmon": "docs/capture.html",
 }
-"""The same in other words, and where the answer stands."""
+"""Questions in other words, and the place of the answer."""
 FIRST = {
     "why 40 ms": "why-does-every-request-take-40-ms-though-the-cpu-is-idle",
     "200 ms Windows": "why-200-ms-on-windows",
     "TCP_NODELAY does not help": "i-set-tcp-nodelay-and-still-see-40-ms-why",
     "permission denied": "rare-stalls-ring-files",
 }
-"""Symptoms, and the answer that must come first."""
+"""Symptoms, each with the answer that must come first."""
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ BUILT_S = 1_700_000_000
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A copy of all that `make setup` looks at, nothing of it younger than the build."""
+    """A copy of the files that `make setup` looks at, none of them newer than the build."""
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(
