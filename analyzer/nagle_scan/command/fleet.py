@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core, fleet
+from nagle_scan import fleet
 from nagle_scan.api import keys, names
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nagle_scan.fleet.run import Asked, Outcome
-    from nagle_scan.fleet.writer import Writer
 
 MOST_FAILURES = 10
 """Printed; the fleet has them all."""
@@ -51,6 +51,47 @@ so far are kept, and the next run continues; with --exit-zero 0 instead of 1 and
 """
 
 
+FLAG: Mapping[str, Any] = {"action": "store_true"}
+FILE: Mapping[str, Any] = {"metavar": "FILE", "type": values.utf8}
+LIST = "also the captures listed in this file, one per line; '-' is standard input"
+OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "names": (
+        FILE,
+        "names of servers: a .csv or .json with address, service, owner and pod, or /etc/hosts",
+    ),
+    "all": (FLAG, "also keep clean connections, possible stalls, and waits with other causes"),
+    "keep": (
+        {"metavar": "DAYS", "type": values.days},
+        "remove stalls, connections and waits of older days (90d); sums stay",
+    ),
+    "workers": (
+        {"metavar": "N", "type": values.threads},
+        "number of processes on this machine (default: one per core)",
+    ),
+    "scheduler": (
+        {"metavar": "ADDRESS", "type": values.utf8},
+        "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
+    ),
+    "on-hosts": (
+        FLAG,
+        "captures are on the cluster's hosts: each host finds and reads its own",
+    ),
+    "hosts": (FILE, "with --on-hosts: the hosts that should answer, one per line"),
+    "again": (
+        FLAG,
+        "scan the captures named again, known or not; of a damaged table, first let go of what is "
+        "gone",
+    ),
+    "verify": (FLAG, "do not scan: read the whole table"),
+    "tidy": (FLAG, "do not scan: delete files that the table has not used for 7 days"),
+    "report": (
+        {"metavar": "SET/STREAM", "type": values.stream},
+        "do not scan: write the report of one connection of the fleet, from its captures, to "
+        "DIR/reports/",
+    ),
+}
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = of_command("fleet", DESCRIPTION, EXAMPLES, EXIT_STATUS)
@@ -61,12 +102,7 @@ def parser() -> argparse.ArgumentParser:
         help="file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, "
         "ssh://, https://); files named like one rotation are one capture",
     )
-    _add_text(
-        made,
-        "--list",
-        "FILE",
-        "also the captures listed in this file, one per line; '-' is standard input",
-    )
+    made.add_argument("--list", help=LIST, **FILE)
     made.add_argument(
         "-o",
         "--output",
@@ -78,69 +114,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
     arguments.add_key(made, "; required: all runs into a folder need the same key")
-    _add_text(
-        made,
-        "--names",
-        "FILE",
-        "names of servers: a .csv or .json with address, service, owner and pod, or /etc/hosts",
-    )
-    made.add_argument(
-        "--all",
-        action="store_true",
-        help="also keep clean connections, possible stalls, and waits with other causes",
-    )
-    made.add_argument(
-        "--keep",
-        metavar="DAYS",
-        type=values.days,
-        help="remove stalls, connections and waits of older days (90d); sums stay",
-    )
-    made.add_argument(
-        "--workers",
-        metavar="N",
-        type=values.threads,
-        help="number of processes on this machine (default: one per core)",
-    )
-    _add_text(
-        made,
-        "--scheduler",
-        "ADDRESS",
-        "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
-    )
-    made.add_argument(
-        "--on-hosts",
-        action="store_true",
-        help="captures are on the cluster's hosts: each host finds and reads its own",
-    )
-    _add_text(
-        made, "--hosts", "FILE", "with --on-hosts: the hosts that should answer, one per line"
-    )
-    made.add_argument(
-        "--again",
-        action="store_true",
-        help="scan the captures named again, known or not; of a damaged table, first let go of "
-        "what is gone",
-    )
-    for name, told in (
-        ("--verify", "do not scan: read the whole table"),
-        ("--tidy", "do not scan: delete files that the table has not used for 7 days"),
-    ):
-        made.add_argument(name, action="store_true", help=told)
-    made.add_argument(
-        "--report",
-        metavar="SET/STREAM",
-        type=values.stream,
-        help="do not scan: write the report of one connection of the fleet, from its captures, "
-        "to DIR/reports/",
-    )
+    for name, (kind, told) in OPTIONS.items():
+        made.add_argument(f"--{name}", help=told, **kind)
     arguments.add_quiet(made)
     arguments.add_exit_zero(made)
     arguments.add_version(made)
     return made
-
-
-def _add_text(made: argparse.ArgumentParser, name: str, metavar: str, told: str) -> None:
-    made.add_argument(name, metavar=metavar, type=values.utf8, help=told)
 
 
 def run(words: Sequence[str]) -> int:
@@ -155,14 +134,11 @@ def run(words: Sequence[str]) -> int:
         _check_alone(options, made, alone)
     try:
         from nagle_scan.fleet import run
-        from nagle_scan.fleet.writer import Writer
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     _end_as_by_interrupt()
-    if options.report is not None:
-        return _report(options)
     if alone is not None:
-        return _maintain(Writer(options.output), options)
+        return (_report if alone == "report" else _maintain)(options)
     asked = _asked(options)
     try:
         run.check(asked)
@@ -182,8 +158,11 @@ def _check_alone(options: argparse.Namespace, made: argparse.ArgumentParser, alo
             raise CaptureError(f"--{alone} does not scan: it takes only -o{only}")
 
 
-def _maintain(table: Writer, options: argparse.Namespace) -> int:
+def _maintain(options: argparse.Namespace) -> int:
     """Reads all of the table, or deletes what it does not use."""
+    from nagle_scan.fleet.writer import Writer
+
+    table = Writer(options.output)
     table.check(table.scope)
     if options.verify:
         files, rows = table.verify()
@@ -206,13 +185,11 @@ def _asked(options: argparse.Namespace) -> Asked:
                 f"--anonymize: a fleet needs one key for all runs: --key-file or {keys.VARIABLE}"
             )
     labels = {} if options.names is None else names.labels(options.names)
-    if key is not None:
-        labels = {at: label.without_addresses for at, label in labels.items()}
     return Asked(
         options.capture,
         options.list,
         options.output,
-        Settings(_core.VERSION, options.filter, options.min_wait, key, options.all, labels),
+        Settings.of(options.filter, options.min_wait, key, options.all, labels),
         options.scheduler,
         options.workers,
         options.on_hosts,

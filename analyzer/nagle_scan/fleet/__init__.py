@@ -9,7 +9,9 @@ coordinator, writes:
     sets                    which are new, which are known, which are one capture
     workers, cluster        executors: processes of this machine, or a Dask cluster
     scanning, rows          on a worker: reads a set, and makes rows of it
-    fields, table           the columns; the Delta table in a folder or a store
+    batch, parquet, writer  rows become files, and files a commit
+    storage                 the folder or store of the files
+    fields, table           the columns; the Delta table, asked in SQL
     fleet, services, trends the class `Fleet`: what to change, and since when a service stalls
     originals               the captures of a set, read again for a report
     page                    the page
@@ -22,7 +24,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from nagle_scan import _core
 from nagle_scan.api import keys
 from nagle_scan.api.names import Label, checked_labels
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
@@ -79,14 +80,14 @@ def scan_fleet(
     """Scans many captures and adds what is new in them to the fleet in `output`.
 
     `paths` are files, folders, patterns (`"captures/**/*.pcap*"`) and URLs that fsspec opens;
-    `output` is a folder, also in a store (`s3://`, `gs://`, `az://`). The work is done by so many
-    `workers` (processes) of this machine, one for each processor unless told otherwise, or by
-    those of a Dask `client` or `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures
-    are files of the hosts of the cluster. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`.
-    `everything` also keeps clean connections, possible stalls and other waits; `keep_days` removes
-    older days, but for their sums. `again` reads known captures again, and lets go of files that
-    are gone from the table. The others are as in `scan`; all runs into one folder must have the
-    same `filter`, `min_wait_ms` and key. Processes begin with the script that calls this: it needs
+    `output` is a folder, also in a store (`s3://`, `gs://`, `az://`). `workers` processes of this
+    machine do the work, one for each processor by default, or those of a Dask `client` or
+    `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures are files of the cluster's
+    hosts. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`. `everything` also keeps clean
+    connections, possible stalls and other waits; `keep_days` removes older days, but for their
+    sums. `again` reads known captures again, and lets go of files that are gone from the table.
+    The others are as in `scan`; all runs into one folder must have the same `filter`,
+    `min_wait_ms` and key. Processes begin with the script that calls this: it needs
     `if __name__ == "__main__":`.
 
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
@@ -116,15 +117,11 @@ def scan_fleet(
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
     key = None if anonymize is None else keys.checked(anonymize)
-    known = checked_labels(labels)
-    if key is not None:
-        known = {at: label.without_addresses for at, label in known.items()}
-    settings = Settings(_core.VERSION, filter, float(min_wait_ms), key, everything, known)
     asked = run.Asked(
         as_paths(paths),
         None,
         files.utf8_name(output, OutputError),
-        settings,
+        Settings.of(filter, float(min_wait_ms), key, everything, checked_labels(labels)),
         scheduler,
         workers,
         on_hosts,
@@ -133,12 +130,8 @@ def scan_fleet(
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None
-    run.run(asked, terminal.note if progress else _say_nothing, stream, client)
+    run.run(asked, terminal.note if progress else lambda _: None, stream, client)
     return Fleet(asked.output)
-
-
-def _say_nothing(_: str) -> None:
-    """Notes are for whoever watches."""
 
 
 def __getattr__(name: str) -> object:

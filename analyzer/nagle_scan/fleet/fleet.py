@@ -12,7 +12,7 @@ from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import originals, services
 from nagle_scan.fleet.remote import is_url, put
 from nagle_scan.fleet.table import Scope, Table, quoted
-from nagle_scan.fleet.work import File
+from nagle_scan.fleet.work import File, Set
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
 from nagle_scan.words import certainty
@@ -132,7 +132,7 @@ class Fleet:
         set, and for a capture that is gone, has changed since, that only another host has, or whose
         name the fleet does not know, as it has a key.
         """
-        return originals.scan_again(self._originals(set))
+        return originals.scan_again(self._originals(set), self.scope)
 
     def report(
         self,
@@ -149,7 +149,7 @@ class Fleet:
         there, and `OutputError`.
         """
         name = files.utf8_name(path, OutputError)
-        made = originals.report_where_it_is(self._originals(set), stream, client, scheduler)
+        made = originals.report(self._originals(set), self.scope, stream, client, scheduler)
         folder = os.path.dirname(name)
         try:
             if not is_url(name):
@@ -158,9 +158,8 @@ class Fleet:
             raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
         put(name, made)
 
-    def _originals(self, set: str) -> originals.Set:
-        scope = self.scope
-        if scope.key:
+    def _originals(self, set: str) -> Set:
+        if self.scope.key:
             raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
         rows = self._table.rows(
             'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
@@ -174,12 +173,12 @@ class Fleet:
                 f"{self.path}: {len(sets):,} sets begin with {set!r}: give more of it"
             )
         wanted = set if set in sets else rows[0]["set"]
-        files = [
+        files = (
             File(row["path"], row["host"], row["size"], first_ns=row["first_ns"])
             for row in rows
             if row["set"] == wanted
-        ]
-        return originals.Set(wanted, files, scope.filter, scope.min_wait_ms)
+        )
+        return Set(wanted, tuple(files))
 
     @property
     def total(self) -> Total:

@@ -5,28 +5,20 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import inputs
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.work import Failure, File
+from nagle_scan.fleet.table import Scope
+from nagle_scan.fleet.work import Failure, File, Set
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-class Set(NamedTuple):
-    """What is to be read, and how it was."""
-
-    id: str
-    files: Sequence[File]
-    filter: str | None
-    min_wait_ms: float
-
-
-def scan_again(wanted: Set) -> Scan:
+def scan_again(wanted: Set, scope: Scope) -> Scan:
     """Copies of remote captures stay as long as the scan: it may look into frames again.
 
     Raises `CaptureError` for a capture that is gone or has changed since.
@@ -37,14 +29,14 @@ def scan_again(wanted: Set) -> Scan:
             (copies if is_url(one.path) else opened).enter_context(inputs.readable(one))
             for one in every
         ]
-        found = scan(paths, wanted.filter, wanted.min_wait_ms)
+        found = scan(paths, scope.filter, scope.min_wait_ms)
         # Has one changed meanwhile?
         opened.close()
         weakref.finalize(found, copies.pop_all().close)
     return found
 
 
-def report(every: Sequence[Set], stream: int) -> bytes:
+def report_here(every: Sequence[Set], scope: Scope, stream: int) -> bytes:
     """The page of one connection of a set, with stalls.
 
     Raises as `scan_again`, `CaptureError` for a connection without, and `UnknownConnectionError`.
@@ -52,35 +44,31 @@ def report(every: Sequence[Set], stream: int) -> bytes:
     from nagle_scan.report import html
 
     (wanted,) = every
-
-    found = scan_again(wanted)
+    found = scan_again(wanted, scope)
     row = found.row_of(stream)
     if not row.stalls:
         raise CaptureError(f"stream {stream} of the set {wanted.id} has no stall")
     return html.connection_page(found, row)
 
 
-def report_where_it_is(
-    wanted: Set, stream: int, client: Client | None, scheduler: str | None
+def report(
+    wanted: Set, scope: Scope, stream: int, client: Client | None, scheduler: str | None
 ) -> bytes:
-    """The same, made by a worker of the host that has the captures, if this one does not.
-
-    Raises `CaptureError` also if there is no such worker.
-    """
+    """The same, made by a worker of the host that alone has the captures, if this one has not."""
     first = wanted.files[0]
     if not first.host or _is_here(wanted):
-        return report([wanted], stream)
+        return report_here([wanted], scope, stream)
     if client is None and scheduler is None:
-        raise CaptureError(
-            f"{first.shown}: only {first.host} has it: name a cluster with a worker there "
-            "(--scheduler)"
-        )
+        told = f"only {first.host} has it: name a cluster with a worker there (--scheduler)"
+        raise CaptureError(f"{first.shown}: {told}")
     from nagle_scan.fleet.cluster import connected
     from nagle_scan.fleet.workers import Task
 
     with connected(scheduler, client) as cluster:
-        size = sum(file.size for file in wanted.files)
-        (done,) = cluster.run([Task(report, [wanted], (stream,), first.host, size)])
+        if first.host not in cluster.hosts:
+            raise CaptureError(f"{first.shown}: no worker of the cluster is on {first.host}")
+        task = Task(report_here, [wanted], (scope, stream), first.host, wanted.size)
+        (done,) = cluster.run([task])
     if done.error:
         raise CaptureError(f"{first.shown}: {done.error}")
     page: bytes = done.result
@@ -88,8 +76,9 @@ def report_where_it_is(
 
 
 def _as_it_was(file: File) -> File:
-    """A capture of the fleet, if there is still the same under its name: or the same and more."""
-    ((now),) = inputs.dated([_now(file)])
+    """A capture of the fleet, if there is still the same under its name."""
+    found = file if is_url(file.path) else inputs.of_path(file.path)._replace(host=file.host)
+    (now,) = inputs.dated([found])
     if isinstance(now, Failure):
         raise CaptureError(f"{file.shown}: {now.reason}")
     if (now.size, now.first_ns) != (file.size, file.first_ns):
@@ -97,15 +86,9 @@ def _as_it_was(file: File) -> File:
     return now
 
 
-def _now(file: File) -> File:
-    return file if is_url(file.path) else inputs.of_path(file.path)._replace(host=file.host)
-
-
 def _is_here(wanted: Set) -> bool:
     """Can this process read all of it?"""
     try:
-        for file in wanted.files:
-            _as_it_was(file)
+        return bool([_as_it_was(file) for file in wanted.files])
     except CaptureError:
         return False
-    return True

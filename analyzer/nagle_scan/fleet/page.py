@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 from nagle_scan.fleet import services, trends
 from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import Row, total
-from nagle_scan.fleet.table import Table, quoted
+from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.work import File
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words import certainty
+from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
 NAME = "index.html"
@@ -41,18 +41,8 @@ SELECT coalesce(sum(packets), 0) AS packets, min(first) AS first, max(last) AS l
     count(*) FILTER (WHERE warnings <> '') AS warned
 FROM captures
 """
-
-
-class Listed(NamedTuple):
-    """The latest of some captures."""
-
-    rows: list[Row]
-    every: int
-
-    @property
-    def more(self) -> int:
-        """Those that are not shown."""
-        return self.every - len(self.rows)
+FIRST_FILES = 'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN'
+UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
 
 def write(table: Table, coverage: str = "") -> str:
@@ -61,185 +51,115 @@ def write(table: Table, coverage: str = "") -> str:
     `coverage` tells which hosts the last run has seen.
     """
     path = f"{table.path.rstrip('/')}/{NAME}"
-    put(path, html.rendered("fleet.html", Page(table, coverage)))
+    put(path, html.rendered("fleet.html", _content(table, coverage)))
     return path
 
 
-class Page:
+def _content(table: Table, coverage: str) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
+    (counted,), (told,) = table.rows(COUNTED), table.rows(services.TOTAL)
+    verdicts, lost, is_hidden = services.verdicts(table), total(told), table.scope.key is not None
+    every = [row for row in _rows(table, services.SERVICES) if any(total(row)[0])]
+    hours = {printable(name): each for name, each in services.hours(table).items()}
+    axis = (
+        trends.axis([hour["hour"] for each in hours.values() for hour in each]) if hours else None
+    )
+    worst = _worst(table, is_hidden)
+    verdict = _verdict(lost, verdicts)
+    return {
+        "coverage": printable(coverage),
+        "is_hidden": is_hidden,
+        "verdict": verdict,
+        "word": WORDS[verdict],
+        "headline": _headline(verdict, lost, len(every)),
+        "has_stalls": bool(every),
+        "restrictions": list(_restrictions(table.scope)),
+        "capture_sentence": _captures(counted, sum(verdicts.values())),
+        "figures": list(_figures(counted, verdicts, lost)),
+        "axis": axis,
+        "height": trends.HEIGHT,
+        "at_once": AT_ONCE,
+        "services_every": len(every),
+        "services": [
+            _service(row, hours.get(row["service"], []), axis)
+            | {"worst": worst.get(row["service"])}
+            for row in every[:MOST_SERVICES]
+        ],
+        "failures_about": _tried_again(counted["no_captures"]),
+        "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"]),
+        "warned": _listed(table, "warnings", "warnings <> ''", "complete,", counted["warned"]),
+        "unclear": _listed(table, "cannot_tell", UNCLEAR, "", verdicts.get("inconclusive", 0)),
+    }
 
-    at_once = AT_ONCE
-    height = trends.HEIGHT
 
-    def __init__(self, table: Table, coverage: str) -> None:
-        self._table, self._scope = table, table.scope
-        self.coverage = printable(coverage)
-        self.is_hidden = self._scope.key is not None
-        self._verdicts = services.verdicts(table)
-        (self._counted,) = table.rows(COUNTED)
-        (told,) = table.rows(services.TOTAL)
-        self._total = total(told)
-        self.has_stalls = any(self._total.stalls_by_confidence)
-        self.verdict = "clean" if self._verdicts.get("clean") else "inconclusive"
-        if self.has_stalls:
-            self.verdict = "possible" if certainty.is_only_possible(self._total) else "stalls"
-        self.word = WORDS[self.verdict]
-        self._services = [
-            row for row in table.rows(services.SERVICES) if any(total(row).stalls_by_confidence)
-        ]
-        self.services_every = len(self._services)
+def _rows(table: Table, sql: str) -> list[Row]:
+    """With texts that are safe to print."""
+    return [
+        {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
+        for row in table.rows(sql)
+    ]
 
-    @property
-    def headline(self) -> str:
-        """What was found, in one sentence."""
-        if self.has_stalls:
-            return f"{certainty.told(self._total)}, on {count(self.services_every, 'service')}"
-        if self.verdict == "clean":
-            return "No stall was found."
+
+def _verdict(lost: Total, verdicts: Mapping[str, int]) -> str:
+    if any(lost.stalls_by_confidence):
+        return "possible" if certainty.is_only_possible(lost) else "stalls"
+    return "clean" if verdicts.get("clean") else "inconclusive"
+
+
+def _headline(verdict: str, lost: Total, services: int) -> str:
+    if verdict == "clean":
+        return "No stall was found."
+    if verdict == "inconclusive":
         return "No capture can tell whether there are stalls."
+    return f"{certainty.told(lost)}, on {count(services, 'service')}"
 
-    @property
-    def restrictions(self) -> Iterator[str]:
-        """What was not looked for, or not at."""
-        if self._scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
-            yield f"Waits shorter than {self._scope.min_wait_ms:g} ms were ignored (--min-wait)."
-        if self._scope.filter is not None:
-            named = f"the filter {printable(self._scope.filter)}"
-            yield f"Only what {'a filter' if self.is_hidden else named} lets through was analysed."
 
-    @property
-    def capture_sentence(self) -> str:
-        """What was read."""
-        read = self._counted
-        sets = count(sum(self._verdicts.values()), "capture")
-        told = f"{sets}, {count(read['packets'], 'packet')}"
-        if read["first"]:
-            told += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
-        if read["scanned"]:
-            told += f". The last was read {_moment(read['scanned'])} UTC"
-        return f"{told}."
+def _restrictions(scope: Scope) -> Iterator[str]:
+    """What was not looked for, or not at."""
+    if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
+        yield f"Waits shorter than {scope.min_wait_ms:g} ms were ignored (--min-wait)."
+    if scope.filter is not None:
+        named = "a filter" if scope.key else f"the filter {printable(scope.filter)}"
+        yield f"Only what {named} lets through was analysed."
 
-    @property
-    def figures(self) -> Iterator[tuple[str, str, str]]:
-        """The numbers at the top: label, value, note."""
-        if self.has_stalls:
-            surest, *rest = certainty.shares(self._total)
-            less = (f"{duration(share.lost_ms)} {share.word}" for share in rest)
-            yield "Time lost", duration(surest.lost_ms), "; ".join([surest.word, *less])
-        verdicts, only = self._verdicts, self._verdicts.get("possible", 0)
-        note = f"of {sum(verdicts.values()):,}"
-        note += f"; {only:,} more have only possible stalls" if only else ""
-        yield "Captures with stalls", f"{verdicts.get('stalls', 0):,}", note
-        failed, in_part = self._counted["failed"], self._counted["in_part"]
-        unread = [f"{count(failed, 'file')} could not be read"] if failed else []
-        unread += [f"{count(in_part, 'file')} read in part"] if in_part else []
-        note = "; ".join(unread) or "all could be read"
-        yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
-    @cached_property
-    def services(self) -> list[Row]:
-        """Those that lose most."""
-        return list(map(self._service, self._services[:MOST_SERVICES]))
+def _captures(read: Row, sets: int) -> str:
+    told = f"{count(sets, 'capture')}, {count(read['packets'], 'packet')}"
+    if read["first"]:
+        told += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
+    if read["scanned"]:
+        told += f". The last was read {_moment(read['scanned'])} UTC"
+    return f"{told}."
 
-    @cached_property
-    def _hours(self) -> dict[str, list[Row]]:
-        return services.hours(self._table)
 
-    @cached_property
-    def axis(self) -> trends.Axis | None:
-        """The time that the charts show."""
-        hours = [hour["hour"] for each in self._hours.values() for hour in each]
-        return trends.axis(hours) if hours else None
+def _figures(
+    counted: Row, verdicts: Mapping[str, int], lost: Total
+) -> Iterator[tuple[str, str, str]]:
+    """The numbers at the top: label, value, note."""
+    if any(lost.stalls_by_confidence):
+        surest, *rest = certainty.shares(lost)
+        less = (f"{duration(share.lost_ms)} {share.word}" for share in rest)
+        yield "Time lost", duration(surest.lost_ms), "; ".join([surest.word, *less])
+    note, only = f"of {sum(verdicts.values()):,}", verdicts.get("possible", 0)
+    note += f"; {only:,} more have only possible stalls" if only else ""
+    yield "Captures with stalls", f"{verdicts.get('stalls', 0):,}", note
+    failed, in_part = counted["failed"], counted["in_part"]
+    unread = [f"{count(failed, 'file')} could not be read"] if failed else []
+    unread += [f"{count(in_part, 'file')} read in part"] if in_part else []
+    note = "; ".join(unread) or "all could be read"
+    yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
-    def _service(self, row: Row) -> Row:
-        hours = self._hours.get(row["service"], [])
-        onset, note = services.trend(row, hours)
-        return row | {
-            "name": printable(row["service"]),
-            "about": ", ".join(map(printable, _about(row))),
-            "change": printable(row["change"]),
-            "fix": printable(row["fix"]),
-            "total": total(row),
-            "p95": "-" if row["p95_ms"] is None else duration(row["p95_ms"]),
-            "onset": _moment(onset) if onset else "",
-            "onset_note": note,
-            "chart": trends.chart(hours, onset, self.axis) if hours and self.axis else None,
-            "worst": [self._connection(one) for one in self._worst.get(row["service"], ())],
-        }
 
-    @cached_property
-    def _worst(self) -> dict[str, list[Row]]:
-        """By service."""
-        found: dict[str, list[Row]] = {}
-        for row in self._table.rows(services.WORST_OF_EACH):
-            found.setdefault(row["service"], []).append(row)
-        return {service: each[:MOST_WORST] for service, each in found.items()}
-
-    @cached_property
-    def _places(self) -> dict[str, Row]:
-        """Host and path of the first file of each set with one of the worst connections."""
-        sets = {row["set"] for each in self._worst.values() for row in each}
-        told = (
-            f'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN ({quoted(sets)})'
-        )
-        return {row["set"]: row for row in self._table.rows(told)}
-
-    def _connection(self, row: Row) -> Row:
-        place = self._places[row["set"]]
-        return row | {
-            "client": printable(endpoint(row["client_addr"], row["client_port"])),
-            "path": _path(place),
-            "total": total(row),
-            "sentence": printable(row["sentence"]),
-            "command": "" if self.is_hidden else self._command(row, place["host"]),
-        }
-
-    def _command(self, row: Row, host: str) -> str:
-        """What makes its report. A worker makes that of another host."""
-        folder = shlex.quote(printable(self._table.path))
-        place = f"{row['set'][:SET_LEN]}/{row['connection']}"
-        there = " --scheduler ADDRESS" if host else ""
-        return f"nagle-scan fleet -o {folder} --report {place}{there}"
-
-    @property
-    def failures(self) -> Listed:
-        """What could not be read."""
-        return self._listed("error", "error IS NOT NULL", "", self._counted["failed"])
-
-    @property
-    def failures_about(self) -> str:
-        """How many of them are tried again."""
-        none = self._counted["no_captures"]
-        told = "The numbers above are without them. The next run that finds them tries again"
-        what = "that is no capture" if none == 1 else "that are no captures"
-        return f"{told}, but for {count(none, 'file')} {what}." if none else f"{told}."
-
-    @property
-    def warned(self) -> Listed:
-        """Captures that were read in part or with doubts; those read in part first."""
-        return self._listed("warnings", "warnings <> ''", "complete,", self._counted["warned"])
-
-    @property
-    def unclear(self) -> Listed:
-        """Captures without a verdict."""
-        which = "verdict = 'inconclusive' AND file = 0"
-        return self._listed("cannot_tell", which, "", self._verdicts.get("inconclusive", 0))
-
-    def _listed(self, told: str, which: str, first: str, every: int) -> Listed:
-        rows = self._table.rows(
-            f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
-            f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
-        )
-        shown = [
-            {
-                "path": _path(row),
-                "told": " ".join(map(_sentence, row["told"].splitlines())),
-                "attempts": row["attempts"] or 0,
-                "at": _moment(row["scanned"]),
-            }
-            for row in rows
-        ]
-        return Listed(shown, every)
+def _service(row: Row, hours: list[Row], axis: trends.Axis | None) -> Row:
+    onset, note = services.trend(row, hours)
+    return row | {
+        "about": ", ".join(_about(row)),
+        "total": total(row),
+        "p95": "-" if row["p95_ms"] is None else duration(row["p95_ms"]),
+        "onset": _moment(onset) if onset else "",
+        "onset_note": note,
+        "chart": trends.chart(hours, onset, axis) if hours and axis else None,
+    }
 
 
 def _about(row: Row) -> Iterator[str]:
@@ -251,12 +171,52 @@ def _about(row: Row) -> Iterator[str]:
         yield end
 
 
-def _path(row: Row) -> str:
-    return printable(File(row["path"], row["host"]).shown)
+def _worst(table: Table, is_hidden: bool) -> dict[str, list[Row]]:
+    """Connections by service, each with the command that makes its report. A worker makes that of
+    another host."""
+    found: dict[str, list[Row]] = {}
+    for row in _rows(table, services.WORST_OF_EACH):
+        found.setdefault(row["service"], []).append(row)
+    shown = [row for each in found.values() for row in each[:MOST_WORST]]
+    sets = quoted(["", *{row["set"] for row in shown}])
+    places = {row["set"]: row for row in _rows(table, f"{FIRST_FILES} ({sets})")}
+    for row in shown:
+        place = places[row["set"]]
+        there = " --scheduler ADDRESS" if place["host"] else ""
+        asked = f"-o {shlex.quote(printable(table.path))} --report {row['set'][:SET_LEN]}"
+        told = f"nagle-scan fleet {asked}/{row['connection']}{there}"
+        row["command"] = "" if is_hidden else told
+        row["client"] = endpoint(row["client_addr"], row["client_port"])
+        row |= {"path": File(place["path"], place["host"]).shown, "total": total(row)}
+    return {service: each[:MOST_WORST] for service, each in found.items()}
 
 
-def _sentence(line: str) -> str:
-    return f"{sentence_start(printable(line)).rstrip('.')}."
+def _tried_again(no_captures: int) -> str:
+    told = "The numbers above are without them. The next run that finds them tries again"
+    what = "that is no capture" if no_captures == 1 else "that are no captures"
+    return f"{told}, but for {count(no_captures, 'file')} {what}." if no_captures else f"{told}."
+
+
+def _listed(table: Table, told: str, which: str, first: str, every: int) -> Mapping[str, Any]:
+    """The latest of some captures."""
+    rows = table.rows(
+        f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
+        f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
+    )
+    shown = [
+        {
+            "path": printable(File(row["path"], row["host"]).shown),
+            "told": " ".join(_sentences(row["told"].splitlines())),
+            "attempts": row["attempts"] or 0,
+            "at": _moment(row["scanned"]),
+        }
+        for row in rows
+    ]
+    return {"rows": shown, "every": every, "more": every - len(shown)}
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    return (f"{sentence_start(printable(line)).rstrip('.')}." for line in lines)
 
 
 def _moment(moment: datetime) -> str:

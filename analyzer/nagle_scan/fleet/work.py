@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple, TypeAlias
 
+from nagle_scan import _core
 from nagle_scan.api.names import Label
 
 Place: TypeAlias = tuple[str, str]
@@ -39,6 +40,20 @@ class Settings(NamedTuple):
     """Also waits that are no stalls, possible stalls, and connections without any."""
     labels: Mapping[str, Label] = {}
     """By address (`10.0.0.5`) or by address and port (`10.0.0.5:80`, `[fe80::1]:80`)."""
+
+    @classmethod
+    def of(
+        cls,
+        filter: str | None,
+        min_wait_ms: float,
+        key: bytes | None,
+        everything: bool,
+        labels: Mapping[str, Label],
+    ) -> Settings:
+        """Of this version. A key leaves no names with an address in them."""
+        if key is not None:
+            labels = {at: label.without_addresses for at, label in labels.items()}
+        return cls(_core.VERSION, filter, min_wait_ms, key, everything, labels)
 
     def __repr__(self) -> str:
         """Without the key."""
