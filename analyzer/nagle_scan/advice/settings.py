@@ -1,7 +1,7 @@
 """Which settings of known programs a capture points to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from nagle_scan.advice.setting import Setting
@@ -30,7 +30,7 @@ def likely(sample: Sample) -> Hints:
     """
     heads, service = http_heads(sample.sent), service_of(sample)
     of_role = _of_role(sample) if heads or service.name else ()
-    headers = [(_value(head, "Server"), _value(head, "User-Agent")) for head in heads]
+    headers = {(_value(head, "Server"), _value(head, "User-Agent")) for head in heads}
     named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
@@ -59,13 +59,13 @@ def _cut(cut_at: int) -> str:
     )
 
 
-def _is_named(setting: Setting, heads: Sequence[str], headers: Sequence[tuple[str, str]]) -> bool:
-    return any(
-        server.startswith(setting.server)
-        or agent.startswith(setting.agent)
-        or (setting.head and re.search(setting.head, head))
-        for head, (server, agent) in zip(heads, headers, strict=True)
-    )
+def _is_named(setting: Setting, heads: Sequence[str], headers: Collection[tuple[str, str]]) -> bool:
+    if any(
+        server.startswith(setting.server) or agent.startswith(setting.agent)
+        for server, agent in headers
+    ):
+        return True
+    return bool(setting.head) and any(re.search(setting.head, head) for head in heads)
 
 
 def _value(head: str, header: str) -> str:

@@ -6,7 +6,7 @@ import codecs
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from hashlib import sha256
@@ -23,6 +23,7 @@ from nagle_scan.fleet.work import Failure, File, Secret
 from nagle_scan.system import files
 
 STDIN = "-"
+NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
 """Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
 END_LEN = 1 << 16
@@ -55,10 +56,12 @@ def find(names: Sequence[str], listed: Sequence[str] = ()) -> Found:
     and for a pattern that matches nothing; of names in a list only the latter.
     """
     found = Found({}, [], [])
-    for name in names:
-        _add(name, found)
-    for name in listed:
-        _add(name, found, is_listed=True)
+    for number, name in enumerate((*names, *listed)):
+        if is_url(name) and remote.scheme(name) != "file":
+            _add_remote(name, found)
+        else:
+            path = unquote(name.partition("://")[2]) if is_url(name) else name
+            _add_local(os.path.abspath(path), found, is_listed=number >= len(names))
     return found
 
 
@@ -78,28 +81,30 @@ def names_in(path: str) -> list[str]:
     return names
 
 
-def _add(name: str, found: Found, is_listed: bool = False) -> None:
-    if is_url(name) and remote.scheme(name) != "file":
-        _add_remote(name, found)
-        return
-    path = os.path.abspath(unquote(name.partition("://")[2]) if is_url(name) else name)
+def _add_local(path: str, found: Found, is_listed: bool) -> None:
     closed: list[OSError] = []
-    if glob.has_magic(name) and not os.path.lexists(path):
+    if glob.has_magic(path) and not os.path.lexists(path):
         every = list(_expanded(os.sep, path.split(os.sep)[1:], closed))
-        paths: Iterable[str] = (one for each in every for one in _files(each, closed))
         nothing = f"{path}: {'no capture' if every else 'no file'} matches"
     elif os.path.isdir(path):
         _check(path)
-        paths, nothing = captures.below(path, closed), f"{path}: a folder without captures"
+        every, nothing = [path], f"{path}: {NO_CAPTURES}"
     else:
         if not is_listed:
             _check(path)
         found.files[path] = of_path(path)
         return
-    captured = {one: captures.may_be_capture(one) for one in paths}
+    below = (one for each in every for one in _files(each, closed))
+    captured = {one: captures.may_be_capture(one) for one in below}
     found.files.update((one, of_path(one)) for one, is_one in captured.items() if is_one)
     told = {error.filename: files.reason_of(error) for error in closed}
     found.failures.extend(Failure(File(one), why) for one, why in told.items())
+    _note(path, captured, closed, nothing, found)
+
+
+def _note(
+    path: str, captured: Mapping[str, bool], closed: Collection[OSError], nothing: str, found: Found
+) -> None:
     if not any(captured.values()) and not closed:
         raise NothingError(nothing)
     if others := list(captured.values()).count(False):
@@ -194,15 +199,12 @@ def _add_remote(url: str, found: Found) -> None:
         # File systems raise what they like.
         raise CaptureError(f"{told}: cannot read: {remote.reason(error, url)}") from None
     paths = sorted(path for path, about in every.items() if about["type"] == "file")
-    named = [path for path in paths if captures.has_capture_name(path)]
-    if not named:
-        empty = f"{'no capture' if paths else 'no file'} matches"
-        raise NothingError(f"{told}: {empty if is_glob else 'a folder without captures'}")
-    if len(named) < len(paths):
-        found.notes.append(captures.left_out(told, len(paths) - len(named)))
+    captured = {path: captures.has_capture_name(path) for path in paths}
+    empty = f"{'no capture' if paths else 'no file'} matches"
+    _note(told, captured, (), f"{told}: {empty if is_glob else NO_CAPTURES}", found)
     own, whole = path.rstrip("/"), told.rstrip("/")
     begin = whole.removesuffix(own) if whole.endswith(own) else None
-    for one in named:
+    for one in filter(captured.get, paths):
         at = fs.unstrip_protocol(one) if begin is None else begin + one
         found.files[remote.shown(at)] = _of_url(at, every[one])
 
@@ -247,14 +249,13 @@ def ends(every: Iterable[File]) -> list[str]:
 
 
 def _ends(file: File) -> str:
-    told, begin = sha256(), max(END_LEN, file.size - END_LEN)
-    spans = [(0, min(file.size, END_LEN)), *([(begin, file.size)] if begin < file.size else [])]
+    last = max(min(file.size, END_LEN), file.size - END_LEN)
     try:
-        for span in spans:
-            told.update(_part(file, *span))
+        parts = [_part(file, 0, min(file.size, END_LEN)), _part(file, last, file.size)]
     except Exception:
+        # What a file system raises is its own affair.
         return ""
-    return told.hexdigest()
+    return sha256(b"".join(parts)).hexdigest()
 
 
 def _part(file: File, begin: int, end: int) -> bytes:

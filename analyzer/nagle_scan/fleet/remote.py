@@ -22,6 +22,11 @@ VERSIONS = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "u
 NO_PASSWORD = "a URL with a password or key: keep it in the environment"
 CONNECT_S, READ_S = 30.0, 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
+REASONS = {
+    FileNotFoundError: "no such file or directory",
+    PermissionError: "permission denied",
+    TimeoutError: "no answer in time",
+}
 
 
 def is_url(name: str) -> bool:
@@ -66,6 +71,19 @@ def opened(url: str) -> tuple[Any, str]:
     return found
 
 
+def _options(kind: str) -> dict[str, Any]:
+    if kind not in HTTP:
+        return {}
+    from aiohttp import ClientTimeout
+
+    timeout = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S)
+    return {
+        # As stored: a server may call a packed capture an encoding of another.
+        "headers": {"Accept-Encoding": "identity"},
+        "client_kwargs": {"auto_decompress": False, "timeout": timeout},
+    }
+
+
 def version(about: Mapping[str, Any]) -> str:
     """Of a file that a file system describes: changes when the file does; empty if unknown."""
     return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
@@ -77,8 +95,6 @@ def part(url: str, begin: int, end: int) -> bytes:
     if begin == end:
         return b""
     try:
-        if end < begin:
-            raise ValueError
         with fs.open(path, "rb", block_size=end - begin, cache_type="none", size=end) as file:
             file.seek(begin)
             content: bytes = file.read(end - begin)
@@ -128,12 +144,9 @@ def reason(error: BaseException, url: str = "") -> str:
     status = getattr(error, "status", None)
     if isinstance(status, int) and status in set(HTTPStatus):
         return f"HTTP {status}: {HTTPStatus(status).phrase.lower()}"
-    if isinstance(error, FileNotFoundError):
-        return "no such file or directory"
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
+    for kind, told in REASONS.items():
+        if isinstance(error, kind):
+            return told
     text = files.reason_of(error) if isinstance(error, OSError) else str(error)
     line = text.strip().partition("\n")[0]
     words = re.split("[?#&=]", url)[1:] if scheme(url) in HTTP else []
@@ -142,18 +155,3 @@ def reason(error: BaseException, url: str = "") -> str:
     if not line or "://" in line or any(secret in line.lower() for secret in secrets):
         return type(error).__name__
     return line
-
-
-def _options(kind: str) -> dict[str, Any]:
-    if kind not in HTTP:
-        return {}
-    from aiohttp import ClientTimeout
-
-    return {
-        # As stored: a server may call a packed capture an encoding of another.
-        "headers": {"Accept-Encoding": "identity"},
-        "client_kwargs": {
-            "auto_decompress": False,
-            "timeout": ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S),
-        },
-    }

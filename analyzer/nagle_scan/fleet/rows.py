@@ -34,10 +34,12 @@ Columns: TypeAlias = dict[str, list[Any]]
 
 def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     """The columns of `fields`, by kind. What is missing is null in all rows."""
-    servers = _servers(_columns(scan, "connections"))
+    connections = _columns(scan, "connections")
+    servers = _servers(connections)
     if settings.key is not None:
         scan = scan.anonymized(settings.key)
-    found = _Found(scan, settings, servers)
+        connections = _columns(scan, "connections")
+    found = _Found(scan, settings, servers, connections)
     stalls, waits = found.of("stalls"), found.of("waits")
     waits["confidence"] = [None] * len(waits["wait_ms"])
     ends = zip(stalls["sender"], stalls["client_addr"], stalls["server_addr"], strict=True)
@@ -102,14 +104,16 @@ def label(server: End, settings: Settings, shown: End) -> Label:
 class _Found:
     """A scan on its way to rows."""
 
-    def __init__(self, scan: _core.Scan, settings: Settings, servers: Sequence[End]) -> None:
+    def __init__(
+        self, scan: _core.Scan, settings: Settings, servers: Sequence[End], connections: Columns
+    ) -> None:
         """`servers`: before a key replaced their addresses."""
         self._scan, self._settings, self._summary = scan, settings, scan.summary()
-        self._connections = _columns(scan, "connections")
-        self._at = {id: row for row, id in enumerate(self._connections["connection"])}
+        self._connections = connections
+        self._at = {id: row for row, id in enumerate(connections["connection"])}
         self._names = {
             shown: label(server, settings, shown)
-            for server, shown in zip(servers, _servers(self._connections), strict=True)
+            for server, shown in zip(servers, _servers(connections), strict=True)
         }
 
     def of(self, kind: str) -> Columns:
