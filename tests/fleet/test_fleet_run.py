@@ -7,7 +7,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -256,12 +255,6 @@ def test_sums_alone_are_small(tmp_path: Path) -> None:
     assert sizes[0] < sizes[1] / 2
 
 
-def workers_of(parent: int) -> list[int]:
-    """Each of its threads may have started some."""
-    told = Path(f"/proc/{parent}/task").glob("*/children")
-    return [int(child) for children in told for child in children.read_text().split()]
-
-
 BAD = [
     (["none*.pcap"], "none*.pcap: no file matches"),
     (["xyz://host/a.pcap"], "xyz://host/a.pcap: xyz:// is no known kind of URL"),
@@ -359,18 +352,28 @@ def test_a_pipeline_is_told_by_the_exit_status(
     assert done.returncode == status
 
 
+INTERRUPTED = """
+import os, signal, sys
+from nagle_scan.command import cli
+from nagle_scan.fleet.batch import Batch
+if __name__ == "__main__":
+    add, calls = Batch.add, iter(range(5))
+    def adding(*given):
+        add(*given)
+        if next(calls, None) is None:
+            # As Ctrl-C, which a shell takes from what it runs in the background.
+            os.kill(os.getpid(), signal.SIGTERM)
+    Batch.add = adding
+    sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
 def test_an_interrupted_run_keeps_what_is_done(tmp_path: Path) -> None:
-    command = [COMMAND, "fleet", str(CAPTURES / "labelled")]
-    command += ["-o", str(tmp_path / "fleet"), *ALONE]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    while process.poll() is None and not workers_of(process.pid):
-        time.sleep(0.1)
-    time.sleep(3)
-    # As Ctrl-C, which a shell takes from what it runs in the background.
-    process.terminate()
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"interrupted: " in told
-    assert b"; the next run goes on" in told
-    found = nagle_scan.Fleet(tmp_path / "fleet").captures
-    assert 0 < len(found) < 1300
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    words: list[str | Path] = [sys.executable, tmp_path / "script.py", "fleet"]
+    words += [CAPTURES / "labelled", "-o", tmp_path / "fleet", *ALONE]
+    done = subprocess.run(words, capture_output=True)
+    assert done.returncode == 130
+    assert b"interrupted: " in done.stderr
+    assert b"; the next run goes on" in done.stderr
+    assert 0 < len(nagle_scan.Fleet(tmp_path / "fleet").captures) < 1300

@@ -3,6 +3,7 @@ of others."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -34,30 +36,14 @@ from fleets import (
     written,
 )
 from nagle_scan import CaptureError, Fleet, OutputError
-from nagle_scan.fleet import fields, parquet, sets, table, writer
+from nagle_scan.fleet import fields, parquet, sets, storage, table, writer
 from nagle_scan.fleet.batch import Batch
 from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.writer import Writer
 
-SLOW = """
-import os, signal, sys
-import fleets
-from nagle_scan.fleet import storage, writer
-step, number = sys.argv[2], int(sys.argv[3])
-def dying(name):
-    place = storage if hasattr(storage, name) else writer.Writer
-    before = getattr(place, name)
-    def call(*given):
-        global number
-        number -= 1
-        if not number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return before(*given)
-    setattr(place, name, call)
-dying(step)
-fleets.made(sys.argv[1], [fleets.ALL])
-"""
+KILLS = "import sys, test_fleet_table as test; test.killed(*sys.argv[1:])"
 STEPS = ("put", "sync", "_act", "_sync", "end", "_opened", "_file")
+MOMENTS = 50
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +51,68 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return rows_of(made(tmp_path_factory.mktemp("whole") / "fleet"))
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_run_killed_at_a_step_of_a_commit_is_gone_on_with(
-    step: str, whole: dict[str, list[str]], tmp_path: Path
+def test_a_run_killed_at_any_moment_is_gone_on_with(
+    whole: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    deaths = 0
-    for number in (1, 3, 7):
-        folder = tmp_path / f"fleet{number}"
-        words = [sys.executable, "-c", SLOW, str(folder), step, str(number)]
-        done = subprocess.run(words, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
-        deaths += done.returncode == -signal.SIGKILL
-        gone_on_with(folder, whole)
-    assert deaths
+    """At each step of a commit, and at 50 random moments."""
+    (tmp_path / "whole.json").write_text(json.dumps(whole))
+    words = [sys.executable, "-c", KILLS, str(tmp_path)]
+    done = subprocess.run(
+        words, env={**os.environ, "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    deaths = done.stdout.split()
+    assert set(STEPS) <= set(deaths)
+    assert deaths.count("moment") > MOMENTS * 0.8
+
+
+def killed(top: str) -> None:
+    """In a process of its own, whose children begin without a thread: prints what each died of."""
+    chance, whole = random.Random(0), json.loads(Path(top, "whole.json").read_text())
+    begun_s = time.monotonic()
+    assert forked(lambda: made(f"{top}/first")) == 0
+    seconds = time.monotonic() - begun_s
+    steps: list[tuple[str, int | None]] = [(step, number) for step in STEPS for number in (1, 3, 7)]
+    for place, (step, number) in enumerate([*steps, *[("moment", None)] * MOMENTS]):
+        fleet = Path(top, str(place))
+        if number is None:
+            status = forked(lambda: made(fleet), chance.uniform(0, seconds))  # noqa: B023
+        else:
+            status = forked(lambda: dying(fleet, step, number))  # noqa: B023
+        if status == -signal.SIGKILL:
+            print(step)
+        assert forked(lambda: gone_on_with(fleet, whole)) == 0, (step, number)  # noqa: B023
+
+
+def forked(work: Callable[[], object], after_s: float | None = None) -> int:
+    """The status of a child that does it, or is killed after so long."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if after_s is not None:
+        time.sleep(after_s)
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def dying(folder: Path, step: str, number: int) -> None:
+    """The process dies when it comes to this step so often."""
+    place: Any = storage if hasattr(storage, step) else Writer
+    before, left = getattr(place, step), iter(range(number - 1))
+
+    def call(*given: Any) -> Any:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return before(*given)
+
+    setattr(place, step, call)
+    made(folder)
 
 
 def gone_on_with(folder: Path, whole: dict[str, list[str]]) -> None:
