@@ -27,7 +27,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     compare     two scans, before and after
     timeline    pictures
     report      one module for each output format, and what they share
-    api         `scan()`, `scan_each()`, `load()`, the class `Scan` and what it answers
+    api         `scan()`, `scan_each()`, the class `Scan` and what it answers
     fleet       thousands of captures, on Dask
     command     `nagle-scan`: options, where results go, the exit status
 
@@ -47,7 +47,7 @@ except ImportError as error:
     print(f"nagle-scan: the engine cannot be loaded: {error}", file=sys.stderr)
     raise SystemExit(2) from None
 
-from nagle_scan.api.scan import Scan, load, scan
+from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import (
     CaptureError,
     FilterError,
@@ -77,7 +77,6 @@ __all__ = [
     "Summary",
     "UnknownConnectionError",
     "__version__",
-    "load",
     "scan",
     "scan_each",
     "scan_fleet",

@@ -44,5 +44,3 @@ def test_counts_are_those_of_the_exchanges() -> None:
 def test_nothing_is_counted_unasked() -> None:
     assert not counted(scanned(hourly=False))
     assert counted(scanned(hourly=True))
-    saved = scanned(hourly=True).state()
-    assert not counted(_core.scan_of_state(saved))

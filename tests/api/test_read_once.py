@@ -13,6 +13,8 @@ from conftest import CAPTURES
 from nagle_scan import _core, result, timeline
 from nagle_scan.command.cli import main
 
+STALLS, CLEAN = CAPTURES / "epoll-fd0.pcap", CAPTURES / "epoll-fixed.pcap"
+
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
@@ -75,12 +77,15 @@ def test_json_and_text_read_the_messages_once(
     assert len(seen) == 1
 
 
-def test_captures_that_come_back_are_read_for_the_next_report(tmp_path: Path) -> None:
-    capture, saved = tmp_path / "a.pcap", tmp_path / "a.parquet"
-    shutil.copy(CAPTURES / "epoll-fd0.pcap", capture)
-    nagle_scan.scan(capture).save(saved)
-    capture.unlink()
-    loaded = nagle_scan.load(saved)
-    without = loaded.to_markdown()
-    shutil.copy(CAPTURES / "epoll-fd0.pcap", capture)
-    assert loaded.to_markdown() == nagle_scan.load(saved).to_markdown() != without
+def test_frames_of_another_capture_are_not_taken_for_those_of_the_scan(tmp_path: Path) -> None:
+    """A rotation begins anew under the same name; a capture that still grows is the same."""
+    capture = tmp_path / "a.pcap"
+    shutil.copy(STALLS, capture)
+    scan = nagle_scan.scan(capture)
+    capture.write_bytes(CLEAN.read_bytes()[: STALLS.stat().st_size])
+    assert not scan.can_be_read_again
+    for ask in (lambda: scan.segments(1), lambda: scan.packets([1]), lambda: scan.to_bundle()):
+        with pytest.raises(nagle_scan.NagleScanError, match="no longer the capture that was scann"):
+            ask()
+    capture.write_bytes(STALLS.read_bytes() + b"more")
+    assert scan.to_bundle()

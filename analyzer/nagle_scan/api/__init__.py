@@ -1,1 +1,1 @@
-"""What Python programs use: `scan()`, `load()`, `Scan` and what it answers."""
+"""What Python programs use: `scan()`, `Scan` and what it answers."""

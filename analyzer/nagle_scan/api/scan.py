@@ -1,4 +1,4 @@
-"""The public interface: `scan()` reads captures, `load()` saved scans; `Scan` is what was found."""
+"""The public interface: `scan()` reads captures; `Scan` is what was found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 from nagle_scan import _core
 from nagle_scan.api import keys, spooling
 from nagle_scan.api.written import Written
-from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.errors import CaptureError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 from nagle_scan.system import files
 from nagle_scan.system.progress import ProgressLine, line_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from nagle_scan.api import saved
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
     from nagle_scan.api.connection import Connection
     from nagle_scan.api.why import Case
@@ -106,37 +105,6 @@ def scan(
     return made
 
 
-def load(path: _Path) -> Scan:
-    """Opens what `Scan.save` wrote, file or folder, without the captures.
-
-    Raises `CaptureError` for what is no saved scan, is damaged, or was saved by another version;
-    `ImportError` without pyarrow.
-    """
-    from nagle_scan.api import saved
-
-    name = files.utf8_name(path, CaptureError)
-    about, state = saved.read(name)
-    try:
-        return _restored(about, state)
-    except CaptureError as error:
-        raise CaptureError(f"{name}: {error}") from None
-
-
-def _restored(about: saved.About, state: bytes) -> Scan:
-    core = _core.scan_of_state(state)
-    if len(about.paths) != len(core.captures()):
-        raise CaptureError("the saved scan is damaged")
-    return Scan(
-        about.paths,
-        about.filter,
-        core,
-        min_wait_ms=about.min_wait_ms,
-        has_exchanges=about.has_exchanges,
-        key_is_random=about.key_is_random,
-        sizes=about.sizes,
-    )
-
-
 class Scan(Written):
     """What a scan found. Tables are DataFrames; durations are in ms.
 
@@ -147,8 +115,6 @@ class Scan(Written):
     they return what they would write, text or bytes. All raise `OutputError` for a file that cannot
     be written. `baseline` is a scan of the same service before a change; `baseline_map` is as in
     `compare`.
-
-    It can be pickled and copied; a pickle holds no key and, of replaced addresses, no originals.
     """
 
     @property
@@ -287,45 +253,9 @@ class Scan(Written):
 
         return Connection(self, self.row_of(connection).connection)
 
-    def save(self, path: _Path) -> None:
-        """Saves the scan, to be opened by `nagle_scan.load` without the captures.
-
-        `scan.parquet` is one file; a folder (`scan/`) gets the same file, and each table as a
-        Parquet file for other tools. What reads frames again (`segments`, `packets`, the evidence,
-        the segments in pictures, programs recognised by their payload) still needs the captures;
-        opened without them, a scan says so where it is shown and in `Scan.summary.notices`. Only
-        the same version opens it. A key is never saved; a scan with replaced addresses holds no
-        others. Raises `OutputError` for another suffix, `ImportError` without pyarrow.
-        """
-        from nagle_scan.api import saved
-
-        saved.write(self, files.utf8_name(path, OutputError))
-
     def __dir__(self) -> list[str]:
         """The public names."""
         return sorted(name for name in super().__dir__() if name[0] != "_" and name not in INTERNAL)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As it is saved."""
-        from nagle_scan.api import saved
-
-        return _restored, (saved.about(self), self.core.state())
-
-    def __deepcopy__(self, _memo: dict[int, Any]) -> Scan:
-        """With tables of its own; the engine's part never changes and is shared."""
-        copied = Scan(
-            self.paths,
-            self.filter,
-            self.core,
-            self.key,
-            self.min_wait_ms,
-            self.has_exchanges,
-            self.threads,
-            self.key_is_random,
-            self.sizes,
-        )
-        copied.spooled = self.spooled
-        return copied
 
     def _repr_html_(self) -> str:
         from nagle_scan.api.notebook import scan_html
@@ -362,12 +292,10 @@ INTERNAL = {
     "is_anonymized",
     "keep_segments",
     "kept_segments",
-    "lacks_captures",
     "key",
     "key_is_random",
     "number_of",
     "row_of",
-    "sizes",
     "spooled",
     "threads",
     "why_not_again",

@@ -13,7 +13,6 @@ from nagle_scan.fleet import originals, services
 from nagle_scan.fleet.remote import is_url, put
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.work import File, Set
-from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
 from nagle_scan.words import certainty
 from nagle_scan.words.certainty import Total
@@ -160,7 +159,9 @@ class Fleet:
 
     def _originals(self, set: str) -> Set:
         if self.scope.key:
-            raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
+            raise CaptureError(
+                f"{self.path}: a fleet with replaced addresses does not know its captures"
+            )
         rows = self._table.rows(
             'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
             f'starts_with("set", {quoted([set])}) ORDER BY "set", file'

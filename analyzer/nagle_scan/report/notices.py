@@ -26,16 +26,9 @@ def anonymized(result: "Result") -> str:
     return f"addresses anonymized: {result.core.summary().anonymized}, {key}"
 
 
-WITHOUT_CAPTURES = (
-    "saved scan without its captures: no frames, and no programs or protocols recognised by payload"
-)
-
-
 def of(result: "Result") -> Iterator[Notice]:
     """What the capture lacks, and what was done to it."""
     summary, names = result.core.summary(), result.captures
-    if result.lacks_captures:
-        yield Notice(WITHOUT_CAPTURES)
     if summary.anonymized:
         yield Notice(anonymized(result))
     for path, warning, is_loss in summary.warnings:

@@ -29,9 +29,6 @@ DEFAULT_MIN_WAIT_MS = 10.0
 FOR_TABLES = ("numpy", "pandas")
 NO_FRAMES = "printed text holds no frames: only a capture file (tcpdump -w) does"
 NOT_AGAIN = "standard input and pipes cannot be read a second time"
-CAPTURES_HIDDEN = "a saved scan with replaced addresses does not know its captures"
-NOT_A_FILE = -1
-"""In place of the size of a capture."""
 MAX_MIN_WAIT_MS = 3_600_000.0
 FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
 """From the lowest bit on (RFC 9293, section 3.1; RFC 3168)."""
@@ -60,7 +57,6 @@ class Result:
         has_exchanges: bool = False,
         threads: int | None = None,
         key_is_random: bool = False,
-        sizes: Sequence[int] | None = None,
     ) -> None:
         self.paths = paths
         self.filter = filter
@@ -69,8 +65,6 @@ class Result:
         self.key_is_random = key_is_random
         self.min_wait_ms = min_wait_ms
         self.threads = threads
-        self.sizes = sizes
-        """Of a loaded scan: how large its captures were, in bytes."""
         self.has_exchanges = has_exchanges
         self.spooled: Sequence[object] = ()
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
@@ -112,24 +106,15 @@ class Result:
     @property
     def why_not_again(self) -> str:
         """Why the captures cannot be read a second time; empty if they can, as far as known."""
-        if self.sizes is None:
-            # Opening a pipe again would block for ever.
-            if any(path == "-" or _is_pipe(path) for path in self.paths):
-                return NOT_AGAIN
-        elif self.is_anonymized:
-            return CAPTURES_HIDDEN
+        # Opening a pipe again would block for ever.
+        if any(path == "-" or _is_pipe(path) for path in self.paths):
+            return NOT_AGAIN
         begins_ns = {None, *self.core.first_times_ns()}
-        for at, path in enumerate(self.paths):
-            # What was scanned just now may still grow.
-            has_size = self.sizes is None or size_of(path) == self.sizes[at]
-            if not has_size or _core.first_time_ns(path) not in begins_ns:
+        for path in self.paths:
+            # A capture that has grown since is still the same.
+            if _core.first_time_ns(path) not in begins_ns:
                 return f"{path}: no longer the capture that was scanned"
         return ""
-
-    @property
-    def lacks_captures(self) -> bool:
-        """Is it a saved scan whose captures are gone, changed or not known?"""
-        return self.sizes is not None and bool(self.why_not_again)
 
     @property
     def files(self) -> list[str]:
@@ -343,10 +328,9 @@ class Result:
         """The verdict and its counts."""
         summary, names = self.core.summary(), ", ".join(self.captures)
         stalls = f": {certainty.told(summary)}" if summary.stalls else ""
-        alone = "; saved, without its captures" if self.lacks_captures else ""
         return (
             f"<{type(self).__name__} {names}: {summary.verdict}{stalls}, on "
-            f"{summary.affected_connections} of {summary.connections} connections{alone}>"
+            f"{summary.affected_connections} of {summary.connections} connections>"
         )
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -362,11 +346,6 @@ def check_installed(*packages: str) -> None:
     missing = files.missing(packages)
     if missing:
         raise ImportError(f"needs {', '.join(missing)}: pip install {' '.join(missing)}")
-
-
-def size_of(path: str) -> int:
-    """Of a file, in bytes."""
-    return os.path.getsize(path) if os.path.isfile(path) else NOT_A_FILE
 
 
 def _is_pipe(path: str) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 NS_PER_MS = 1e6
 NOT_READ_AGAIN = "The capture cannot be read a second time: scan a file to see the segments"
-WITHOUT_CAPTURES = "A saved scan without its capture: scan the file again to see the segments"
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 SEQUENCE_SPACE = 1 << 32
 
@@ -37,11 +36,6 @@ class Subject:
         if not self.scan.can_be_read_again:
             return None
         return self.scan.kept_segments(self.row.connection)
-
-    @property
-    def why_no_segments(self) -> str:
-        """Why `segments` is None."""
-        return WITHOUT_CAPTURES if self.scan.lacks_captures else NOT_READ_AGAIN
 
     @property
     def is_excerpt(self) -> bool:

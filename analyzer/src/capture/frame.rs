@@ -2,8 +2,6 @@
 
 use crate::capture::progress::Stopped;
 use crate::capture::times::clamped;
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// A larger record is damage. libpcap allows 128 MiB for D-Bus and 256 KiB for everything else; no
 /// network frame comes near 16 MiB.
@@ -22,24 +20,18 @@ pub struct Frame<'a> {
 }
 
 /// How the frames of a capture ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputEnd {
     /// At the end of the file.
     Complete,
     /// In the middle of a record: the file is truncated or still being written.
     Cut,
     /// At a record that makes no sense.
-    Damaged(Cow<'static, str>),
+    Damaged(&'static str),
     /// With a read error.
     Failed(String),
     /// Where the user stopped it.
     Stopped(Stopped),
-}
-
-impl InputEnd {
-    pub const fn damaged(what: &'static str) -> Self {
-        Self::Damaged(Cow::Borrowed(what))
-    }
 }
 
 impl From<std::io::Error> for InputEnd {

@@ -179,7 +179,7 @@ impl RecordFormat {
             _ if start.is_empty() => return Err(InputEnd::Complete),
             None => return Err(InputEnd::Cut),
             Some(header) if self.len_of(header) > MAX_RECORD => {
-                return Err(InputEnd::damaged("a record claims an impossible length"));
+                return Err(InputEnd::Damaged("a record claims an impossible length"));
             }
             Some(header) => header,
         };

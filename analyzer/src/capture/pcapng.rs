@@ -75,7 +75,7 @@ impl Blocks {
     #[inline]
     fn frame<'a>(&self, buffer: &'a mut Buffer, packet: FrameBlock) -> Result<Frame<'a>, InputEnd> {
         let Some(interface) = self.interfaces.get(packet.interface) else {
-            return Err(InputEnd::damaged("a packet names an interface that is not described"));
+            return Err(InputEnd::Damaged("a packet names an interface that is not described"));
         };
         let time_ns = interface.time_ns(packet.timestamp)?;
         buffer.consume(packet.block_len);
@@ -149,12 +149,12 @@ impl Blocks {
             self.big_endian = match magic {
                 BYTE_ORDER_MAGIC => false,
                 _ if magic.swap_bytes() == BYTE_ORDER_MAGIC => true,
-                _ => return Err(InputEnd::damaged("a section without a byte order")),
+                _ => return Err(InputEnd::Damaged("a section without a byte order")),
             };
         }
         let len = if self.big_endian { len.swap_bytes() } else { len };
         let Some(len) = possible_len(len) else {
-            return Err(InputEnd::damaged("a block claims an impossible length"));
+            return Err(InputEnd::Damaged("a block claims an impossible length"));
         };
         match buffer.at_least(len)?.len() {
             available if available < len => Err(InputEnd::Cut),
@@ -174,7 +174,7 @@ impl Blocks {
             Ok((_, Block::SectionHeader(_))) => self.interfaces = Arc::default(),
             Ok((_, Block::InterfaceDescription(block))) => {
                 if self.interfaces.len() == MAX_INTERFACES {
-                    return Err(InputEnd::damaged("a section with over 65,536 interfaces"));
+                    return Err(InputEnd::Damaged("a section with over 65,536 interfaces"));
                 }
                 let interface = Interface::new(&block, self.big_endian);
                 Arc::make_mut(&mut self.interfaces).push(interface);
@@ -212,9 +212,9 @@ fn possible_len(len: u32) -> Option<usize> {
     is_possible.then_some(len)
 }
 
-const UNPARSABLE: InputEnd = InputEnd::damaged("a block cannot be parsed");
+const UNPARSABLE: InputEnd = InputEnd::Damaged("a block cannot be parsed");
 const IMPOSSIBLE_RESOLUTION: InputEnd =
-    InputEnd::damaged("an interface with an impossible time resolution");
+    InputEnd::Damaged("an interface with an impossible time resolution");
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {

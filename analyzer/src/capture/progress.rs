@@ -1,6 +1,5 @@
 //! Progress of a scan and the request to stop it, shared by the reader and its observer.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -57,7 +56,7 @@ impl Progress {
 }
 
 /// The reader was asked to stop before the end of its input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     pub read_bytes: u64,
     pub total_bytes: Option<u64>,

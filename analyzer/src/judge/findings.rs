@@ -3,11 +3,10 @@
 use crate::judge::causes::Cause;
 use crate::judge::model::{Confidence, Held};
 use crate::track::wait::{Wait, fact};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The cause of a wait. Kept apart from the wait, which holds only what the capture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ruling {
     pub cause: Cause,
     pub held: Held,

@@ -1,6 +1,5 @@
 //! A scan as Python sees it.
 
-use super::errors::CaptureError;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, HopRow, LateAckRow, NagleRow, PyServerGroup,
@@ -15,7 +14,7 @@ use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::SegmentExcerpt;
 use crate::result::{
-    clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, state, worst,
+    clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, worst,
 };
 use crate::track::reader::Reading;
 use crate::track::reader::labels::Labels;
@@ -23,7 +22,7 @@ use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -207,12 +206,6 @@ impl PyScan {
         self.scan.captures.iter().map(|capture| capture.first_ns).collect()
     }
 
-    /// All of it, for `scan_of_state` of the same version.
-    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = py.detach(|| state::save(&self.scan))?;
-        Ok(PyBytes::new(py, &state))
-    }
-
     /// The output contract without its connections.
     fn json_head(&self) -> String {
         output::json_head(&self.scan)
@@ -295,14 +288,6 @@ fn checked(names: Option<HashMap<IpAddr, String>>) -> PyResult<Names> {
         .ok_or_else(|| PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only"))
 }
 
-/// The scan of what `Scan.state` gave. Raises `CaptureError` for anything else.
-#[pyfunction]
-fn scan_of_state(py: Python<'_>, bytes: &[u8]) -> PyResult<PyScan> {
-    let scan = py.detach(|| state::load(bytes));
-    let scan = scan.map_err(|error| CaptureError::new_err(error.to_string()))?;
-    Ok(PyScan::new(scan))
-}
-
 /// Reads the captures again for the segments of each of some connections. Of those in `excerpts`, only so
 /// many around a frame.
 #[pyfunction(name = "segments")]
@@ -352,7 +337,6 @@ fn into_dict(py: Python<'_>, table: DataTable) -> PyResult<Bound<'_, PyDict>> {
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScan>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
-    module.add_function(wrap_pyfunction!(scan_of_state, module)?)?;
     module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
     Ok(())
 }

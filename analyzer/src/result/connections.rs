@@ -4,11 +4,10 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings, Ruling};
 use crate::track::wait::Wait;
 use crate::track::{BLOCK_LEN, Place, Side};
-use serde::{Deserialize, Serialize};
 use std::ops::Index;
 
 /// The judged connections of a block of a shard, and their findings.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct JudgedBlock {
     pub connections: Vec<JudgedConnection>,
     /// Index of each connection's first finding.
@@ -18,14 +17,13 @@ pub struct JudgedBlock {
 }
 
 /// Judged connections in the order of their numbers; of each, its findings in the order of their ends.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct JudgedConnections {
     /// Shard by shard.
     blocks: Vec<JudgedBlock>,
     /// Where each connection is: its block times the length of one, and the place there.
     order: Vec<u32>,
     /// Indices of those with findings: of very many connections, most have none.
-    #[serde(skip)]
     with_findings: Vec<u32>,
     /// Some that were folded are missing.
     has_gaps: bool,
@@ -41,28 +39,7 @@ pub struct Chunk {
     len: usize,
 }
 
-/// More have no places of 32 bits.
-const MOST_BLOCKS: usize = (u32::MAX as usize + 1) / BLOCK_LEN;
-
 impl JudgedBlock {
-    /// Has each connection its findings, each wait its ruling and its connection, and are the stalls of each
-    /// counted?
-    fn fits(&self) -> bool {
-        let Self { connections, begins, waits, rulings } = self;
-        let end = rulings.len();
-        waits.len() == end
-            && connections.len() <= BLOCK_LEN
-            && begins.len() == connections.len()
-            && begins.first().is_none_or(|&first| first == 0)
-            && begins.is_sorted()
-            && begins.last().is_none_or(|&last| last as usize <= end)
-            && connections.iter().enumerate().all(|(at, judged)| {
-                let findings = self.findings_at(at);
-                findings.stalls().count() == judged.stalls as usize
-                    && findings.iter().all(|finding| finding.wait.connection == judged.id)
-            })
-    }
-
     fn findings_at(&self, at: usize) -> Findings<'_> {
         let begin = self.begins[at] as usize;
         let end = self.begins.get(at + 1).map_or(self.rulings.len(), |&end| end as usize);
@@ -102,22 +79,6 @@ impl JudgedConnections {
             let found = (0..self.len()).filter(|&index| !self.findings_of(index).is_empty());
             self.with_findings = found.map(|index| index as u32).collect();
         }
-    }
-
-    /// Makes what was read from a file whole; `None` if its parts do not fit together.
-    pub fn restored(mut self) -> Option<Self> {
-        let all_fit = self.blocks.iter().all(JudgedBlock::fits) && self.blocks.len() < MOST_BLOCKS;
-        let is_there = |&place: &u32| {
-            let block = self.blocks.get(place as usize / BLOCK_LEN);
-            block.is_some_and(|block| place as usize % BLOCK_LEN < block.connections.len())
-        };
-        if !all_fit || !self.order.iter().all(is_there) {
-            return None;
-        }
-        let in_order = (1..self.len()).all(|index| self[index - 1].id < self[index].id);
-        let numbered = self.has_gaps || (0..self.len()).all(|index| self[index].id == index as u32);
-        self.find_findings();
-        (in_order && numbered).then_some(self)
     }
 
     /// Indices of those with findings, in order.
@@ -224,36 +185,5 @@ impl Index<usize> for JudgedConnections {
     fn index(&self, index: usize) -> &JudgedConnection {
         let (block, at) = self.find(index);
         &block.connections[at]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::result::scan::tests::example;
-
-    /// As it would come from a file in which one thing was changed.
-    fn fits(change: impl FnOnce(&mut JudgedConnections)) -> bool {
-        let mut connections = example().connections;
-        change(&mut connections);
-        connections.restored().is_some()
-    }
-
-    fn with_waits(connections: &mut JudgedConnections) -> &mut JudgedBlock {
-        connections.blocks.iter_mut().find(|block| !block.waits.is_empty()).unwrap()
-    }
-
-    #[test]
-    fn only_parts_that_fit_together_are_restored() {
-        assert!(fits(|_| ()));
-        assert!(!fits(|all| all.order.push(u32::MAX)));
-        assert!(!fits(|all| all.order.push(all.order[0])));
-        assert!(!fits(|all| _ = with_waits(all).waits.pop()));
-        assert!(!fits(|all| _ = with_waits(all).rulings.pop()));
-        assert!(!fits(|all| with_waits(all).begins.push(0)));
-        assert!(!fits(|all| with_waits(all).begins[0] = u32::MAX));
-        assert!(!fits(|all| with_waits(all).waits[0].connection += 1));
-        assert!(!fits(|all| with_waits(all).connections[0].stalls += 1));
-        assert!(!fits(|all| with_waits(all).connections[0].id += 1));
     }
 }

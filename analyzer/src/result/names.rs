@@ -1,13 +1,11 @@
 //! What the user calls addresses: outputs say it in their place.
 
 use crate::track::Endpoint;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 /// Names by address. They hold letters, digits, `.`, `-` and `_`, so no output has to escape them.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(into = "BTreeMap<IpAddr, String>", try_from = "BTreeMap<IpAddr, String>")]
+#[derive(Debug, Clone, Default)]
 pub struct Names(HashMap<IpAddr, String>);
 
 impl Names {
@@ -60,21 +58,6 @@ impl Names {
     /// The same names of other addresses.
     pub fn moved(&self, to: impl Fn(IpAddr) -> IpAddr) -> Self {
         Self(self.0.iter().map(|(&addr, name)| (to(addr), name.clone())).collect())
-    }
-}
-
-impl From<Names> for BTreeMap<IpAddr, String> {
-    /// In order, so that the same scan is saved as the same bytes.
-    fn from(names: Names) -> Self {
-        names.0.into_iter().collect()
-    }
-}
-
-impl TryFrom<BTreeMap<IpAddr, String>> for Names {
-    type Error = &'static str;
-
-    fn try_from(names: BTreeMap<IpAddr, String>) -> Result<Self, Self::Error> {
-        Self::new(names.into_iter().collect()).ok_or("a name that outputs would have to escape")
     }
 }
 

@@ -21,7 +21,6 @@ use crate::track::reader::{self, Reading};
 use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
 use crate::track::{Exchange, Hour, Lengths};
-use serde::{Deserialize, Serialize};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,7 +46,7 @@ pub struct ScanOptions {
 }
 
 /// Everything a scan found.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone)]
 pub struct Scan {
     pub captures: Vec<CaptureSummary>,
     /// Were its addresses replaced?
@@ -59,19 +58,13 @@ pub struct Scan {
     /// In the order of their numbers. Those without data that were folded, as of a port scan, are left out.
     pub connections: JudgedConnections,
     /// How many threads may work on it.
-    #[serde(skip)]
     pub threads: usize,
     pub exchanges: Option<Vec<Exchange>>,
-    /// Exchanges by place of the server, hour and latency, in this order. Not saved.
-    #[serde(skip)]
+    /// Exchanges by place of the server, hour and latency, in this order.
     pub hours: Vec<(Hour, u64)>,
     pub servers: Vec<ServerExchanges>,
-    /// These three follow from the connections: see `state`.
-    #[serde(skip)]
     pub totals: Totals,
-    #[serde(skip)]
     pub causes: CauseTotals,
-    #[serde(skip)]
     pub clearest: Clearest,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,

@@ -8,11 +8,10 @@ use crate::result::connections::JudgedConnections;
 use crate::result::totals::add;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Exchange, Latency, ServerLatency, Side, Suspect};
-use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// The exchanges of one server, as they were and as they would have been without the stalls.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct ServerExchanges {
     pub server: Endpoint,
     pub totals: ServerTotals,
@@ -109,7 +108,7 @@ impl ServerExchanges {
 }
 
 /// What the connections of one server add up to, those with exchanges.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub struct ServerTotals {
     pub connections: u64,
     pub affected: u64,

@@ -6,10 +6,9 @@
 use crate::track::thresholds::{
     JITTERS, LOCAL_TOLERANCE_NS, MAX_TOLERANCE_NS, NEAR, NETWORK_RTT_NS, NETWORK_TOLERANCE_NS,
 };
-use serde::{Deserialize, Serialize};
 
 /// The releases that an ACK explains, in ns after it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Band {
     /// Round trip between the capture point and the sender, as far as known.
     pub center_ns: i64,

@@ -4,13 +4,12 @@
 //! The latest time is kept here too: both look at the step from frame to frame.
 
 use crate::capture::times::DAY_NS;
-use serde::{Deserialize, Serialize};
 
 /// The first jumps are listed one by one.
 const TOLD: usize = 3;
 
 /// From a frame to the next; negative if that is earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockJump {
     /// The number of the frame before it in its capture, from 1.
     pub frame: u64,
@@ -18,7 +17,7 @@ pub struct ClockJump {
 }
 
 /// Those of a capture, or of a part of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClockJumps {
     /// The first ones.
     pub told: Vec<ClockJump>,

@@ -1,7 +1,6 @@
 //! How coarse a clock is: the largest step in which all its times lie.
 
 use crate::track::thresholds::TIMES_FOR_A_CLOCK;
-use serde::{Deserialize, Serialize};
 
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;
@@ -15,7 +14,7 @@ const FIT_NS: i64 = 1_000_000_000;
 
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
 /// whole since the epoch.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct ClockStep {
     first_ns: Option<i64>,
     step_ns: i64,

@@ -1,11 +1,10 @@
 //! The two ends of a connection.
 
-use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, SocketAddr};
 
 /// One end of a connection, and the direction of what it sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Side {
     Client = 0,
@@ -31,7 +30,7 @@ impl Side {
 }
 
 /// Address and port of one end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     pub addr: IpAddr,
     pub port: u16,

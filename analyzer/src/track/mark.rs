@@ -1,9 +1,7 @@
 //! Where in the capture something was seen.
 
-use serde::{Deserialize, Serialize};
-
 /// A frame and its time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mark {
     /// Nanoseconds since the epoch.
     pub time_ns: i64,

@@ -6,7 +6,6 @@
 use crate::capture::times::DAY_NS;
 use crate::track::thresholds::{EARLY_ACK_ONE_OF, EVIDENCE_NS};
 use crate::track::{Mark, Side};
-use serde::{Deserialize, Serialize};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -97,7 +96,7 @@ pub fn when(condition: bool, fact: u32) -> u32 {
 }
 
 /// One wait. Times are ns since the epoch, lengths bytes, frames count from 1.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Wait {
     pub connection: u32,
     /// Who ended the wait: the sender of frame `to`.

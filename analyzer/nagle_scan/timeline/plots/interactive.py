@@ -14,7 +14,16 @@ import pandas as pd
 from nagle_scan.result import flags_text
 from nagle_scan.timeline.arrows import peer
 from nagle_scan.timeline.plots.sequence import sequence
-from nagle_scan.timeline.subject import FIN, NS_PER_MS, RST, SYN, findings, of, rel_acks
+from nagle_scan.timeline.subject import (
+    FIN,
+    NOT_READ_AGAIN,
+    NS_PER_MS,
+    RST,
+    SYN,
+    findings,
+    of,
+    rel_acks,
+)
 from nagle_scan.words import causes, colours
 from nagle_scan.words.wording import printable
 
@@ -291,7 +300,7 @@ def _notes(subject: Subject, segments: pd.DataFrame | None, waits: int) -> str:
     """What is not shown, and why."""
     notes, whole = [], subject.row.segments
     if segments is None:
-        notes.append(subject.why_no_segments)
+        notes.append(NOT_READ_AGAIN)
     elif len(segments) < whole:
         place = ", around the clearest stall" if subject.clearest else ""
         notes.append(f"{len(segments):,} of {whole:,} segments{place}")

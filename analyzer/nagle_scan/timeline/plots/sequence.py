@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.stream import Stream, stream
-from nagle_scan.timeline.subject import Subject, of
+from nagle_scan.timeline.subject import NOT_READ_AGAIN, Subject, of
 from nagle_scan.words import colours
 from nagle_scan.words.wording import count, duration
 
@@ -50,7 +50,7 @@ def sequence(
     ax = style.axes(ax, width_in, 3.4)
     segments = subject.segments
     if segments is None:
-        return _nothing(ax, subject, subject.why_no_segments)
+        return _nothing(ax, subject, NOT_READ_AGAIN)
     side = _side(subject, segments)
     begin_ms, end_ms = _excerpt(subject, segments)
     shown = stream(subject, segments, side, begin_ms, end_ms)

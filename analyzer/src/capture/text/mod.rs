@@ -26,7 +26,6 @@ use frame::{Frames, Packet, Row};
 use line::PrintedPacket;
 use lines::{Joined, Joiner};
 use refusal::Beginning;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use time::{Course, Stamp};
@@ -46,7 +45,7 @@ pub struct Text {
 }
 
 /// What a reader must know of a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AboutText {
     /// Times tell the day, too.
     pub has_dates: bool,

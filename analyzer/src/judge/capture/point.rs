@@ -2,10 +2,9 @@
 
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::track::{Connection, Half};
-use serde::{Deserialize, Serialize};
 
 /// Where the capture was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapturePoint {
     Client,
     Server,

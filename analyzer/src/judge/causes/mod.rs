@@ -20,7 +20,6 @@ use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::SenderPath;
 use crate::track::wait::Wait;
-use serde::{Deserialize, Serialize};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,7 +63,7 @@ impl DirectionFacts {
 macro_rules! causes {
     ($($cause:ident $name:literal $recognises:path;)*) => {
         /// The causes, by the names that code, columns, JSON and documentation share.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Cause { $($cause,)* }
 
         impl Cause {

@@ -9,12 +9,11 @@ use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
 use crate::track::wait::Wait;
 use crate::track::{Endpoint, Side};
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
 /// What is known of one end of a connection. Kept small: captures hold millions.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct JudgedHalf {
     pub endpoint: Endpoint,
     pub nagle: Nagle,
@@ -31,7 +30,7 @@ pub struct JudgedHalf {
 }
 
 /// What there is to tell of few ends only.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
@@ -69,7 +68,7 @@ impl JudgedHalf {
 /// One connection, judged.
 ///
 /// Aligned as a connection is, so that many judged ones take the memory of the connections.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 #[repr(align(64))]
 pub struct JudgedConnection {
     pub id: u32,

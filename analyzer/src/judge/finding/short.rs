@@ -6,10 +6,9 @@ use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
 use crate::track::thresholds::NEAR;
 use crate::track::wait::fact;
 use crate::track::{Connection, Side};
-use serde::{Deserialize, Serialize};
 
 /// Holds that are not listed, and the part of their waits that lies in exchanges.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Short {
     pub count: u32,
     pub in_exchanges_ns: i64,

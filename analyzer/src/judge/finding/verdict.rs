@@ -1,6 +1,6 @@
 //! The answer in one word, and why there may be none: a capture must show what it does not hold.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The answer on a connection, or on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ impl Verdict {
 }
 
 /// What hides the stalls that a connection may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     Nothing,
     NoData,

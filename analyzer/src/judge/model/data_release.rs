@@ -24,7 +24,6 @@ use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Endpoint, Reactions, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use serde::{Deserialize, Serialize};
 use std::mem;
 
 /// The ratio of one segment at most: it is a coincidence of one moment.
@@ -39,7 +38,7 @@ const LEAST_TURN: f64 = 0.1;
 const FEW_TURNS: u32 = 2;
 
 /// What all segments of a program that data may have released have in common.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DataReleases {
     /// How many there are, and how many others left later than a kernel sends.
     pub count: u32,

@@ -5,7 +5,6 @@ use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
 };
 use crate::track::wait::Wait;
-use serde::{Deserialize, Serialize};
 
 /// Waits of fewer steps of a coarse clock are possible stalls at most.
 const FEW_STEPS: f64 = 2.5;
@@ -28,7 +27,7 @@ impl Confidence {
 }
 
 /// Was a segment held?
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
     /// That it was.
     pub probability: f32,
@@ -96,7 +95,7 @@ impl Held {
 }
 
 /// What all waits of one direction have in common.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionModel {
     /// Round trip between the capture point and the sender, in ms; negative where nothing shows it.
     pub rtt_ms: f64,

@@ -6,11 +6,10 @@ use crate::judge::model::Confidence;
 use crate::judge::thresholds::SURELY_ON;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
-use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Was Nagle's algorithm at work in a direction?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nagle {
     On,
     Off,
@@ -33,7 +32,7 @@ impl Nagle {
 }
 
 /// Connections by what is known of Nagle's algorithm on one side.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct NagleTotals {
     pub on: u32,
     pub off: u32,

@@ -5,10 +5,9 @@
 use crate::judge::statistics;
 use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
-use serde::{Deserialize, Serialize};
 
 /// The late ACKs of one receiver, whether anything waited for them or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateAcks {
     pub timer: Timer,
     pub first_frame: u64,
@@ -17,7 +16,7 @@ pub struct LateAcks {
 }
 
 /// Delays of one receiver's ACKs, in ns, less the round trip to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timer {
     pub count: u64,
     pub median_ns: i64,

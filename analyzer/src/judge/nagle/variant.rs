@@ -9,10 +9,9 @@ use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
-use serde::{Deserialize, Serialize};
 
 /// The variant of a sender with Nagle's algorithm on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Variant {
     Classic,
     Minshall,

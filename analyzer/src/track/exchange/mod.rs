@@ -5,10 +5,9 @@ pub mod hours;
 pub mod latency;
 
 use crate::track::{Mark, Side};
-use serde::{Deserialize, Serialize};
 
 /// One request and its response. Times are ns since the epoch, lengths bytes.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Exchange {
     pub connection: u32,
     /// First data of the request.

@@ -7,14 +7,13 @@ use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::index::FrameIndex;
 use crate::track::reader::range::Found;
-use serde::{Deserialize, Serialize};
 
 /// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before the
 /// last frame of its predecessor.
 const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 /// One input file. Times are ns since the epoch.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct CaptureSummary {
     pub path: String,
     pub packets: u64,
@@ -42,8 +41,6 @@ pub struct CaptureSummary {
     pub missed_for_tags: u64,
     /// The filter, where it may be told.
     pub filter: Option<String>,
-    /// Not saved: the file may change.
-    #[serde(skip)]
     pub index: FrameIndex,
 }
 

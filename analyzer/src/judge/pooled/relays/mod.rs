@@ -20,11 +20,10 @@ use crate::judge::pooled::relays::upstreams::{RelayLeg, upstreams};
 use crate::track::Side;
 use crate::track::tracked::Block;
 use crate::track::wait::fact;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A direction whose program passes on what arrives on another connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassedOn {
     pub connection: u32,
     pub by: Side,

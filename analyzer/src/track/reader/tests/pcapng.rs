@@ -159,7 +159,7 @@ fn a_pcapng_that_ends_early_ends_there_whoever_reads_on() {
     damaged[at + 8] = 1;
     for (bytes, end) in [
         (&sample.bytes[..at + 33], InputEnd::Cut),
-        (&damaged, InputEnd::Damaged("a packet names an interface that is not described".into())),
+        (&damaged, InputEnd::Damaged("a packet names an interface that is not described")),
     ] {
         let summary = read_bytes(bytes);
         assert_eq!((summary.packets, summary.end), (100, end));
