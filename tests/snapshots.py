@@ -81,7 +81,6 @@ FORMATS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "result.json": ("result.json", json_lines),
     "stalls.csv": ("stalls.csv", whole),
     "junit.xml": ("junit.xml", whole),
-    "result.sarif": ("result.sarif", whole),
     "evidence.txt": ("evidence.pcapng", listing),
 }
 """By the file that is kept: the file it is made of, and how."""

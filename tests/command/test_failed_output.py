@@ -25,7 +25,7 @@ def lines(stderr: bytes) -> list[str]:
 @pytest.mark.parametrize("failing", ["c.csv", "c.html", "c.pcapng", "c.zip", "c.png", "c.xml"])
 def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / failing).symlink_to("/dev/full")
-    names = ["a.sarif", "b.json", failing, "d.md", "e.pcapng"]
+    names = ["a.lua", "b.json", failing, "d.md", "e.pcapng"]
     words = [word for name in names for word in ("-o", name)]
     done = run(SPLIT, *words, cwd=tmp_path)
     said = f"nagle-scan: {failing}: cannot write: no space left on device"

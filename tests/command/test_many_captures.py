@@ -159,11 +159,11 @@ def test_why_a_capture_is_inconclusive_is_in_the_table(run: Run, tmp_path: Path)
 def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None:
     bad = tmp_path / "bad.pcap"
     bad.write_text("no capture")
-    names = ("all.xml", "all.sarif", "all.jsonl")
+    names = ("all.xml", "all.jsonl")
     wanted = [word for name in names for word in ("-o", name)]
     done = run(STALLS, CLEAN, bad, *wanted, cwd=tmp_path)
     assert done.returncode == 1
-    assert [f"wrote {name}" in done.stdout.decode() for name in names] == [True] * 3
+    assert [f"wrote {name}" in done.stdout.decode() for name in names] == [True] * 2
     root = ElementTree.parse(tmp_path / "all.xml").getroot()
     counted = [[suite.get(key) for key in ("id", "name", "failures", "errors")] for suite in root]
     assert counted == [
@@ -171,11 +171,6 @@ def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None
         ["1", str(CLEAN), "0", "0"],
         ["2", str(bad), "0", "1"],
     ]
-    runs = json.loads((tmp_path / "all.sarif").read_text())["runs"]
-    assert [len(run["results"]) for run in runs] == [1, 0, 0]
-    assert [run["invocations"][0]["executionSuccessful"] for run in runs] == [True, True, False]
-    # Code scanning refuses two runs of one category.
-    assert len({run["automationDetails"]["id"] for run in runs}) == 3
     lines = (tmp_path / "all.jsonl").read_text().splitlines()
     assert [json.loads(line)["summary"]["verdict"] for line in lines] == ["stalls", "clean"]
 
@@ -183,20 +178,17 @@ def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None
 def test_the_path_of_an_unusable_capture_is_hidden_with_addresses(run: Run, tmp_path: Path) -> None:
     bad = tmp_path / "host-10.0.0.5.pcap"
     bad.write_text("no capture")
-    wanted = [word for name in ("all.xml", "all.sarif", "out/") for word in ("-o", name)]
+    wanted = [word for name in ("all.xml", "out/") for word in ("-o", name)]
     run(bad, STALLS, "--anonymize", *wanted, cwd=tmp_path)
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path != bad]
-    assert len(written) == 2 + 2 + 3
+    assert len(written) == 1 + 2 + 3
     assert [path for path in written if b"10.0.0.5" in path.read_bytes()] == []
     assert b"not a capture file" in (tmp_path / "all.xml").read_bytes()
 
 
 def test_one_capture_of_several_is_as_it_is_alone(run: Run, tmp_path: Path) -> None:
-    run(STALLS, "-o", "a.sarif", "-o", "a.jsonl", cwd=tmp_path)
-    run(STALLS, CLEAN, "-o", "b.sarif", "-o", "b.jsonl", cwd=tmp_path)
-    alone, among = (json.loads((tmp_path / name).read_text()) for name in ("a.sarif", "b.sarif"))
-    del among["runs"][0]["automationDetails"]
-    assert among["runs"][0] == alone["runs"][0]
+    run(STALLS, "-o", "a.jsonl", cwd=tmp_path)
+    run(STALLS, CLEAN, "-o", "b.jsonl", cwd=tmp_path)
     first, _ = (tmp_path / "b.jsonl").read_text().splitlines()
     assert first == (tmp_path / "a.jsonl").read_text().rstrip("\n")
 
@@ -242,7 +234,7 @@ def test_json_has_one_capture_in_each_line(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "a.json"), "a.json: for one capture only: use -o DIR/, .jsonl, .xml, .sarif\n"),
+        (("-o", "a.json"), "a.json: for one capture only: use -o DIR/, .jsonl, .xml\n"),
         (("--format", "csv"), "--format csv: for one capture only: use -o FILE\n"),
         (("--baseline", str(STALLS)), "--baseline compares one capture: name one\n"),
         (("--why", "5"), "frames are counted in one capture: name one\n"),
@@ -264,7 +256,7 @@ def test_only_parts_of_one_rotation_are_to_be_merged(run: Run, tmp_path: Path) -
     """Of different captures `--merge` would make one that never was."""
     parts = saved(tmp_path, "a.pcap", "a.pcap1", "a.pcap2")
     done = run(*parts, "--separate", "-o", "a.json", cwd=tmp_path)
-    assert b"use -o DIR/, .jsonl, .xml, .sarif or --merge\n" in done.stderr
+    assert b"use -o DIR/, .jsonl, .xml or --merge\n" in done.stderr
 
 
 def test_an_unusable_file_does_not_cost_the_others(run: Run, tmp_path: Path) -> None:

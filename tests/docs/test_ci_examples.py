@@ -57,7 +57,7 @@ def test_a_stall_stops_the_pipeline(
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_what_is_uploaded_is_there_though_the_step_failed(example: str, tmp_path: Path) -> None:
     statuses(example, BEFORE, tmp_path)
-    named = set(re.findall(r"^ +(?:- |\w+: )?([\w-]+\.(?:xml|sarif|html))$", example, re.MULTILINE))
+    named = set(re.findall(r"^ +(?:- |\w+: )?([\w-]+\.(?:xml|html))$", example, re.MULTILINE))
     assert all((tmp_path / name).stat().st_size > 500 for name in named)
     if "GITHUB_STEP_SUMMARY" in example:
         assert (tmp_path / "summary.md").read_text().startswith("## Stalls: ")

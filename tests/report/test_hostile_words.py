@@ -190,7 +190,6 @@ SHAPES: dict[str, Callable[[bytes], Shape]] = {
     "md": shape_of_markdown,
     "json": shape_of_json,
     "xml": shape_of_xml,
-    "sarif": shape_of_json,
     "csv": shape_of_csv,
     "pcapng": shape_of_evidence,
 }

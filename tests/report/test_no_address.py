@@ -35,7 +35,7 @@ from scapy.packet import Packet, Raw
 
 KEY = bytes(range(32))
 PNG = b"\x89PNG\r\n\x1a\n"
-TEXTS = (".json", ".csv", ".md", ".xml", ".sarif", ".pcapng")
+TEXTS = (".json", ".csv", ".md", ".xml", ".pcapng")
 """Pages and pictures take seconds: they are written of fewer captures."""
 
 

@@ -133,14 +133,6 @@ class Written(Result):
         return self._text("junit", path, Options())
 
     @overload
-    def to_sarif(self, path: None = None) -> str: ...
-    @overload
-    def to_sarif(self, path: Path) -> None: ...
-    def to_sarif(self, path: Path | None = None) -> str | None:
-        """Writes a finding for each server and side that stalls, as SARIF 2.1.0."""
-        return self._text("sarif", path, Options())
-
-    @overload
     def to_evidence(
         self,
         path: None = None,

@@ -1,4 +1,4 @@
-"""One result file for several captures: JUnit, SARIF, or lines of JSON."""
+"""One result file for several captures: JUnit, or lines of JSON."""
 
 from __future__ import annotations
 

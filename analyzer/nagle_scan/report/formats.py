@@ -103,13 +103,6 @@ FORMATS = (
         of_many=(".xml",),
     ),
     Format(
-        name="sarif",
-        suffixes=(".sarif",),
-        example="result.sarif",
-        about="a finding for each server that stalls (SARIF 2.1.0)",
-        of_many=(".sarif",),
-    ),
-    Format(
         name="evidence",
         suffixes=(".pcapng",),
         example="evidence.pcapng",
