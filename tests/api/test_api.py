@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib as mpl
 import nagle_scan
 import numpy as np
-import plotly.io
 import pytest
 from conftest import CAPTURES, ROOT, written
 from markupsafe import escape
@@ -140,16 +139,6 @@ def test_a_notebook_shows_the_answer_the_sockets_and_the_histogram(scan: Scan) -
     assert all(str(escape(text)).split(": ", 1)[-1] in page for text in said)
     assert "<td>no</td><td>server 127.0.0.1:8888</td>" in page
     assert "Histogram of 100 waits" in page
-
-
-def test_a_notebook_of_plotly_keeps_a_picture(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
-    """nbconvert and GitHub show no plotly; nothing is loaded from elsewhere."""
-    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
-    figure: Any = scan.connection(1).interactive()
-    kept = figure._repr_mimebundle_()
-    assert kept["image/png"].startswith(b"\x89PNG")
-    assert kept["application/vnd.plotly.v1+json"]["data"]
-    assert (figure._ipython_display_, figure._repr_html_) == (None, None)
 
 
 # Inputs.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import CAPTURES, COMMAND, ROOT
 
-HEAVY = {"numpy", "pandas", "matplotlib", "jinja2", "scapy", "pyarrow", "plotly"}
+HEAVY = {"numpy", "pandas", "matplotlib", "jinja2", "scapy", "pyarrow"}
 """Each takes longer to import than all of a small scan."""
 
 AVOIDED = {"pathlib", "shutil", "traceback", "dataclasses", "inspect", "json", "threading"}

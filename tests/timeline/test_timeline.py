@@ -44,7 +44,7 @@ def test_they_draw_on_the_axes_they_are_given(kind: str) -> None:
     assert getattr(timeline, kind)(scan, 0, ax=given_axes) is given_axes
 
 
-@pytest.mark.parametrize("kind", ["ladder", "sequence", "overview", "histogram", "interactive"])
+@pytest.mark.parametrize("kind", ["ladder", "sequence", "overview", "histogram"])
 def test_an_unknown_connection_is_a_key_error(kind: str) -> None:
     with pytest.raises(KeyError):
         getattr(timeline, kind)(nagle_scan.scan(CAPTURES / "java-split.pcap"), 99)

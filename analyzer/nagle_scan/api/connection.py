@@ -15,7 +15,6 @@ from nagle_scan.timeline.subject import Subject
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from plotly.graph_objects import Figure
     from scapy.packet import Packet
 
     import nagle_scan
@@ -118,10 +117,6 @@ class Connection:
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long its waits were: see `timeline.histogram`."""
         return timeline.histogram(self, ax=ax, width_in=width_in)
-
-    def interactive(self) -> Figure | Axes:
-        """Shows all of it to zoom into, with plotly, else as `sequence`: `timeline.interactive`."""
-        return timeline.interactive(self)
 
     def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
         return table[table["connection"] == self.number]

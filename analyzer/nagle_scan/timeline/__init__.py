@@ -10,8 +10,8 @@
 True
 
 Each takes a `Scan` (and the number of a connection) or a `Connection`, and gives matplotlib `Axes`;
-`interactive` gives a plotly `Figure` to zoom into, `svg` a picture as text for a page. They decide
-nothing: the scan says what is a stall, and which is the clearest.
+`svg` makes a picture text for a page. They decide nothing: the scan says what is a stall, and which
+is the clearest.
 """
 
 from importlib import import_module
@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nagle_scan.timeline.picture import svg
     from nagle_scan.timeline.plots.histogram import histogram
-    from nagle_scan.timeline.plots.interactive import interactive
     from nagle_scan.timeline.plots.ladder import ladder
     from nagle_scan.timeline.plots.overview import overview
     from nagle_scan.timeline.plots.sequence import sequence
 
-__all__ = ["histogram", "interactive", "ladder", "overview", "sequence", "svg"]
+__all__ = ["histogram", "ladder", "overview", "sequence", "svg"]
 
 # Not `timeline.ladder`: importing a module of that name would hide the function.
 _HOMES = {name: f"plots.{name}" for name in __all__} | {"svg": "picture"}
