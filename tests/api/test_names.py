@@ -18,7 +18,7 @@ from nagle_scan.report.formats import SUFFIXES
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
 NAMES = {CLIENT: "front-end", SERVER: "payments"}
 PICTURES = (".png", ".pdf", ".zip")
-UNNAMED = (".csv", ".ndjson", ".parquet", ".lua")
+UNNAMED = (".csv", ".parquet", ".lua")
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_outputs_say_the_name_or_help_says_which_do_not(
 ) -> None:
     """Readers know their services, not their addresses."""
     told = " ".join(run("--help").stdout.decode().split())
-    assert ".json has both, .csv and .ndjson keep the address" in told
+    assert ".json has both, .csv keeps the address" in told
     files = [tmp_path / f"x{suffix}" for suffix in SUFFIXES if suffix not in PICTURES]
     wanted = [word for file in files for word in ("-o", str(file))]
     report = run(capture, "--exit-zero", *given(NAMES), *wanted).stdout.decode()
@@ -47,7 +47,7 @@ def test_outputs_say_the_name_or_help_says_which_do_not(
     for file in files:
         text = file.read_bytes()
         assert (b"payments" in text) == (file.suffix not in UNNAMED), file
-        keeps = file.suffix in {".json", ".jsonl", ".ndjson", ".csv", ".md", ".pcapng"}
+        keeps = file.suffix in {".json", ".jsonl", ".csv", ".md", ".pcapng"}
         assert keeps or SERVER.encode() not in text, file
 
 

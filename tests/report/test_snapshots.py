@@ -9,8 +9,8 @@ import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
 UNREADABLE = {".png", ".svg", ".pdf", ".zip", ".parquet"}
-REPEATED = {".jsonl", ".ndjson", ".lua", "annotated.pcapng"}
-"""The first two hold what result.json does; the others say what the evidence says."""
+REPEATED = {".jsonl", ".lua", "annotated.pcapng"}
+"""The first holds what result.json does; the others say what the evidence says."""
 
 
 @pytest.fixture(scope="module")

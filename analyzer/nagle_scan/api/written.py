@@ -44,7 +44,7 @@ class Written(Result):
 
         It lists the rows that matter most: up to 10,000 connections, stalls and other waits, and
         65,536 servers. The others are counted in `summary.connections_not_listed` and the like; the
-        tables, `to_csv`, `to_ndjson` and `to_parquet` have all.
+        tables, `to_csv` and `to_parquet` have all.
         """
         return self._text("json", path, _compared(baseline, baseline_map))
 
@@ -55,17 +55,6 @@ class Written(Result):
     def to_csv(self, path: Path | None = None) -> str | None:
         """Writes all stalls, a row each."""
         return self._text("csv", path, Options())
-
-    @overload
-    def to_ndjson(self, path: None = None) -> str: ...
-    @overload
-    def to_ndjson(self, path: Path) -> None: ...
-    def to_ndjson(self, path: Path | None = None) -> str | None:
-        """Writes all stalls, as JSON on a line each.
-
-        A line has the members that a stall has in `to_json`, and its connection as in `to_csv`.
-        """
-        return self._text("ndjson", path, Options())
 
     @overload
     def to_parquet(self, path: None = None) -> bytes: ...

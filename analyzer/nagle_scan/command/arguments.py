@@ -220,7 +220,7 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         default=[],
         type=values.named,
         help="show NAME instead of an IP address: 10.0.0.5=payments (may be repeated); .json has "
-        "both, .csv and .ndjson keep the address",
+        "both, .csv keeps the address",
     )
     group.add_argument(
         "--names",

@@ -66,13 +66,6 @@ FORMATS = (
         by_engine=True,
     ),
     Format(
-        name="ndjson",
-        suffixes=(".ndjson",),
-        example="stalls.ndjson",
-        about="all stalls with their evidence, as JSON on a line each",
-        by_engine=True,
-    ),
-    Format(
         name="parquet",
         suffixes=(".parquet",),
         example="stalls.parquet",

@@ -69,7 +69,7 @@ def left_out_of_json(result: "Result") -> Iterator[str]:
     counts = zip(nouns, result.core.json_leaves_out(), strict=True)
     left_out = {f".{noun.split()[-1]}s": count(number, noun) for noun, number in counts if number}
     if left_out:
-        stalls = ", and -o stalls.ndjson all stalls of one capture" if ".stalls" in left_out else ""
+        stalls = ", and -o stalls.csv all stalls of one capture" if ".stalls" in left_out else ""
         yield (
             f"counted but not listed in the JSON: {', '.join(left_out.values())}; "
             f"nagle_scan.scan() has all in {', '.join(left_out)}{stalls}"

@@ -4,7 +4,6 @@ mod csv;
 pub mod fields;
 mod file;
 mod json;
-mod ndjson;
 mod stalls;
 pub mod table;
 mod values;
@@ -25,7 +24,6 @@ pub fn write(
     match format {
         "csv" => Some(csv::write(scan, path)),
         "json" => Some(json::write(scan, path, extra)),
-        "ndjson" => Some(ndjson::write(scan, path)),
         _ => None,
     }
 }

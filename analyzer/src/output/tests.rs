@@ -82,18 +82,6 @@ fn csv_has_a_column_for_every_declared_field_and_a_row_for_every_stall() {
 }
 
 #[test]
-fn ndjson_has_a_line_for_every_stall_with_what_json_and_csv_tell() {
-    let scan = example();
-    let text = written("ndjson", |path| write(&scan, "ndjson", path, None).unwrap().unwrap());
-    let names = [Output::Json, Output::Csv].map(names_of::<StallRow<'_>>).concat();
-    let names: BTreeSet<&str> = names.into_iter().collect();
-    for line in text.lines() {
-        assert_eq!(members(&serde_json::from_str(line).unwrap()), names);
-    }
-    assert_eq!(text.lines().count() as u64, scan.totals.stalls);
-}
-
-#[test]
 fn tables_have_a_column_for_every_declared_field() {
     let scan = example();
     for (table, declared) in [

@@ -87,12 +87,7 @@ impl Field {
     }
 
     pub const fn is_in(&self, output: Output) -> bool {
-        self.is_in_any(output as u8)
-    }
-
-    /// As `is_in`, of several outputs together.
-    pub const fn is_in_any(&self, outputs: u8) -> bool {
-        self.outputs & outputs != 0
+        self.outputs & output as u8 != 0
     }
 }
 

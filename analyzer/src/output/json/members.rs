@@ -19,7 +19,7 @@ pub fn array<R: Row>(out: &mut Vec<u8>, rows: impl IntoIterator<Item = R>) {
 pub fn open_object<R: Row>(out: &mut Vec<u8>, row: &R) {
     separate(out);
     let begin = out.len();
-    members::<R, JSON>(out, row);
+    members(out, row);
     opened(out, begin, b'{');
 }
 
@@ -29,39 +29,29 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// Writes `row` as a line of its own: no connection around it tells whose it is, so it has what stands in
-/// either JSON or CSV.
-pub fn line<R: Row>(out: &mut Vec<u8>, row: &R) {
-    enclosed(out, *b"{}", |out| members::<R, JSON_AND_CSV>(out, row));
-    out.push(b'\n');
-}
-
-const JSON: u8 = Output::Json as u8;
-const JSON_AND_CSV: u8 = JSON | Output::Csv as u8;
-
 fn whole<R: Row>(out: &mut Vec<u8>, row: &R) {
-    enclosed(out, *b"{}", |out| members::<R, JSON>(out, row));
+    enclosed(out, *b"{}", |out| members(out, row));
 }
 
-fn members<R: Row, const OUTPUTS: u8>(out: &mut Vec<u8>, row: &R) {
-    R::fields(&mut MemberWriter::<R, OUTPUTS, false> { out, row });
-    R::fields(&mut MemberWriter::<R, OUTPUTS, true> { out, row });
+fn members<R: Row>(out: &mut Vec<u8>, row: &R) {
+    R::fields(&mut MemberWriter::<R, false> { out, row });
+    R::fields(&mut MemberWriter::<R, true> { out, row });
 }
 
-/// Writes the members of these outputs that are late, or the others; each after a comma.
-struct MemberWriter<'a, R, const OUTPUTS: u8, const LATE: bool> {
+/// Writes the members that are late, or the others; each after a comma.
+struct MemberWriter<'a, R, const LATE: bool> {
     out: &'a mut Vec<u8>,
     row: &'a R,
 }
 
-impl<R, const OUTPUTS: u8, const LATE: bool> MemberWriter<'_, R, OUTPUTS, LATE> {
+impl<R, const LATE: bool> MemberWriter<'_, R, LATE> {
     #[inline]
     const fn is_due(field: Field) -> bool {
-        field.is_in_any(OUTPUTS) && field.is_late == LATE
+        field.is_in(Output::Json) && field.is_late == LATE
     }
 }
 
-impl<R, const OUTPUTS: u8, const LATE: bool> Fields<R> for MemberWriter<'_, R, OUTPUTS, LATE> {
+impl<R, const LATE: bool> Fields<R> for MemberWriter<'_, R, LATE> {
     #[inline]
     fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         if !Self::is_due(field) {

@@ -9,7 +9,6 @@ mod parts;
 
 pub use self::listed::Listed;
 use self::members::array;
-pub use self::members::line;
 use self::parts::write_connections;
 use super::file::{create, written};
 use crate::capture::error::ScanError;
