@@ -19,6 +19,8 @@ from browser import browser
 from conversation import Found, Frame, write
 from forked import forked
 from nagle_scan import _core
+from nagle_scan.report import evidence
+from nagle_scan.report.options import Options
 
 __all__ = ["browser"]
 
@@ -165,3 +167,8 @@ def one_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     """All connections share one limit, whatever their addresses."""
     scan = partial(_core.scan_captures, trial=(4 << 20, 1))
     monkeypatch.setattr(_core, "scan_captures", scan)
+
+
+def write_evidence(scan: nagle_scan.Scan, path: Path, payload: bool = False) -> None:
+    """The frames of a ticket, without the ticket."""
+    evidence.write(scan, str(path), Options(payload=payload))

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import nagle_scan
 from scapy.layers.inet import IP, TCP
@@ -53,8 +54,10 @@ def drawn(svg: re.Match[str]) -> str:
     return "".join(["<svg>\n", *(f"{tag}: {text}\n" for tag, text in said), "</svg>"])
 
 
-def listing(path: Path) -> str:
+def listing(ticket: Path) -> str:
     """The evidence: the comment on the file, then each frame and its comments."""
+    with ZipFile(ticket) as bundle:
+        path = Path(bundle.extract("evidence.pcapng", ticket.parent))
     with RawPcapNgReader(str(path)) as reader:
         frames = [line for data, meta in reader for line in frame(data, meta)]
     about = re.search(rb"Evidence of [^\0]*", path.read_bytes())
@@ -81,7 +84,7 @@ FORMATS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "result.json": ("result.json", json_lines),
     "stalls.csv": ("stalls.csv", whole),
     "junit.xml": ("junit.xml", whole),
-    "evidence.txt": ("evidence.pcapng", listing),
+    "evidence.txt": ("ticket.zip", listing),
 }
 """By the file that is kept: the file it is made of, and how."""
 

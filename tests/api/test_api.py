@@ -162,7 +162,7 @@ def test_what_is_no_path_is_scanned_as_its_file_is(
         found = nagle_scan.scan(inputs[given])
     assert found.stalls.equals(scan.stalls)
     assert found.segments(1).equals(scan.segments(1))
-    assert found.to_evidence()
+    assert found.to_annotated()
     name = Path(found.captures[0]).name
     assert found.to_markdown() == scan.to_markdown().replace("epoll-fd0.pcap", name)
     called = {"file": str(path), "home": str(path)}.get(given, "<bytes>")
@@ -210,7 +210,7 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
     for path, one in zip(paths, nagle_scan.scan_each(paths, anonymize=key), strict=True):
         here = nagle_scan.scan(path, anonymize=key)
         assert one.to_json() == here.to_json()
-        assert one.to_evidence() == here.to_evidence()
+        assert one.to_bundle() == here.to_bundle()
     for number, path in enumerate(paths[:2]):
         (tmp_path / f"ring.pcap{number}").write_bytes(path.read_bytes())
     (tmp_path / "notes.txt").write_text("none")
@@ -349,8 +349,8 @@ def test_a_dash_is_standard_output(
 
 def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
-    with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: printed text holds no"):
-        text.to_evidence()
+    with pytest.raises(nagle_scan.OutputError, match=r"^annotated\.pcapng: printed text holds no"):
+        text.to_annotated()
 
 
 # Names and errors.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run
+from conftest import Run, write_evidence
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan import NagleScanError
 from nagle_scan.api import names
@@ -17,7 +17,7 @@ from nagle_scan.report.formats import SUFFIXES
 
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
 NAMES = {CLIENT: "front-end", SERVER: "payments"}
-PICTURES = (".png", ".pdf", ".zip")
+PICTURES = (".png", ".zip")
 UNNAMED = (".csv", ".parquet", ".lua")
 
 
@@ -91,7 +91,7 @@ def test_names_are_for_the_addresses_before_they_were_replaced(
 def test_wireshark_resolves_them_in_the_evidence(capture: Path, tmp_path: Path) -> None:
     pytest.importorskip("scapy")
     scan = nagle_scan.scan(capture, names=NAMES | {"10.9.9.9": "not-in-it"})
-    scan.to_evidence(tmp_path / "x.pcapng")
+    write_evidence(scan, tmp_path / "x.pcapng")
     content = (tmp_path / "x.pcapng").read_bytes()
     assert b"payments\0" in content
     assert b"not-in-it" not in content

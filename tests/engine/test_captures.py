@@ -8,7 +8,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, write_evidence
 
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 KEYS = ("connection", "sender", "rel_seq", "len", "frame_unacked", "frame_ack", "frame_held")
@@ -114,7 +114,7 @@ def test_text_before_a_capture_is_skipped_and_told(kind: str, run: Run, tmp_path
     expected = nagle_scan.scan(plain)
     if kind == "pcapng":
         plain = tmp_path / "plain.pcapng"
-        expected.to_evidence(plain, payload=True)
+        write_evidence(expected, plain, payload=True)
         expected = nagle_scan.scan(plain)
     said.write_bytes(KUBECTL.encode() + plain.read_bytes())
     if kind == "pipe":

@@ -15,7 +15,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT, Run, written
+from conftest import CAPTURES, ROOT, Run, write_evidence, written
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -255,7 +255,7 @@ def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
     assert [path.exists() for path in outputs] == [True, False]
     scan = nagle_scan.scan(FIXTURES[0])
     with pytest.raises(nagle_scan.OutputError, match="no frames"):
-        scan.to_evidence(outputs[1])
+        write_evidence(scan, outputs[1])
     with pytest.raises(nagle_scan.CaptureError, match="no frames"):
         scan.packets([1])
 

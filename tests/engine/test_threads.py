@@ -11,7 +11,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, write_evidence
 from conversation import block, pcapng
 from nagle_scan import _core
 
@@ -118,6 +118,6 @@ def test_what_is_read_again_takes_no_more_threads_than_the_scan(
 
     monkeypatch.setattr(_core, name, counted)
     scan.to_html(tmp_path / "report.html")
-    scan.to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(scan, tmp_path / "evidence.pcapng")
     assert len(scan.exchanges) > 0
     assert seen == [1]

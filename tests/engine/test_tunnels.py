@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import found
+from conftest import found, write_evidence
 from conversation import (
     TUNNEL,
     Conversation,
@@ -82,7 +82,7 @@ def test_evidence_of_a_tunnel_holds_no_address_of_it(tunnel: Tunnel, tmp_path: P
     path = captured(tmp_path / "tunnel.pcap", wrapped)
     scan = nagle_scan.scan(path, anonymize=KEY)
     evidence = tmp_path / "evidence.pcapng"
-    scan.to_evidence(evidence)
+    write_evidence(scan, evidence)
     content = evidence.read_bytes()
     inner = {made.frames[0].packet[IP].src, made.frames[0].packet[IP].dst}
     for address in [*TUNNEL.values(), *inner]:

@@ -19,7 +19,7 @@ MACHINE = platform.machine()
 WHEELS = sorted((ROOT / "dist").glob(f"nagle_scan-{nagle_scan.__version__}-*_{MACHINE}.whl"))
 NEEDS = ROOT / "analyzer/target/wheel/needs"
 MOST_BYTES = 5 << 20
-OUTPUTS = ("json", "csv", "html", "md", "xml", "pcapng", "png", "svg", "pdf", "zip")
+OUTPUTS = ("json", "csv", "html", "md", "xml", "pcapng", "png", "svg", "zip")
 
 pytestmark = pytest.mark.skipif(not WHEELS, reason="no wheel in dist: make wheel")
 

@@ -7,10 +7,11 @@ from zipfile import ZipFile
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, write_evidence
 
 STALLED = CAPTURES / "jdk-httpserver.pcap"
-MEMBERS = {"ticket.md", "report.html", "evidence.pcapng", "timeline.png"}
+SINGLE = {"ticket.md", "report.html", "timeline.png"}
+MEMBERS = SINGLE | {"evidence.pcapng"}
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -20,10 +21,11 @@ def members(path: Path) -> dict[str, bytes]:
 
 
 def test_it_holds_what_the_single_outputs_hold(run: Run, tmp_path: Path) -> None:
-    wanted = [word for name in ("x.zip", *MEMBERS) for word in ("-o", tmp_path / name)]
+    wanted = [word for name in ("x.zip", *SINGLE) for word in ("-o", tmp_path / name)]
     done = run(STALLED, "--exit-zero", *wanted)
     assert (done.returncode, done.stderr) == (0, b"")
     packed = members(tmp_path / "x.zip")
+    write_evidence(nagle_scan.scan(STALLED), tmp_path / "evidence.pcapng")
     assert packed == {name: (tmp_path / name).read_bytes() for name in MEMBERS}
 
 

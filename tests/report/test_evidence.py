@@ -13,7 +13,7 @@ import nagle_scan
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, write_evidence
 from conversation import (
     ETHERNET,
     Conversation,
@@ -55,7 +55,7 @@ def stalls(path: Path) -> list[tuple[int, int, float, str, str]]:
 @pytest.mark.parametrize("name", STALLED)
 def test_the_evidence_holds_the_same_stalls(name: str, tmp_path: Path) -> None:
     path = CAPTURES / f"{name}.pcap"
-    nagle_scan.scan(path).to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
     assert stalls(tmp_path / "evidence.pcapng") == stalls(path) != []
 
 
@@ -64,7 +64,7 @@ def test_a_stall_is_explained_at_its_three_frames(tmp_path: Path) -> None:
     other = Conversation(("10.0.0.9", 40000))
     other.open()
     scan = nagle_scan.scan(write(tmp_path / "a.pcap", interleaved(other, made)))
-    scan.to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(scan, tmp_path / "evidence.pcapng")
     said = [" / ".join(comments) for *_, comments, _ in frames(tmp_path / "evidence.pcapng")]
     stall = scan.stalls.iloc[0]
     a, k, b = stall["frame_unacked"], stall["frame_ack"], stall["frame_held"]
@@ -84,8 +84,8 @@ def test_times_lengths_and_headers_are_those_of_the_capture(tmp_path: Path) -> N
     rows = [(time_ns + index, data) for index, (time_ns, data) in enumerate(records(made.frames))]
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(rows, nanoseconds=True))
-    nagle_scan.scan(path).to_evidence(tmp_path / "whole.pcapng", payload=True)
-    nagle_scan.scan(path).to_evidence(tmp_path / "cut.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "whole.pcapng", payload=True)
+    write_evidence(nagle_scan.scan(path), tmp_path / "cut.pcapng")
     whole, cut = frames(tmp_path / "whole.pcapng"), frames(tmp_path / "cut.pcapng")
     assert [(time, data) for data, time, *_ in whole] == rows
     assert [time for _, time, *_ in cut] == [time for time, _ in rows]
@@ -102,7 +102,7 @@ def test_each_link_type_gets_an_interface(tmp_path: Path) -> None:
     rows += [(1, time_ns, data) for time_ns, data in records(two.frames, bytes)]
     path = tmp_path / "two.pcapng"
     path.write_bytes(pcapng([ETHERNET, RAW], sorted(rows, key=lambda row: row[1])))
-    nagle_scan.scan(path).to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
     kinds = [link_type for *_, link_type in frames(tmp_path / "evidence.pcapng")]
     assert kinds.count(ETHERNET) == len(one.frames)
     assert kinds.count(RAW) == len(two.frames)
@@ -125,7 +125,7 @@ def test_a_long_connection_is_cut_down_and_says_so(tmp_path: Path) -> None:
         made.ack("client")
     path = write(tmp_path / "long.pcap", made.frames)
     assert len(nagle_scan.scan(path).stalls) == 1
-    nagle_scan.scan(path).to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
     found = frames(tmp_path / "evidence.pcapng")
     assert len(found) < 250 < len(made.frames)
     assert any(time == stalled_frame.time_ns for _, time, *_ in found)
@@ -140,7 +140,7 @@ def test_packed_captures_are_read_again_too(packed: str, tmp_path: Path) -> None
     made = tmp_path / "packed"
     made.write_bytes(pa.compress(path.read_bytes(), packed, asbytes=True))
     for source, name in ((path, "plain"), (made, "packed")):
-        nagle_scan.scan(source).to_evidence(tmp_path / f"{name}.pcapng")
+        write_evidence(nagle_scan.scan(source), tmp_path / f"{name}.pcapng")
     plain, unpacked = (frames(tmp_path / f"{name}.pcapng") for name in ("plain", "packed"))
     assert [row[:3] for row in plain] == [row[:3] for row in unpacked]
 
@@ -151,13 +151,13 @@ def test_frames_of_a_rotated_set_keep_their_numbers(tmp_path: Path) -> None:
     whole.write_bytes(pcap(rows))
     first.write_bytes(pcap(rows[:6]))
     second.write_bytes(pcap(rows[6:]))
-    nagle_scan.scan(whole).to_evidence(tmp_path / "a.pcapng")
-    nagle_scan.scan([second, first]).to_evidence(tmp_path / "b.pcapng")
+    write_evidence(nagle_scan.scan(whole), tmp_path / "a.pcapng")
+    write_evidence(nagle_scan.scan([second, first]), tmp_path / "b.pcapng")
     assert frames(tmp_path / "a.pcapng") == frames(tmp_path / "b.pcapng")
 
 
 def test_without_a_stall_the_file_is_empty_and_says_so(tmp_path: Path) -> None:
-    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap").to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(CAPTURES / "epoll-fixed.pcap"), tmp_path / "evidence.pcapng")
     content = (tmp_path / "evidence.pcapng").read_bytes()
     assert b"No stall was found" in content
     scan = nagle_scan.scan(tmp_path / "evidence.pcapng")
@@ -183,7 +183,7 @@ def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_pat
 def test_frames_cut_within_the_options_are_taken_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "snapped.pcap"
     path.write_bytes(pcap(records(stalled().frames), snap_length=54))
-    nagle_scan.scan(path).to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
     assert {len(data) for data, *_ in frames(tmp_path / "evidence.pcapng")} == {54}
     assert stalls(tmp_path / "evidence.pcapng") == stalls(path)
 
@@ -220,7 +220,7 @@ def test_a_pipe_cannot_be_read_again(tmp_path: Path) -> None:
     with subprocess.Popen(["cat", CAPTURES / "java-split.pcap"], stdout=-1) as cat:
         scan = nagle_scan.scan(f"/dev/fd/{cat.stdout.fileno()}")  # type: ignore[union-attr]
         with pytest.raises(nagle_scan.OutputError, match="second time"):
-            scan.to_evidence(tmp_path / "evidence.pcapng")
+            write_evidence(scan, tmp_path / "evidence.pcapng")
 
 
 def test_the_capture_is_not_overwritten(run: Run, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_the_capture_is_not_overwritten(run: Run, tmp_path: Path) -> None:
     capture.write_bytes((CAPTURES / "java-split.pcap").read_bytes())
     (tmp_path / "link.pcapng").symlink_to(capture)
     with pytest.raises(nagle_scan.OutputError, match="overwrite"):
-        nagle_scan.scan(capture).to_evidence(tmp_path / "link.pcapng")
+        write_evidence(nagle_scan.scan(capture), tmp_path / "link.pcapng")
     assert run(capture, "-o", tmp_path / "link.pcapng").returncode == 2
     assert capture.read_bytes() == (CAPTURES / "java-split.pcap").read_bytes()
 
@@ -239,7 +239,7 @@ def test_a_capture_that_is_gone_is_an_error(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture)
     capture.unlink()
     with pytest.raises(nagle_scan.NagleScanError):
-        scan.to_evidence(tmp_path / "evidence.pcapng")
+        write_evidence(scan, tmp_path / "evidence.pcapng")
 
 
 # What Wireshark makes of it.
@@ -261,7 +261,7 @@ def fields(path: Path, wanted: str, *names: str) -> list[str]:
 def test_wireshark_shows_the_comments_and_the_right_lengths(name: str, tmp_path: Path) -> None:
     path, evidence = CAPTURES / f"{name}.pcap", tmp_path / "evidence.pcapng"
     scan = nagle_scan.scan(path)
-    scan.to_evidence(evidence)
+    write_evidence(scan, evidence)
     comments = fields(evidence, "frame.comment", "frame.comment")
     assert sum("by Nagle" in comment for comment in comments) == len(scan.stalls)
     streams = " || ".join(f"tcp.stream == {row.connection}" for row in scan.core.affected(5))
@@ -272,7 +272,7 @@ def test_wireshark_shows_the_comments_and_the_right_lengths(name: str, tmp_path:
 @pytest.mark.parametrize("name", STALLED)
 def test_wireshark_finds_no_new_fault(name: str, tmp_path: Path) -> None:
     path, evidence = CAPTURES / f"{name}.pcap", tmp_path / "evidence.pcapng"
-    nagle_scan.scan(path).to_evidence(evidence)
+    write_evidence(nagle_scan.scan(path), evidence)
     faults = "_ws.malformed || tcp.analysis.flags || _ws.expert.severity == error"
     assert fields(evidence, faults, "_ws.expert.message") == fields(
         path, faults, "_ws.expert.message"
@@ -285,6 +285,6 @@ def test_wireshark_reads_every_kind_of_frame(tmp_path: Path) -> None:
     rows += [(1, frame.time_ns, bytes(frame.packet)) for frame in made[1::2]]
     path = tmp_path / "mixed.pcapng"
     path.write_bytes(pcapng([ETHERNET, RAW], sorted(rows, key=lambda row: row[1])))
-    nagle_scan.scan(path).to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
     names = ("tcp.stream", "tcp.len", "frame.len")
     assert fields(tmp_path / "evidence.pcapng", "tcp", *names) == fields(path, "tcp", *names)

@@ -8,8 +8,8 @@ import pytest
 import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
-UNREADABLE = {".png", ".svg", ".pdf", ".zip", ".parquet"}
-REPEATED = {".jsonl", ".lua", "annotated.pcapng"}
+UNREADABLE = {".png", ".svg", ".parquet"}
+REPEATED = {".jsonl", ".lua", ".pcapng"}
 """The first holds what result.json does; the others say what the evidence says."""
 
 

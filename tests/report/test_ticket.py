@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, write_evidence
 from conversation import Conversation, interleaved, ipv6, over_ipv6, stalled, write
 from markdown_it import MarkdownIt
 from nagle_scan.advice.programs import SETTINGS
@@ -78,7 +78,7 @@ def test_its_filters_find_the_stall_in_capture_and_evidence(
         write(tmp_path / "a.pcap", interleaved(before, made)), anonymize=key, names=names
     )
     scan.to_markdown(tmp_path / "ticket.md")
-    scan.to_evidence(tmp_path / "evidence.pcapng")
+    write_evidence(scan, tmp_path / "evidence.pcapng")
     text = (tmp_path / "ticket.md").read_text()
     filters = re.findall(r"^- in .*: `(.*)`$", text, re.MULTILINE)
     stall = scan.core.clearest()

@@ -122,26 +122,6 @@ class Written(Result):
         return self._text("junit", path, Options())
 
     @overload
-    def to_evidence(
-        self,
-        path: None = None,
-        payload: bool = False,
-    ) -> bytes: ...
-    @overload
-    def to_evidence(
-        self,
-        path: Path,
-        payload: bool = False,
-    ) -> None: ...
-    def to_evidence(self, path: Path | None = None, payload: bool = False) -> bytes | None:
-        """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
-
-        They are read again from the captures and cut after the TCP header unless `payload`. Raises
-        `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
-        """
-        return self._bytes("evidence", path, Options(payload=payload))
-
-    @overload
     def to_annotated(
         self,
         path: None = None,
@@ -156,8 +136,9 @@ class Written(Result):
     def to_annotated(self, path: Path | None = None, payload: bool = False) -> bytes | None:
         """Writes the whole capture as pcapng, with comments on the three frames of each stall.
 
-        Frames keep their numbers: of those without a TCP segment only time and length remain. Cut,
-        and raises, as `to_evidence`.
+        Frames keep their numbers: of those without a TCP segment only time and length remain. They
+        are read again from the captures and cut after the TCP header unless `payload`. Raises
+        `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
         """
         return self._bytes("annotated", path, Options(payload=payload))
 
@@ -168,7 +149,7 @@ class Written(Result):
     def to_lua(self, path: Path | None = None) -> bytes | None:
         """Writes a script that shows the stalls of this capture in Wireshark and tshark.
 
-        Load it with `-X lua_script:nagle.lua`. Raises as `to_evidence`.
+        Load it with `-X lua_script:nagle.lua`. Raises as `to_annotated`.
         """
         return self._bytes("lua", path, Options())
 
@@ -194,8 +175,8 @@ class Written(Result):
     ) -> bytes | None:
         """Draws the connection of the clearest stall on one sheet.
 
-        The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`; without a path, it
-        is a PNG.
+        The suffix of `path` tells the kind of picture: `.png` or `.svg`; without a path, it is a
+        PNG.
         """
         return self._bytes("timeline", path, _compared(baseline, baseline_map))
 
@@ -222,7 +203,7 @@ class Written(Result):
         payload: bool = False,
         baseline_map: Mapping[str, str] | None = None,
     ) -> bytes | None:
-        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
+        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_annotated`."""
         return self._bytes("bundle", path, _compared(baseline, baseline_map, payload))
 
     def _text(self, name: str, path: Path | None, options: Options) -> str | None:

@@ -1,4 +1,4 @@
-"""`-o ticket.zip`: the ticket with all that it is told to attach, in one file."""
+"""`-o ticket.zip`: the ticket, the frames that prove it, the page and a picture, in one file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import os
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from nagle_scan.report import formats
+from nagle_scan.report import evidence, formats
 from nagle_scan.system import files, leftovers
 
 if TYPE_CHECKING:
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
-NAMES = ("evidence.pcapng", "ticket.md", "report.html", "timeline.png")
+EVIDENCE = "evidence.pcapng"
+NAMES = (EVIDENCE, "ticket.md", "report.html", "timeline.png")
 """The evidence comes first: it fails where a capture cannot be read again."""
 WRITTEN = (1980, 1, 1, 0, 0, 0)
 """The first time of the format, so that the same scan gives the same file."""
@@ -27,7 +28,10 @@ def write(result: Result, path: str, options: Options) -> None:
         for name in NAMES:
             result.doing(f"writing {name}")
             written = os.path.join(folder, name)
-            formats.write(result, written, formats.of(name), options)
+            if name == EVIDENCE:
+                evidence.write(result, written, options)
+            else:
+                formats.write(result, written, formats.of(name), options)
             with open(written, "rb") as file:
                 bundle.writestr(ZipInfo(name, WRITTEN), file.read(), ZIP_DEFLATED)
     files.replace(path, packed.getvalue())

@@ -1,4 +1,4 @@
-"""`-o evidence.pcapng`: the frames of the clearest stalls and their neighbours, with comments."""
+"""The frames of the clearest stalls and their neighbours, with comments: a part of the ticket."""
 
 from __future__ import annotations
 

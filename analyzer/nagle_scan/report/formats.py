@@ -96,17 +96,8 @@ FORMATS = (
         of_many=(".xml",),
     ),
     Format(
-        name="evidence",
-        suffixes=(".pcapng",),
-        example="evidence.pcapng",
-        about="the frames of the clearest stalls, with comments for Wireshark",
-        takes=frozenset({"payload"}),
-        reads_again=True,
-        is_text=False,
-    ),
-    Format(
         name="annotated",
-        suffixes=("annotated.pcapng",),
+        suffixes=(".pcapng",),
         example="annotated.pcapng",
         about="the whole capture, every stall's frames commented",
         takes=frozenset({"payload"}),
@@ -125,7 +116,7 @@ FORMATS = (
     ),
     Format(
         name="timeline",
-        suffixes=(".png", ".svg", ".pdf"),
+        suffixes=(".png", ".svg"),
         example="timeline.png",
         about="a picture of the worst connection",
         takes=COMPARES,
@@ -179,11 +170,8 @@ def is_folder(path: str) -> bool:
 
 
 def of(path: str) -> Format:
-    """The format that the suffix tells, the longest one first. Raises `KeyError`."""
-    for suffix in sorted(SUFFIXES, key=len, reverse=True):
-        if path.lower().endswith(suffix):
-            return next(format for format in FORMATS if suffix in format.suffixes)
-    raise KeyError(path)
+    """The format that the suffix tells. Raises `KeyError`."""
+    return {suffix: format for format in FORMATS for suffix in format.suffixes}[suffix(path)]
 
 
 def named(name: str) -> Format:

@@ -1,4 +1,4 @@
-"""`-o timeline.png`, `.svg` or `.pdf`: all four pictures of one connection on one sheet."""
+"""`-o timeline.png` or `.svg`: all four pictures of one connection on one sheet."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def write(result: Result, path: str, options: Options) -> None:
     """Draws the connection of the clearest stall, else of the longest wait."""
     suffix = formats.suffix(path)
     if suffix not in formats.named("timeline").suffixes:
-        raise OutputError(f"{path}: a picture's name ends with .png, .svg or .pdf")
+        raise OutputError(f"{path}: a picture's name ends with .png or .svg")
     title = View(result, LIMITS, options).in_one_line
     kind = suffix.lstrip(".")
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    dated = {"Date": None} if kind == "svg" else None
     drawn = io.BytesIO()
     with style.settings():
         sheet(result, title).savefig(drawn, format=kind, dpi=DPI, metadata=dated)

@@ -21,7 +21,7 @@ def display_filter(stall: _core.WaitRow) -> str:
 
 
 def evidence_filter(stall: _core.WaitRow) -> str:
-    """Wireshark's filter for the same frames in `-o evidence.pcapng`, which numbers frames anew.
+    """Wireshark's filter for the same frames in `evidence.pcapng`, which numbers frames anew.
 
     Times are those of the capture there. They are rounded outwards to 1 us: Wireshark compares them
     as floats.
