@@ -30,7 +30,7 @@ ALONE = """
 import nagle_scan
 scan = nagle_scan.scan("captures/epoll-fd0.pcap")
 assert scan.verdict == "stalls" and scan.summary.stalls == 100
-assert scan.to_json() and scan.to_markdown() and scan.to_junit()
+assert scan.render("json") and scan.render("md") and scan.render("xml")
 """
 ALL = """
 from nagle_scan.report.formats import FORMATS

@@ -59,7 +59,7 @@ def main() -> None:
     PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        nagle_scan.scan(CAPTURE).to_html(page)
+        nagle_scan.scan(CAPTURE).write(page)
         photograph(page, PICTURE)
 
 

@@ -111,7 +111,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     @cache
     def report(name: str) -> Path:
         path = folder / f"{name.replace('/', '-')}.html"
-        nagle_scan.scan(CAPTURES / name).to_html(path)
+        nagle_scan.scan(CAPTURES / name).write(path)
         return path
 
     return report
@@ -148,7 +148,7 @@ def generated(folder: Path, work: str, connections: int, packets: int) -> Path:
 def written(scan: nagle_scan.Scan, folder: Path) -> dict[str, Any]:
     """The JSON of a scan, read back."""
     path = folder / "result.json"
-    scan.to_json(path)
+    scan.write(path)
     result: dict[str, Any] = json.loads(path.read_text())
     return result
 

@@ -58,7 +58,7 @@ def scored(folder: Path, truth: Row) -> tuple[nagle_scan.Scan, Row, Score]:
 
 def result_of(scan: nagle_scan.Scan) -> Row:
     """A scan's result as its users read it."""
-    result: Row = json.loads(scan.to_json())
+    result: Row = json.loads(scan.render("json"))
     return result
 
 

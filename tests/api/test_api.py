@@ -9,17 +9,19 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import matplotlib as mpl
 import nagle_scan
 import numpy as np
 import pytest
-from conftest import CAPTURES, ROOT, written
+from conftest import CAPTURES, ROOT, Run, written
 from markupsafe import escape
 from matplotlib.figure import Figure
 from nagle_scan import Connection, Scan, timeline
-from nagle_scan.report.formats import FORMATS, Format
+from nagle_scan.api.written import Text
+from nagle_scan.report import formats
+from nagle_scan.report.formats import SUFFIXES
 from nagle_scan.system import progress
 from scapy.layers.inet import TCP
 
@@ -107,7 +109,7 @@ def test_a_comparison_tells_before_and_after() -> None:
     told = before.compare(after)
     assert told.verdict == "fixed"
     assert str(told) == told.sentence
-    assert f"{told.sentence}" in after.to_markdown(baseline=before).replace("FIXED", "Fixed")
+    assert f"{told.sentence}" in before.compare(after).render("md").replace("FIXED", "Fixed")
     (row,) = told.table.to_dict("records")
     assert (row["server"], row["state"]) == ("127.0.0.1:8080", "gone")
     assert (row["before_stalls"], row["after_stalls"]) == (len(before.stalls), 0)
@@ -162,9 +164,9 @@ def test_what_is_no_path_is_scanned_as_its_file_is(
         found = nagle_scan.scan(inputs[given])
     assert found.stalls.equals(scan.stalls)
     assert found.segments(1).equals(scan.segments(1))
-    assert found.to_annotated()
+    assert found.render("pcapng")
     name = Path(found.captures[0]).name
-    assert found.to_markdown() == scan.to_markdown().replace("epoll-fd0.pcap", name)
+    assert found.render("md") == scan.render("md").replace("epoll-fd0.pcap", name)
     called = {"file": str(path), "home": str(path)}.get(given, "<bytes>")
     assert found.captures == [called]
 
@@ -174,7 +176,7 @@ def test_a_file_object_may_be_called_as_it_likes() -> None:
     file.name = "\udcff\x1b[31m.pcap"
     found = nagle_scan.scan(file)
     assert found.captures == [r"\udcff\x1b[31m.pcap"]
-    assert found.to_html()
+    assert found.render("html")
 
 
 def test_an_open_file_is_read_on_after_its_name_and_its_owner_are_gone(tmp_path: Path) -> None:
@@ -209,8 +211,8 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
     key = bytes(range(32))
     for path, one in zip(paths, nagle_scan.scan_each(paths, anonymize=key), strict=True):
         here = nagle_scan.scan(path, anonymize=key)
-        assert one.to_json() == here.to_json()
-        assert one.to_bundle() == here.to_bundle()
+        assert one.render("json") == here.render("json")
+        assert one.render("zip") == here.render("zip")
     for number, path in enumerate(paths[:2]):
         (tmp_path / f"ring.pcap{number}").write_bytes(path.read_bytes())
     (tmp_path / "notes.txt").write_text("none")
@@ -293,7 +295,7 @@ def test_a_connection_has_its_rows_of_the_tables(number: int, scan: Scan) -> Non
 def test_a_connection_gives_the_evidence_that_the_ticket_has(scan: Scan) -> None:
     number = scan.core.clearest().connection  # type: ignore[union-attr]
     connection = scan.connection(number)
-    ticket = scan.to_markdown().replace("\\", "")
+    ticket = scan.render("md").replace("\\", "")
     assert len(connection.evidence()) > 3
     assert [line for line in connection.evidence()[:3] if line not in ticket] == []
     assert connection.evidence(1) != connection.evidence()
@@ -308,49 +310,60 @@ def test_a_connection_without_stalls_has_no_evidence() -> None:
 
 def test_a_connection_is_drawn_as_its_number_is(scan: Scan) -> None:
     one = scan.connection(3)
-    for by_itself, by_number in (
-        (timeline.ladder(one, stall=2), timeline.ladder(scan, 3, 2)),
-        (one.ladder(2), timeline.ladder(scan, 3, 2)),
-        (one.sequence(), timeline.sequence(scan, 3)),
-        (one.timeline(), timeline.overview(scan, 3)),
-        (one.wait_histogram(), scan.wait_histogram(3)),
-    ):
-        assert by_itself.get_label() == by_number.get_label()
+    assert one.ladder(2).get_label() == timeline.ladder(scan, 3, 2).get_label()
+    assert one.sequence().get_label() == timeline.sequence(scan, 3).get_label()
+    assert one.timeline().get_label() == timeline.overview(scan, 3).get_label()
+    assert one.wait_histogram().get_label() == timeline.histogram(scan, 3).get_label()
     assert one.ladder(0).get_label() != one.ladder(2).get_label()
 
 
-# Results without a file.
+# Results as files and texts.
 
 
-@pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.name)
-def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_path: Path) -> None:
-    path = tmp_path / format.example
-    content = getattr(scan, f"to_{format.name}")()
-    assert getattr(scan, f"to_{format.name}")(path) is None
-    assert isinstance(content, str if format.is_text else bytes)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_rendered_is_what_is_written(suffix: str, scan: Scan, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
+    scan.write(path)
+    content = scan.render(suffix.removeprefix("."))
+    assert isinstance(content, str if formats.of(path.name).is_text else bytes)
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
 
 
-@pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.name)
-def test_a_dash_is_standard_output(
-    format: Format,
-    scan: Scan,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    getattr(scan, f"to_{format.name}")("-")
-    content = getattr(scan, f"to_{format.name}")()
-    printed = capfdbinary.readouterr().out
-    assert printed == (content.encode() if isinstance(content, str) else content)
+def test_texts_are_texts_for_a_type_checker_too() -> None:
+    texts = {f".{name}" for name in get_args(Text)}
+    assert texts == {suffix for suffix in SUFFIXES if formats.of(f"x{suffix}").is_text}
+
+
+def test_a_comparison_is_written_as_the_command_writes_it(run: Run, tmp_path: Path) -> None:
+    before, after = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
+    names = ["a.html", "a.md", "a.json", "a.svg", "a.zip"]
+    run(after, "--baseline", before, *(word for name in names for word in ("-o", tmp_path / name)))
+    compared = nagle_scan.scan(before).compare(nagle_scan.scan(after))
+    for name in names:
+        compared.write(tmp_path / f"python-{name}")
+        assert (tmp_path / f"python-{name}").read_bytes() == (tmp_path / name).read_bytes(), name
+    with pytest.raises(nagle_scan.OutputError, match=r"^x\.csv: \.csv shows no baseline$"):
+        compared.write("x.csv")
+
+
+def test_payload_is_asked_of_what_has_frames(scan: Scan, tmp_path: Path) -> None:
+    assert len(scan.render("pcapng", payload=True)) > len(scan.render("pcapng"))
+    with pytest.raises(nagle_scan.OutputError, match=r"\.html shows no payload"):
+        scan.write(tmp_path / "x.html", payload=True)
     assert not any(tmp_path.iterdir())
+
+
+def test_an_unknown_format_is_told_with_those_there_are(scan: Scan) -> None:
+    with pytest.raises(nagle_scan.OutputError, match=r"'x\.gif' has no known suffix \(\.json, "):
+        scan.write("x.gif")
+    with pytest.raises(nagle_scan.OutputError, match=r"'result\.gif' has no known suffix"):
+        scan.render("gif")
 
 
 def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
-    with pytest.raises(nagle_scan.OutputError, match=r"^annotated\.pcapng: printed text holds no"):
-        text.to_annotated()
+    with pytest.raises(nagle_scan.OutputError, match=r"^result\.pcapng: printed text holds no"):
+        text.render("pcapng")
 
 
 # Names and errors.
@@ -422,18 +435,6 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "negative": (lambda scan: scan.segments(-1), KeyError, "tcp.stream -1 is not in this scan"),
     "text": (lambda scan: scan.connection("3"), TypeError, "a connection is a number, .*not str"),
     "float": (lambda scan: scan.segments(3.0), TypeError, "a connection is a number, .*not float"),
-    "drawn": (lambda scan: timeline.sequence(scan, 99), KeyError, "it has 0 to 4"),
-    "counted": (lambda scan: scan.wait_histogram(99), KeyError, "it has 0 to 4"),
-    "nothing": (
-        lambda _: timeline.ladder("x.pcap"),  # type: ignore[arg-type]
-        TypeError,
-        r"a Scan or a Connection .* is drawn, not str",
-    ),
-    "both": (
-        lambda scan: timeline.ladder(scan.connection(3), 2),
-        TypeError,
-        "no other can be chosen",
-    ),
     "the only one": (
         lambda _: nagle_scan.scan(CAPTURES / "java-split.pcap").connection(1),
         KeyError,
@@ -468,7 +469,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "'web' is not a server",
     ),
     "server elsewhere": (
-        lambda scan: scan.to_markdown(baseline=scan, baseline_map={"10.9.9.9:9": "10.9.9.9:9"}),
+        lambda scan: scan.compare(scan, baseline_map={"10.9.9.9:9": "10.9.9.9:9"}),
         nagle_scan.CaptureError,
         "10.9.9.9:9 is not a server in the baseline",
     ),

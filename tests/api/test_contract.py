@@ -189,7 +189,7 @@ def test_the_contract_check_itself_finds_what_is_wrong() -> None:
 
 def test_every_format_and_the_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
     result = written(scan, tmp_path)
-    scan.to_csv(tmp_path / "stalls.csv")
+    scan.write(tmp_path / "stalls.csv")
     with (tmp_path / "stalls.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     stalls = [
@@ -205,7 +205,7 @@ def test_every_format_and_the_tables_tell_the_same_stalls(scan: Scan, tmp_path: 
         assert {name: _number(row[name]) for name in names} == {
             name: _number(text) for name, text in expected.items()
         }
-    scan.to_parquet(tmp_path / "stalls.parquet")
+    scan.write(tmp_path / "stalls.parquet")
     read = pd.read_parquet(tmp_path / "stalls.parquet")
     pd.testing.assert_frame_equal(read, scan.stalls, check_categorical=False)
 
@@ -245,7 +245,7 @@ def _number(text: str) -> float | str:
 def test_a_csv_without_stalls_has_the_columns_of_one_with_stalls(tmp_path: Path) -> None:
     headers = []
     for name in ("java-split", "epoll-fixed"):
-        nagle_scan.scan(CAPTURES / f"{name}.pcap").to_csv(tmp_path / "stalls.csv")
+        nagle_scan.scan(CAPTURES / f"{name}.pcap").write(tmp_path / "stalls.csv")
         headers.append((tmp_path / "stalls.csv").read_text().splitlines()[0])
     assert headers[0] == headers[1]
 
@@ -536,7 +536,7 @@ def test_a_format_is_written_by_its_name(scan: Scan, tmp_path: Path) -> None:
     """The engine's part of JSON is whole without what Python adds."""
     for name in ("csv", "json"):
         scan.core.write(name, str(tmp_path / name))
-    scan.to_csv(tmp_path / "stalls.csv")
+    scan.write(tmp_path / "stalls.csv")
     assert (tmp_path / "csv").read_bytes() == (tmp_path / "stalls.csv").read_bytes()
     engine, result = json.loads((tmp_path / "json").read_text()), written(scan, tmp_path)
     assert engine.items() <= result.items()

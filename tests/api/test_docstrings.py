@@ -11,20 +11,17 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import ROOT
-from nagle_scan import Connection, Scan, timeline
+from nagle_scan import Connection, Scan
 
 FLAGS = doctest.NORMALIZE_WHITESPACE
-MODULES = ("nagle_scan", "nagle_scan.api.scan", "nagle_scan.api.connection", "nagle_scan.timeline")
+MODULES = ("nagle_scan", "nagle_scan.api.scan", "nagle_scan.api.connection")
 
 
 def examples() -> Iterator[doctest.DocTest]:
-    """Those of the public modules, their classes and functions, and of the pictures."""
+    """Those of the public modules, their classes and functions."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     for name in MODULES:
         yield from finder.find(import_module(name))
-    for name in timeline.__all__:
-        picture = getattr(timeline, name)
-        yield from finder.find(picture, f"timeline.{name}", module=inspect.getmodule(picture))
 
 
 EXAMPLES = {test.name: test for test in examples() if test.examples}

@@ -440,7 +440,7 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
     said = split.describe(scan.paths, clearest)
     a, b = clearest.frame_from, clearest.frame_to
     assert said == [f"HTTP response headers end with frame {a}, body in frame {b}"]
-    scan.to_markdown(tmp_path / "ticket.md")
+    scan.write(tmp_path / "ticket.md")
     assert said[0] in (tmp_path / "ticket.md").read_text()
 
 

@@ -55,20 +55,20 @@ def test_tables_and_filters_keep_the_addresses(capture: Path, tmp_path: Path) ->
     scan = nagle_scan.scan(capture, names=NAMES)
     assert set(scan.connections["server_addr"]) == {SERVER}
     assert set(scan.servers["addr"]) == {SERVER}
-    scan.to_csv(tmp_path / "x.csv")
+    scan.write(tmp_path / "x.csv")
     rows = list(csv.DictReader((tmp_path / "x.csv").open()))
     assert {row["server_addr"] for row in rows} == {SERVER}
-    scan.to_markdown(tmp_path / "x.md")
+    scan.write(tmp_path / "x.md")
     assert f"ip.addr == {SERVER} && " in (tmp_path / "x.md").read_text()
 
 
 def test_the_json_has_both(capture: Path, tmp_path: Path) -> None:
-    nagle_scan.scan(capture, names=NAMES).to_json(tmp_path / "x.json")
+    nagle_scan.scan(capture, names=NAMES).write(tmp_path / "x.json")
     result = json.loads((tmp_path / "x.json").read_text())
     assert {row["addr"]: row["name"] for row in result["servers"]} == {SERVER: "payments"}
     clients = {row["client"]["addr"]: row["client"].get("name") for row in result["connections"]}
     assert clients == {CLIENT: "front-end", "10.0.0.3": None}
-    nagle_scan.scan(capture).to_json(tmp_path / "plain.json")
+    nagle_scan.scan(capture).write(tmp_path / "plain.json")
     assert '"name"' not in (tmp_path / "plain.json").read_text()
 
 

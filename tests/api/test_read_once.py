@@ -39,7 +39,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 def test_a_page_reads_the_capture_once_for_all_its_pictures(
     tmp_path: Path, readings: list[list[int]]
 ) -> None:
-    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").to_html(tmp_path / "report.html")
+    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").write(tmp_path / "report.html")
     assert len(readings) == 1
     assert len(set(readings[0])) == len(readings[0]) > 1
 
@@ -47,9 +47,9 @@ def test_a_page_reads_the_capture_once_for_all_its_pictures(
 def test_an_excerpt_that_holds_everything_is_drawn_as_the_whole(
     tmp_path: Path, readings: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").to_html(tmp_path / "whole.html")
+    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").write(tmp_path / "whole.html")
     monkeypatch.setattr(result, "MOST_KEPT", 0)
-    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").to_html(tmp_path / "excerpt.html")
+    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").write(tmp_path / "excerpt.html")
     assert len(readings) == 2
     assert (tmp_path / "whole.html").read_bytes() == (tmp_path / "excerpt.html").read_bytes()
 
@@ -84,8 +84,8 @@ def test_frames_of_another_capture_are_not_taken_for_those_of_the_scan(tmp_path:
     scan = nagle_scan.scan(capture)
     capture.write_bytes(CLEAN.read_bytes()[: STALLS.stat().st_size])
     assert not scan.can_be_read_again
-    for ask in (lambda: scan.segments(1), lambda: scan.packets([1]), lambda: scan.to_bundle()):
+    for ask in (lambda: scan.segments(1), lambda: scan.packets([1]), lambda: scan.render("zip")):
         with pytest.raises(nagle_scan.NagleScanError, match="no longer the capture that was scann"):
             ask()
     capture.write_bytes(STALLS.read_bytes() + b"more")
-    assert scan.to_bundle()
+    assert scan.render("zip")

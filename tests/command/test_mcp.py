@@ -16,7 +16,7 @@ import pytest
 from conftest import CAPTURES, COMMAND, Run
 from conversation import Conversation, stalled, write
 from nagle_scan.errors import CaptureError
-from nagle_scan.report.formats import FORMATS
+from nagle_scan.report.formats import SUFFIXES
 from nagle_scan.system import below
 from nagle_scan.words.reading import READING
 
@@ -88,14 +88,14 @@ def test_the_client_is_told_how_to_read_a_verdict_and_what_it_may_ask() -> None:
             writing = {n for n, tool in tools.items() if not tool.annotations.read_only_hint}
             assert writing == {"report"}
             format = tools["report"].input_schema["properties"]["format"]
-            assert format["enum"] == [one.name for one in FORMATS]
+            assert format["enum"] == [suffix.removeprefix(".") for suffix in SUFFIXES]
             cause = tools["explain"].input_schema["properties"]["cause"]
             assert "nagle_delack" in cause["enum"]
             said: str | None = client.instructions
             return said
 
     assert finished(talk()) == "\n".join(READING)
-    assert json.loads(nagle_scan.scan(CAPTURES / "java-split.pcap").to_json())["report"][
+    assert json.loads(nagle_scan.scan(CAPTURES / "java-split.pcap").render("json"))["report"][
         "reading"
     ] == list(READING)
 

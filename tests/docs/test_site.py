@@ -104,7 +104,7 @@ def test_a_notebook_shows_what_this_run_printed_and_no_warning(notebook: Path, s
 def test_the_reference_has_every_public_name(site: Path) -> None:
     reference = (site / "docs" / "python.html").read_text()
     names = [f"nagle_scan.{name}" for name in nagle_scan.__all__ if not name.startswith("__")]
-    names += ["nagle_scan.Scan.stalls", "nagle_scan.Scan.to_json", "nagle_scan.timeline.ladder"]
+    names += ["nagle_scan.Scan.stalls", "nagle_scan.Scan.write", "nagle_scan.Connection.ladder"]
     assert [name for name in names if f'id="{name}"' not in reference] == []
 
 

@@ -82,7 +82,7 @@ def test_no_listed_wait_is_shorter_than_asked_for(
     for frame in frames:
         frame.time_ns = min(max(frame.time_ns, 0), 2**32 * 1_000_000_000 - 1)
     scan = scan_frames(frames)
-    scan.to_json(tmp_path / "out.json")
+    scan.write(tmp_path / "out.json")
     document = json.loads((tmp_path / "out.json").read_text())
     listed = [
         row["wait_ms"] for one in document["connections"] for row in one["stalls"] + one["waits"]

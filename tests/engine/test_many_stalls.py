@@ -104,8 +104,8 @@ def test_the_choice_does_not_depend_on_threads(
 
 
 def test_files_of_stalls_have_all(scan: nagle_scan.Scan, tmp_path: Path) -> None:
-    rows = list(csv.DictReader(scan.to_csv().splitlines()))
+    rows = list(csv.DictReader(scan.render("csv").splitlines()))
     for name in ("connection", "frame_held", "wait_ms"):
         assert [float(row[name]) for row in rows] == scan.stalls[name].tolist()
-    scan.to_parquet(tmp_path / "stalls.parquet")
+    scan.write(tmp_path / "stalls.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "stalls.parquet"), scan.stalls)

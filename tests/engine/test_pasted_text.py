@@ -226,7 +226,7 @@ def test_what_text_does_not_tell_is_said(tmp_path: Path) -> None:
     assert "no IP identification" not in with_both
     assert "no date" not in with_both
     page = tmp_path / "page.html"
-    nagle_scan.scan(PRINTED / "names.txt").to_html(page)
+    nagle_scan.scan(PRINTED / "names.txt").write(page)
     assert "captured 07:49:11.435 to 07:49:" in page.read_text()
     assert "display filter" not in page.read_text()
 

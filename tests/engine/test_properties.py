@@ -200,8 +200,8 @@ def use_everything(path: Path) -> None:
     assert scan.core.summary().stalls == counts[0]
     for number in scan.connections.index[:3]:
         scan.segments(int(number))
-    scan.to_json(path.with_suffix(".json"))
-    scan.to_csv(path.with_suffix(".csv"))
+    scan.write(path.with_suffix(".json"))
+    scan.write(path.with_suffix(".csv"))
 
 
 @relaxed

@@ -100,7 +100,7 @@ def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_pa
     assert [connection["connection"] for connection in found["connections"]] == [0]
     assert found["summary"]["tcp_packets"] == (202 if kept < 0 else 200)
     scan = nagle_scan.scan(paths)
-    assert nagle_scan.scan(scan.to_annotated()).summary.packets == scan.summary.packets
+    assert nagle_scan.scan(scan.render("pcapng")).summary.packets == scan.summary.packets
 
 
 @pytest.mark.parametrize("step", ["1ms", "10ms"])

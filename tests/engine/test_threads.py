@@ -117,7 +117,7 @@ def test_what_is_read_again_takes_no_more_threads_than_the_scan(
         return read(*given)
 
     monkeypatch.setattr(_core, name, counted)
-    scan.to_html(tmp_path / "report.html")
+    scan.write(tmp_path / "report.html")
     write_evidence(scan, tmp_path / "evidence.pcapng")
     assert len(scan.exchanges) > 0
     assert seen == [1]

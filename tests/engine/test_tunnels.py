@@ -110,7 +110,7 @@ def test_a_notice_counts_what_a_filter_left_out_only_for_a_tag(
     assert notice.startswith("the filter left out 15 TCP frames only because of a VLAN tag: ")
     wider = notice.split("'")[1]
     assert len(nagle_scan.scan(path, filter=wider).stalls) == 3
-    scan.to_json(tmp_path / "result.json")
+    scan.write(tmp_path / "result.json")
     [capture] = json.loads((tmp_path / "result.json").read_text())["captures"]
     assert notice in capture["warnings"]
 

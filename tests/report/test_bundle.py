@@ -32,18 +32,18 @@ def test_it_holds_what_the_single_outputs_hold(run: Run, tmp_path: Path) -> None
 def test_it_takes_the_options_of_its_parts(tmp_path: Path) -> None:
     before = nagle_scan.scan(STALLED)
     after = nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap")
-    after.to_bundle(tmp_path / "x.zip", baseline=before)
+    before.compare(after).write(tmp_path / "x.zip")
     assert members(tmp_path / "x.zip")["ticket.md"].startswith(b"# FIXED: ")
 
 
 def test_the_same_scan_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.zip", "b.zip"):
-        nagle_scan.scan(STALLED).to_bundle(tmp_path / name)
+        nagle_scan.scan(STALLED).write(tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
 def test_a_capture_without_stalls_has_one_too(tmp_path: Path) -> None:
-    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap").to_bundle(tmp_path / "x.zip")
+    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap").write(tmp_path / "x.zip")
     assert members(tmp_path / "x.zip").keys() == MEMBERS
 
 
@@ -64,5 +64,5 @@ def test_it_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path: Pat
     if existing is not None:
         path.write_bytes(existing)
     with pytest.raises(nagle_scan.NagleScanError):
-        scan.to_bundle(path)
+        scan.write(path)
     assert (path.read_bytes() if path.exists() else None) == existing

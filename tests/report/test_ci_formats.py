@@ -23,7 +23,7 @@ POSSIBLE = "possible"
 
 def junit(scan: Scan, folder: Path) -> Element:
     path = folder / "junit.xml"
-    scan.to_junit(path)
+    scan.write(path)
     return ElementTree.parse(path).getroot()
 
 

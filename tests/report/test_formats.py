@@ -1,15 +1,12 @@
-"""One row for each format: `-o`, `Scan.to_...`, help and README follow it, or fail here."""
+"""One row for each format: `-o`, `Scan.write`, help and README follow it, or fail here."""
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT, Run
-from nagle_scan import Scan
-from nagle_scan.api.written import Written
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
 from nagle_scan.report.options import Options
@@ -21,27 +18,11 @@ GIVEN: dict[str, list[str | Path]] = {"baseline": ["--baseline", FIXED], "payloa
 of_each = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
 
 
-def method(format: Format) -> str:
-    return f"to_{format.name}"
-
-
 def test_names_and_suffixes_are_there_once() -> None:
     assert len(set(SUFFIXES)) == len(SUFFIXES)
     assert len({format.name for format in FORMATS}) == len(FORMATS)
     assert set(Options._fields) == {*GIVEN, "baseline_map"}
-
-
-def test_scan_has_a_method_for_each_format_and_no_other() -> None:
-    methods = [name for name in vars(Written) if name.startswith("to_")]
-    assert methods == [method(format) for format in FORMATS]
-
-
-@of_each
-def test_the_method_takes_what_the_format_takes(format: Format) -> None:
-    parameters = list(inspect.signature(getattr(Scan, method(format))).parameters)
-    assert parameters[:2] == ["self", "path"]
-    assert set(parameters[2:]) == format.takes
-    assert format.takes <= set(Options._fields)
+    assert all(format.takes <= set(Options._fields) for format in FORMATS)
 
 
 def written(run: Run, folder: Path, *options: str | Path) -> tuple[dict[str, bytes], list[str]]:
@@ -52,13 +33,13 @@ def written(run: Run, folder: Path, *options: str | Path) -> tuple[dict[str, byt
     return {suffix: (folder / f"x{suffix}").read_bytes() for suffix in SUFFIXES}, said
 
 
-def test_methods_command_and_options_write_what_they_say(run: Run, tmp_path: Path) -> None:
+def test_python_command_and_options_write_what_they_say(run: Run, tmp_path: Path) -> None:
     plain, said = written(run, tmp_path / "plain")
     assert said == []
     scan = nagle_scan.scan(STALLED)
     for suffix in SUFFIXES:
-        path = tmp_path / f"method{suffix}"
-        getattr(scan, method(formats.of(str(path))))(path)
+        path = tmp_path / f"python{suffix}"
+        scan.write(path)
         assert len(plain[suffix]) > 100, suffix
         assert path.read_bytes() == plain[suffix], suffix
     for option, words in GIVEN.items():
@@ -77,9 +58,3 @@ def test_help_and_readme_name_it(format: Format, run: Run) -> None:
     assert format.about in told
     assert formats.of(format.example) == format
     assert f"| `-o {format.example}` | {format.about} |" in readme
-
-
-def test_a_picture_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(nagle_scan.OutputError, match=r"\.png or \.svg"):
-        nagle_scan.scan(STALLED).to_timeline(tmp_path / "timeline.gif")
-    assert formats.named("timeline").suffixes == (".png", ".svg")

@@ -115,7 +115,7 @@ def shown(page: Path) -> str:
 
 
 def page_of(path: Path, tmp_path: Path) -> str:
-    nagle_scan.scan(path).to_html(tmp_path / "page.html")
+    nagle_scan.scan(path).write(tmp_path / "page.html")
     return shown(tmp_path / "page.html")
 
 

@@ -41,8 +41,8 @@ def text_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def reports(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """Terminal, ticket and page, on one line each."""
     scan = nagle_scan.scan(path)
-    scan.to_markdown(path.with_suffix(".md"))
-    scan.to_html(path.with_suffix(".html"))
+    scan.write(path.with_suffix(".md"))
+    scan.write(path.with_suffix(".html"))
     ticket = path.with_suffix(".md").read_text()
     assert ticket.count("\n") <= 59
     return {

@@ -345,7 +345,7 @@ def test_a_sheet_of_pictures_says_any_name(words: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         scan = nagle_scan.scan(named(folder, words, STALLING.read_bytes()))
-        scan.to_timeline(folder / "out.svg")
+        scan.write(folder / "out.svg")
         root = ElementTree.fromstring((folder / "out.svg").read_bytes())
     tags = {one.tag.rpartition("}")[2] for one in root.iter()}
     assert not tags & {"script", "a", "foreignObject", "image"}

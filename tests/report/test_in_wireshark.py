@@ -39,7 +39,7 @@ def shown(path: Path, script: Path, filter: str = "nagle.stall", fields: str = "
 
 def script_of(path: Path) -> Path:
     script = path.with_suffix(".lua")
-    nagle_scan.scan(path).to_lua(script)
+    nagle_scan.scan(path).write(script)
     return script
 
 
@@ -53,7 +53,7 @@ def frames_of_stalls(path: Path, folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_the_frames_shown_are_those_of_the_json(path: Path, tmp_path: Path) -> None:
-    nagle_scan.scan(path).to_lua(tmp_path / "nagle.lua")
+    nagle_scan.scan(path).write(tmp_path / "nagle.lua")
     expected = frames_of_stalls(path, tmp_path)
     assert list(map(int, shown(path, tmp_path / "nagle.lua"))) == expected
 
@@ -106,7 +106,7 @@ def test_the_annotated_capture_has_every_frame_and_comments_on_every_stall(tmp_p
     path, annotated = tmp_path / "a.pcap", tmp_path / "annotated.pcapng"
     path.write_bytes(pcap(rows))
     scan = nagle_scan.scan(path)
-    scan.to_annotated(annotated)
+    scan.write(annotated)
     assert frames_of_stalls(annotated, tmp_path) == frames_of_stalls(path, tmp_path)
     numbers = "frame.number frame.len tcp.stream"
     assert tshark(annotated, fields=numbers) == tshark(path, fields=numbers)
@@ -120,8 +120,8 @@ def test_a_script_of_replaced_addresses_is_for_the_annotated_capture(tmp_path: P
     path, annotated = tmp_path / "a.pcap", tmp_path / "annotated.pcapng"
     write(path, stalled().frames)
     scan = nagle_scan.scan(path, anonymize=bytes(range(32)))
-    scan.to_annotated(annotated)
-    scan.to_lua(tmp_path / "nagle.lua")
+    scan.write(annotated)
+    scan.write(tmp_path / "nagle.lua")
     assert shown(annotated, tmp_path / "nagle.lua") == shown(path, script_of(path))
     assert shown(path, tmp_path / "nagle.lua") == []
     head = (tmp_path / "nagle.lua").read_text().partition("\nlocal")[0]

@@ -40,7 +40,7 @@ class Formats(NamedTuple):
 
 
 def formats(scan: nagle_scan.Scan, folder: Path) -> Formats:
-    scan.to_markdown(folder / "a.md")
+    scan.write(folder / "a.md")
     ticket = (folder / "a.md").read_text().replace("`", "").replace("\\", "")
     whole = pages.rendered("report.html", page.Page(scan, Options())).decode()
     plain = text.render(scan, PLAIN, Options())

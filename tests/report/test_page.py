@@ -23,7 +23,7 @@ INDEX = "#connections > .box table"
 
 def page_of(frames: list[Frame], folder: Path, name: str = "frames.pcap") -> Path:
     path = folder / "report.html"
-    nagle_scan.scan(write(folder / name, frames)).to_html(path)
+    nagle_scan.scan(write(folder / name, frames)).write(path)
     return path
 
 

@@ -20,7 +20,7 @@ NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
 
 def page_of(frames: list[Frame], folder: Path) -> str:
     path = folder / "report.html"
-    nagle_scan.scan(write(folder / "frames.pcap", frames)).to_html(path)
+    nagle_scan.scan(write(folder / "frames.pcap", frames)).write(path)
     return path.read_text()
 
 
@@ -147,7 +147,7 @@ def test_who_waits_for_pictures_is_told_how_many_are_left(tmp_path: Path) -> Non
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     told: list[str] = []
     scan.doing = told.append
-    scan.to_html(tmp_path / "report.html")
+    scan.write(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text().count("<figure>")
     assert told[0] == "reading again what is drawn"
     assert told[1:] == [f"drawing picture {one + 1} of {shown}" for one in range(shown)]
@@ -191,7 +191,7 @@ def test_a_page_has_the_permissions_of_any_file(
     old.chmod(0o640)
     (tmp_path / "link.html").symlink_to(old)
     for name in ("new.html", "link.html"):
-        scan.to_html(tmp_path / name)
+        scan.write(tmp_path / name)
     assert new.stat().st_mode == (tmp_path / "any").stat().st_mode
     assert old.stat().st_mode & 0o777 == 0o640
     assert old.read_bytes() == new.read_bytes()
@@ -200,7 +200,7 @@ def test_a_page_has_the_permissions_of_any_file(
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     with pytest.raises(nagle_scan.OutputError, match="cannot write"):
-        scan.to_html(tmp_path / "no such folder" / "report.html")
+        scan.write(tmp_path / "no such folder" / "report.html")
 
 
 def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:

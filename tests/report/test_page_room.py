@@ -34,7 +34,7 @@ def long_addresses() -> Conversation:
 
 def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "report.html"
-    nagle_scan.scan(write(tmp_path / "long.pcap", long_addresses().frames)).to_html(path)
+    nagle_scan.scan(write(tmp_path / "long.pcap", long_addresses().frames)).write(path)
     with opened(browser, path, width=DESK_PX) as page:
         boxes = page.page.locator(".box:has(> table)").all()
         assert boxes

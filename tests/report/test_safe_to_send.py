@@ -247,7 +247,7 @@ def test_the_same_key_gives_the_same_addresses(
     assert one == two == three
     assert hidden["report"] != one["report"]
     in_python = nagle_scan.scan(capture, anonymize=KEY)
-    in_python.to_csv(tmp_path / "four.csv")
+    in_python.write(tmp_path / "four.csv")
     assert (tmp_path / "four.csv").read_bytes() == one[".csv"]
 
 

@@ -44,7 +44,7 @@ def test_every_result_is_as_the_schema_says(
 @pytest.mark.parametrize("before", SHIPPED, ids=name)
 def test_a_comparison_is_too(before: Path, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    nagle_scan.scan(AFTER).to_json(path, baseline=nagle_scan.scan(before))
+    nagle_scan.scan(before).compare(nagle_scan.scan(AFTER)).write(path)
     result = json.loads(path.read_text())
     assert {"baseline", "comparison"} <= result.keys()
     assert problems(result) == []
@@ -52,7 +52,7 @@ def test_a_comparison_is_too(before: Path, tmp_path: Path) -> None:
 
 def test_named_servers_are_too(tmp_path: Path) -> None:
     before, after = (nagle_scan.scan(path, names={"127.0.0.1": "web"}) for path in (BEFORE, AFTER))
-    after.to_json(tmp_path / "result.json", baseline=before)
+    before.compare(after).write(tmp_path / "result.json")
     result = json.loads((tmp_path / "result.json").read_text())
     for servers in (result["servers"], result["baseline"]["servers"]):
         assert [server["name"] for server in servers] == ["web"]

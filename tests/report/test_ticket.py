@@ -22,7 +22,7 @@ MAX_LINES = 59
 
 
 def ticket(path: Path | list[Path], folder: Path) -> str:
-    nagle_scan.scan(path).to_markdown(folder / "ticket.md")
+    nagle_scan.scan(path).write(folder / "ticket.md")
     return (folder / "ticket.md").read_text()
 
 
@@ -77,7 +77,7 @@ def test_its_filters_find_the_stall_in_capture_and_evidence(
     scan = nagle_scan.scan(
         write(tmp_path / "a.pcap", interleaved(before, made)), anonymize=key, names=names
     )
-    scan.to_markdown(tmp_path / "ticket.md")
+    scan.write(tmp_path / "ticket.md")
     write_evidence(scan, tmp_path / "evidence.pcapng")
     text = (tmp_path / "ticket.md").read_text()
     filters = re.findall(r"^- in .*: `(.*)`$", text, re.MULTILINE)
@@ -156,7 +156,7 @@ def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
     assert text.startswith(
         "## Clean: no Nagle stall on 5 connections\n- No Nagle or delayed-ACK stall of 10"
     )
-    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).to_markdown(tmp_path / "t.md")
+    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).write(tmp_path / "t.md")
     assert "stall of 15 ms or more" in (tmp_path / "t.md").read_text()
 
 
@@ -190,7 +190,7 @@ def test_a_filtered_scan_counts_streams_otherwise_than_wireshark(tmp_path: Path)
     path = write(tmp_path / "two.pcap", made)
     for key in (None, bytes(range(32))):
         scan = nagle_scan.scan(path, filter="host 10.0.0.3", anonymize=key)
-        scan.to_markdown(tmp_path / "ticket.md")
+        scan.write(tmp_path / "ticket.md")
         text = (tmp_path / "ticket.md").read_text()
         assert "tcp.stream" not in text
         assert "tcp.port == 41000 && tcp.port == 8000 && frame.number >= " in text

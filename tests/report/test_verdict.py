@@ -75,7 +75,7 @@ def test_what_is_only_possible_is_told_as_such(possible: Path, run: Run) -> None
 
 
 def test_a_connection_that_cannot_be_judged_says_why(tmp_path: Path) -> None:
-    nagle_scan.scan(ONE_WAY).to_json(tmp_path / "a.json")
+    nagle_scan.scan(ONE_WAY).write(tmp_path / "a.json")
     (connection,) = json.loads((tmp_path / "a.json").read_text())["connections"]
     told = connection["verdict"], connection["conclusive"], connection["notices"]
     assert told == ("inconclusive", False, ["one_direction"])

@@ -126,7 +126,7 @@ def test_a_hostile_file_name_stays_text(tmp_path: Path) -> None:
         assert "\x1b" not in page
         assert "\u202e" not in page
     sheet = tmp_path / "timeline.svg"
-    scan.to_timeline(sheet)
+    scan.write(sheet)
     assert "<script" not in sheet.read_text()
     assert any("$x^2$" in text for text in words(sheet.read_text()))
 

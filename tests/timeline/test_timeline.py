@@ -199,7 +199,7 @@ def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
     script = (
         "import nagle_scan; from nagle_scan import timeline\n"
         f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
-        f"scan.to_timeline({str(tmp_path / 'a.svg')!r})\n"
+        f"scan.write({str(tmp_path / 'a.svg')!r})\n"
         "for name in timeline.__all__: assert callable(getattr(timeline, name)), name\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

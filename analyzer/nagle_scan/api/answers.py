@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nagle_scan import compare as pairs
+from nagle_scan.api.written import Written
 from nagle_scan.moves import moved
 from nagle_scan.report import held, json
 from nagle_scan.report.comparison import shown
@@ -95,8 +96,12 @@ class AdviceList(list[Advice]):
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two scans of a service, before and after a change; `str()` gives the sentence."""
+class Comparison(Written):
+    """Two scans of a service, before and after a change; `str()` gives the sentence.
+
+    `write` and `render` give the report of the second one, compared with the first: as `.html`,
+    `.md`, `.json`, `.png`, `.svg` or `.zip`.
+    """
 
     verdict: Outcome
     """`clean`, `fixed`, `remain`, `worse`, `possible` or `inconclusive`."""
@@ -108,6 +113,11 @@ class Comparison:
     """One row for each server: `server` (text), `state` (category), then `before_` and `after_`:
     `stalls`, `exchanges` (int64), `stalled_ms`, `p50_ms` to `max_ms` (float64, NaN unknown); and
     `predicted_p50_ms` to `predicted_max_ms`, from before, without the stalls."""
+    _after: Result
+    _options: Options
+
+    def _shown(self, payload: bool) -> tuple[Result, Options]:
+        return self._after, self._options._replace(payload=payload)
 
     def __str__(self) -> str:
         """The sentence."""
@@ -237,7 +247,7 @@ def compare(before: Result, after: Result, baseline_map: Mapping[str, str] | Non
     table = _typed(pd.DataFrame([_change(change) for change in changes], columns=_CHANGES))
     table["state"] = table["state"].astype("category")
     sentence = f"{told.head.capitalize()}: {told.text}"
-    return Comparison(told.outcome, sentence, told.predictions, table)
+    return Comparison(told.outcome, sentence, told.predictions, table, after, options)
 
 
 _NUMBERS = ("stalls", "exchanges", "stalled_ms", *(f"{name}_ms" for name in PERCENTILES))

@@ -103,20 +103,35 @@ class Connection:
     def ladder(
         self, stall: int | None = None, ax: Axes | None = None, width_in: float = 7.2
     ) -> Axes:
-        """Draws a stall and its neighbours: see `timeline.ladder`."""
-        return timeline.ladder(self, stall=stall or 0, ax=ax, width_in=width_in)
+        """Draws the `stall`-th clearest stall (from 0 on) and its neighbours, each an arrow.
+
+        Without a stall, the longest other wait. Pictures are matplotlib's: without `ax`, on a
+        figure of their own, `width_in` wide. Raises `IndexError` for an unknown stall, `TypeError`
+        for what is no number or no `Axes`.
+
+        >>> import nagle_scan
+        >>> ax = nagle_scan.scan("captures/jdk-httpserver.pcap").connection(0).ladder()
+        >>> print(ax.get_label().partition(" for ")[0])
+        The server held 100 bytes back
+        """
+        return timeline.ladder(self.scan, self.number, stall or 0, ax, width_in)
 
     def sequence(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
-        """Draws what was sent and acknowledged against time: see `timeline.sequence`."""
-        return timeline.sequence(self, ax=ax, width_in=width_in)
+        """Draws the bytes sent against time, as tcptrace does, of the side that holds data.
+
+        Each segment is an upright stroke from its first byte to its last; the dashed line below is
+        what the peer has acknowledged, the dotted one above what its window allows. Where the
+        stalls are too many to be told apart, only the time around the clearest is shown.
+        """
+        return timeline.sequence(self.scan, self.number, ax, width_in)
 
     def timeline(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
-        """Draws all of it, with its stalls and other waits: see `timeline.overview`."""
-        return timeline.overview(self, ax=ax, width_in=width_in)
+        """Draws all of it, from its first segment to its last: stalls, other waits, bytes."""
+        return timeline.overview(self.scan, self.number, ax, width_in)
 
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
-        """Draws how long its waits were: see `timeline.histogram`."""
-        return timeline.histogram(self, ax=ax, width_in=width_in)
+        """Draws how long its waits were, stalls against other causes."""
+        return timeline.histogram(self.scan, self.number, ax, width_in)
 
     def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
         return table[table["connection"] == self.number]

@@ -13,6 +13,7 @@ from nagle_scan import _core
 from nagle_scan.api import keys, spooling
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
+from nagle_scan.report.options import Options
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 from nagle_scan.system import files
 from nagle_scan.system.progress import ProgressLine, line_of
@@ -105,16 +106,13 @@ def scan(
     return made
 
 
-class Scan(Written):
+class Scan(Written, Result):
     """What a scan found. Tables are DataFrames; durations are in ms.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
     (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
 
-    The `to_` methods write the same files as `nagle-scan -o`, whole or not at all; without a path
-    they return what they would write, text or bytes. All raise `OutputError` for a file that cannot
-    be written. `baseline` is a scan of the same service before a change; `baseline_map` is as in
-    `compare`.
+    `write` and `render` give the same files as `nagle-scan -o`.
     """
 
     @property
@@ -228,13 +226,11 @@ class Scan(Written):
         self._check_readable()
         return case_of(self.paths, self.filter, self.min_wait_ms, frame, self.threads)
 
-    def wait_histogram(
-        self, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
-    ) -> Axes:
-        """Draws how long the waits were, of all connections or of one: `timeline.histogram`."""
+    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+        """Draws how long the waits of all connections were, stalls against other causes."""
         from nagle_scan import timeline
 
-        return timeline.histogram(self, connection, ax=ax, width_in=width_in)
+        return timeline.histogram(self, ax=ax, width_in=width_in)
 
     def connection(self, connection: int) -> Connection:
         """One connection, by its number as in Wireshark's `tcp.stream`.
@@ -252,6 +248,9 @@ class Scan(Written):
         from nagle_scan.api.connection import Connection
 
         return Connection(self, self.row_of(connection).connection)
+
+    def _shown(self, payload: bool) -> tuple[Result, Options]:
+        return self, Options(payload=payload)
 
     def __dir__(self) -> list[str]:
         """The public names."""

@@ -1,9 +1,9 @@
-"""The result files of a scan, as methods: `Scan` inherits them."""
+"""Results as files and texts: what a scan and a comparison of two have in common."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, overload
+from typing import Literal, overload
 
 from nagle_scan.errors import OutputError
 from nagle_scan.report import formats
@@ -11,216 +11,48 @@ from nagle_scan.report.options import Options
 from nagle_scan.result import Result
 from nagle_scan.system import files
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Path = str | os.PathLike[str]
+Text = Literal["json", "jsonl", "csv", "html", "md", "xml"]
 
 
-class Written(Result):
-    """A result that can be written, whole or not at all; without a path it is returned."""
+class Written:
+    """A result in the formats of `nagle-scan -o`: its suffix selects the format.
 
-    @overload
-    def to_json(
-        self,
-        path: None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str: ...
-    @overload
-    def to_json(
-        self,
-        path: Path,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> None: ...
-    def to_json(
-        self,
-        path: Path | None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str | None:
-        """Writes the output contract (`nagle-scan/1`).
+    `.json` is the output contract (`nagle-scan/1`), which lists the rows that matter most; `.csv`
+    and `.parquet` have all stalls. `.html` is the page and `.md` the ticket, `.zip` both with the
+    frames that prove the clearest stalls, and a picture (`.png`, `.svg`). `.xml` is JUnit.
+    `.pcapng`, the whole capture with comments, and `.lua` are for Wireshark.
+    """
 
-        It lists the rows that matter most: up to 10,000 connections, stalls and other waits, and
-        65,536 servers. The others are counted in `summary.connections_not_listed` and the like; the
-        tables, `to_csv` and `to_parquet` have all.
+    def write(self, path: str | os.PathLike[str], payload: bool = False) -> None:
+        """Writes a file, whole or not at all. With `payload`, its frames keep theirs.
+
+        Raises `OutputError` for an unknown suffix, a file that cannot be written, a format that
+        cannot show this or lacks a package, and where frames cannot be read again (standard input);
+        `CaptureError` for a capture that is gone.
         """
-        return self._text("json", path, _compared(baseline, baseline_map))
+        name = files.utf8_name(path, OutputError)
+        formats.write(*self._asked(name, payload))
 
     @overload
-    def to_csv(self, path: None = None) -> str: ...
+    def render(self, format: Text, payload: bool = False) -> str: ...
     @overload
-    def to_csv(self, path: Path) -> None: ...
-    def to_csv(self, path: Path | None = None) -> str | None:
-        """Writes all stalls, a row each."""
-        return self._text("csv", path, Options())
+    def render(self, format: str, payload: bool = False) -> str | bytes: ...
+    def render(self, format: str, payload: bool = False) -> str | bytes:
+        """What `write` would write: `format` is a suffix without its dot, as `"html"`.
 
-    @overload
-    def to_parquet(self, path: None = None) -> bytes: ...
-    @overload
-    def to_parquet(self, path: Path) -> None: ...
-    def to_parquet(self, path: Path | None = None) -> bytes | None:
-        """Writes the table `stalls` as a Parquet file.
-
-        Raises `OutputError` also without pyarrow: `pip install 'nagle-scan[parquet]'`.
+        Text for `json`, `jsonl`, `csv`, `html`, `md` and `xml`, else bytes. Raises as `write`.
         """
-        return self._bytes("parquet", path, Options())
+        result, name, chosen, options = self._asked(f"result.{format}", payload)
+        content = formats.content(result, name, options)
+        return content.decode() if chosen.is_text else content
 
-    @overload
-    def to_html(
-        self,
-        path: None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str: ...
-    @overload
-    def to_html(
-        self,
-        path: Path,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> None: ...
-    def to_html(
-        self,
-        path: Path | None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str | None:
-        """Writes the page for a ticket, one self-contained file."""
-        return self._text("html", path, _compared(baseline, baseline_map))
+    def _asked(self, name: str, payload: bool) -> tuple[Result, str, formats.Format, Options]:
+        result, options = self._shown(payload)
+        chosen = formats.of(name)
+        for option in options.given():
+            if option not in chosen.takes:
+                raise OutputError(f"{name}: {formats.suffix(name)} shows no {option}")
+        return result, name, chosen, options
 
-    @overload
-    def to_markdown(
-        self,
-        path: None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str: ...
-    @overload
-    def to_markdown(
-        self,
-        path: Path,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> None: ...
-    def to_markdown(
-        self,
-        path: Path | None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> str | None:
-        """Writes a ticket for GitHub, GitLab or Jira."""
-        return self._text("markdown", path, _compared(baseline, baseline_map))
-
-    @overload
-    def to_junit(self, path: None = None) -> str: ...
-    @overload
-    def to_junit(self, path: Path) -> None: ...
-    def to_junit(self, path: Path | None = None) -> str | None:
-        """Writes a test for each server, for CI: it fails if a stall of it is likely."""
-        return self._text("junit", path, Options())
-
-    @overload
-    def to_annotated(
-        self,
-        path: None = None,
-        payload: bool = False,
-    ) -> bytes: ...
-    @overload
-    def to_annotated(
-        self,
-        path: Path,
-        payload: bool = False,
-    ) -> None: ...
-    def to_annotated(self, path: Path | None = None, payload: bool = False) -> bytes | None:
-        """Writes the whole capture as pcapng, with comments on the three frames of each stall.
-
-        Frames keep their numbers: of those without a TCP segment only time and length remain. They
-        are read again from the captures and cut after the TCP header unless `payload`. Raises
-        `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
-        """
-        return self._bytes("annotated", path, Options(payload=payload))
-
-    @overload
-    def to_lua(self, path: None = None) -> bytes: ...
-    @overload
-    def to_lua(self, path: Path) -> None: ...
-    def to_lua(self, path: Path | None = None) -> bytes | None:
-        """Writes a script that shows the stalls of this capture in Wireshark and tshark.
-
-        Load it with `-X lua_script:nagle.lua`. Raises as `to_annotated`.
-        """
-        return self._bytes("lua", path, Options())
-
-    @overload
-    def to_timeline(
-        self,
-        path: None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> bytes: ...
-    @overload
-    def to_timeline(
-        self,
-        path: Path,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> None: ...
-    def to_timeline(
-        self,
-        path: Path | None = None,
-        baseline: Result | None = None,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> bytes | None:
-        """Draws the connection of the clearest stall on one sheet.
-
-        The suffix of `path` tells the kind of picture: `.png` or `.svg`; without a path, it is a
-        PNG.
-        """
-        return self._bytes("timeline", path, _compared(baseline, baseline_map))
-
-    @overload
-    def to_bundle(
-        self,
-        path: None = None,
-        baseline: Result | None = None,
-        payload: bool = False,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> bytes: ...
-    @overload
-    def to_bundle(
-        self,
-        path: Path,
-        baseline: Result | None = None,
-        payload: bool = False,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> None: ...
-    def to_bundle(
-        self,
-        path: Path | None = None,
-        baseline: Result | None = None,
-        payload: bool = False,
-        baseline_map: Mapping[str, str] | None = None,
-    ) -> bytes | None:
-        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_annotated`."""
-        return self._bytes("bundle", path, _compared(baseline, baseline_map, payload))
-
-    def _text(self, name: str, path: Path | None, options: Options) -> str | None:
-        content = self._bytes(name, path, options)
-        return None if content is None else content.decode()
-
-    def _bytes(self, name: str, path: Path | None, options: Options) -> bytes | None:
-        format = formats.named(name)
-        if path is None:
-            return formats.content(self, format, options)
-        formats.write(self, files.utf8_name(path, OutputError), format, options)
-        return None
-
-
-def _compared(
-    baseline: Result | None, baseline_map: Mapping[str, str] | None, payload: bool = False
-) -> Options:
-    from nagle_scan.moves import moved
-
-    return Options(baseline, payload, moved(baseline_map))
+    def _shown(self, payload: bool) -> tuple[Result, Options]:
+        raise NotImplementedError

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 else:
     # The client is told them with the tools.
     Cause = Literal[tuple(_core.CAUSES)]
-    Format = Literal[tuple(one.name for one in formats.FORMATS)]
+    Format = Literal[tuple(suffix.lstrip(".") for suffix in formats.SUFFIXES)]
 
 
 class Agent:
@@ -138,13 +138,13 @@ class Agent:
         """Writes a report into the folder of reports, and says where it is."""
         if self._reports is None:
             raise OutputError("no reports: the server was started without --reports")
-        chosen, found = formats.named(format), self._scan(path, filter)
+        found = self._scan(path, filter)
         stem = os.path.basename(os.path.normpath(path))
         if self._key is not None:
             stem = self._pseudonym(self._pseudonyms.get(path, path))
         # No other report ever has this name: nothing is replaced.
-        target = os.path.join(self._reports, f"{stem}-{os.urandom(4).hex()}-{chosen.example}")
-        formats.write(found, target, chosen, Options())
+        target = os.path.join(self._reports, f"{stem}-{os.urandom(4).hex()}.{format}")
+        formats.write(found, target, formats.of(target), Options())
         return _answer({"format": format}, [target])
 
     def _captures(self) -> dict[str, int]:

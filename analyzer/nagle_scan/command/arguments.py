@@ -197,7 +197,7 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=tuple(PRINTED),
+        choices=PRINTED,
         help="format on standard output: one of the text formats below (json, md ...); default: "
         "text, the report",
     )

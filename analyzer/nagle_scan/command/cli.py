@@ -26,7 +26,7 @@ from nagle_scan.command.gate import (
 from nagle_scan.command.outputs import Outputs
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.report import formats
-from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT
+from nagle_scan.report.formats import STANDARD_OUTPUT
 from nagle_scan.report.options import Options
 from nagle_scan.system import interrupt, terminal
 from nagle_scan.system.progress import ProgressLine, line_of
@@ -180,7 +180,7 @@ def _outputs(options: Chosen) -> Outputs:
     return Outputs(
         [path for path in options.output if path not in (*folders, STANDARD_OUTPUT)],
         folders[0] if folders else None,
-        PRINTED[options.format],
+        options.format,
         options.quiet,
         options.color,
     )

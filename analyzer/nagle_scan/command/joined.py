@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib import import_module
 from tempfile import SpooledTemporaryFile
@@ -34,7 +35,7 @@ class Joined:
     def add(self, result: Result, options: Options, name: str) -> None:
         """Adds the result of one capture. Raises `OutputError`."""
         if self._module is None:
-            self._file.write(formats.content(result, self._format, options))
+            self._file.write(formats.content(result, os.path.basename(self.path), options))
         else:
             self._put(self._module.part(result, options, name, self._number))
 

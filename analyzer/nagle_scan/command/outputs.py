@@ -125,7 +125,8 @@ class Outputs(NamedTuple):
         wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in there]
         if self.printed != TEXT:
             if sys.stdout is not None and self.quiet < 2:
-                formats.write(result, STANDARD_OUTPUT, formats.named(self.printed), chosen)
+                printed = formats.of(f"result.{self.printed}")
+                formats.write(result, STANDARD_OUTPUT, printed, chosen)
             for line in wrote:
                 terminal.note(line)
         elif report is not None:

@@ -1,4 +1,4 @@
-"""The formats of result files: one row each, for `-o`, for `Scan.to_...`, for help and README.
+"""The formats of result files: one row each, for `-o`, `Scan.write`, help and README.
 
 The engine writes some; any other has a module of its name with `write(result, path, options)`.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.errors import OutputError
 from nagle_scan.system import files
+from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ class Format(NamedTuple):
     """One format of result files."""
 
     name: str
-    """Its module in this folder or in the engine, and the method `Scan.to_<name>`."""
+    """Its module in this folder or in the engine."""
     suffixes: tuple[str, ...]
     example: str
     """How a file may be called."""
@@ -139,16 +140,11 @@ FORMATS = (
 STANDARD_OUTPUT = "-"
 TEXT = "text"
 """The report for the terminal, which is no file."""
-PRINTED = {
-    TEXT: TEXT,
-    **{
-        name: format.name
-        for format in FORMATS
-        if format.is_text
-        for name in (format.name, *(suffix.lstrip(".") for suffix in format.suffixes))
-    },
-}
-"""What `--format` takes, and the format that it means."""
+PRINTED = (
+    TEXT,
+    *(suffix.lstrip(".") for format in FORMATS if format.is_text for suffix in format.suffixes),
+)
+"""What `--format` takes: suffixes without their dot."""
 
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
 OF_MANY = tuple(suffix for format in FORMATS for suffix in format.of_many)
@@ -170,13 +166,12 @@ def is_folder(path: str) -> bool:
 
 
 def of(path: str) -> Format:
-    """The format that the suffix tells. Raises `KeyError`."""
-    return {suffix: format for format in FORMATS for suffix in format.suffixes}[suffix(path)]
-
-
-def named(name: str) -> Format:
-    """The format of this name. Raises `KeyError`."""
-    return {format.name: format for format in FORMATS}[name]
+    """The format that the suffix tells. Raises `OutputError`."""
+    found = suffix(path)
+    for format in FORMATS:
+        if found in format.suffixes:
+            return format
+    raise OutputError(f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})")
 
 
 def with_option(option: str) -> str:
@@ -187,9 +182,6 @@ def with_option(option: str) -> str:
 
 def write(result: "Result", path: str, format: Format, options: "Options") -> None:
     """Writes `result` to `path`; `-` is standard output. Raises `OutputError`."""
-    if path == STANDARD_OUTPUT and not format.is_text:
-        files.replace(path, content(result, format, options))
-        return
     if format.needs:
         check_installed(path, format.needs)
     if not format.by_engine:
@@ -216,15 +208,15 @@ def _members(result: "Result", format: Format, options: "Options") -> str | None
     return json.members(result, options)
 
 
-def content(result: "Result", format: Format, options: "Options") -> bytes:
-    """What `write` would write. Raises `OutputError`."""
+def content(result: "Result", name: str, options: "Options") -> bytes:
+    """What `write` would write into a file of this name. Raises `OutputError`."""
     from nagle_scan.system import leftovers
 
     with leftovers.folder() as folder:
-        path = os.path.join(folder, format.example)
+        path = os.path.join(folder, name)
         try:
-            write(result, path, format, options)
+            write(result, path, of(name), options)
         except OutputError as error:
-            raise OutputError(str(error).replace(path, format.example)) from None
+            raise OutputError(str(error).replace(path, name)) from None
         with open(path, "rb") as file:
             return file.read()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core
-from nagle_scan.errors import OutputError
 from nagle_scan.report import formats
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
@@ -34,11 +33,8 @@ LIMITS = Limits(
 
 def write(result: Result, path: str, options: Options) -> None:
     """Draws the connection of the clearest stall, else of the longest wait."""
-    suffix = formats.suffix(path)
-    if suffix not in formats.named("timeline").suffixes:
-        raise OutputError(f"{path}: a picture's name ends with .png or .svg")
+    kind = formats.suffix(path).lstrip(".")
     title = View(result, LIMITS, options).in_one_line
-    kind = suffix.lstrip(".")
     dated = {"Date": None} if kind == "svg" else None
     drawn = io.BytesIO()
     with style.settings():

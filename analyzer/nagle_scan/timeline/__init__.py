@@ -1,17 +1,7 @@
 """Pictures of a scan: the ladder, the time-sequence graph, the histogram of waits, the overview.
 
->>> import nagle_scan
->>> from matplotlib.figure import Figure
->>> from nagle_scan import timeline
->>> scan = nagle_scan.scan("captures/epoll-fd0.pcap")
->>> ax = timeline.ladder(scan)  # the clearest stall, on a figure of its own
->>> axes = Figure(figsize=(8, 4)).add_subplot()
->>> timeline.sequence(scan.connection(3), ax=axes) is axes  # tcp.stream 3, on yours
-True
-
-Each takes a `Scan` (and the number of a connection) or a `Connection`, and gives matplotlib `Axes`;
-`svg` makes a picture text for a page. They decide nothing: the scan says what is a stall, and which
-is the clearest.
+Each takes a scan and the number of a connection, and gives matplotlib `Axes`; `svg` makes a picture
+text for a page. They decide nothing: the scan says what is a stall, and which is the clearest.
 """
 
 from importlib import import_module

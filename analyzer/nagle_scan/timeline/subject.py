@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -79,40 +79,9 @@ class Subject:
         return self.row.client if side == "client" else self.row.server
 
 
-class OneConnection(Protocol):
-    """A `Connection` of a scan."""
-
-    @property
-    def scan(self) -> Result:
-        """What it is from."""
-
-    @property
-    def number(self) -> int:
-        """Its number."""
-
-
-def chosen(shown: Result | OneConnection, connection: int | None) -> tuple[Result, int | None]:
-    """The scan, and the number of the connection that is meant, if one is.
-
-    Raises `TypeError` for what is neither a scan nor a connection, and for a connection of a
-    connection.
-    """
-    if isinstance(shown, Result):
-        return shown, connection
-    scan = getattr(shown, "scan", None)
-    if not isinstance(scan, Result):
-        kind = type(shown).__name__
-        raise TypeError(f"a Scan or a Connection (scan.connection(3)) is drawn, not {kind}")
-    if connection is not None:
-        raise TypeError("a Connection is drawn by itself: no other can be chosen")
-    return scan, shown.number
-
-
-def of(shown: Result | OneConnection, connection: int | None) -> Subject:
+def of(scan: Result, connection: int | None) -> Subject:
     """The connection asked for, or else the most telling one. Raises `KeyError`, `TypeError`."""
-    scan, number = chosen(shown, connection)
-    if number is None:
-        number = worst(scan)
+    number = worst(scan) if connection is None else connection
     if number is None:
         raise UnknownConnectionError("the scan holds no connection")
     return Subject(scan, scan.row_of(number))

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from nagle_scan.timeline import style
-from nagle_scan.timeline.subject import chosen, findings
+from nagle_scan.timeline.subject import findings
 from nagle_scan.words import causes, colours
 from nagle_scan.words.wording import duration, round_trip_counts
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
-    from nagle_scan.timeline.subject import OneConnection
 
 BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 280.0
@@ -26,16 +25,12 @@ REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows 7")
 
 
 def histogram(
-    scan: Result | OneConnection,
+    scan: Result,
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = 7.2,
 ) -> Axes:
-    """Draws the waits of a connection, or of the whole scan, stalls against other causes.
-
-    `scan` is a `Scan` or, without `connection`, a `Connection`. Raises as `ladder`.
-    """
-    scan, connection = chosen(scan, connection)
+    """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
     if connection is not None:
         connection = scan.row_of(connection).connection
     ax = style.axes(ax, width_in, 3.0)

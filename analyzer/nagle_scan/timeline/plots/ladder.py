@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nagle_scan.result import Result
-    from nagle_scan.timeline.subject import OneConnection, Subject
+    from nagle_scan.timeline.subject import Subject
     from nagle_scan.timeline.wait import Wait
 
 WAIT_PT = 105.0
@@ -31,7 +31,7 @@ ROLE_COLOURS = {"1": colours.DARK, "2": colours.ACK, "3": colours.HELD}
 
 
 def ladder(
-    scan: Result | OneConnection,
+    scan: Result,
     connection: int | None = None,
     stall: int = 0,
     ax: Axes | None = None,
@@ -39,17 +39,9 @@ def ladder(
 ) -> Axes:
     """Draws the `stall`-th clearest stall (from 0 on) of a connection and its neighbours.
 
-    `scan` is a `Scan` or, without `connection`, a `Connection`. Of a scan without a connection,
-    that of the clearest stall; without a stall, the longest other wait. Without `ax`, on a figure
-    of its own, `width_in` wide and as high as needed. Raises `KeyError` for an unknown connection,
-    `IndexError` for an unknown stall, `TypeError` for what is no scan, connection or number.
-
-    >>> import nagle_scan
-    >>> from nagle_scan import timeline
-    >>> scan = nagle_scan.scan("captures/jdk-httpserver.pcap")
-    >>> ax = timeline.ladder(scan.connection(0))
-    >>> print(ax.get_label().partition(" for ")[0])
-    The server held 100 bytes back
+    Without a connection, that of the clearest stall; without a stall, the longest other wait.
+    Without `ax`, on a figure of its own, `width_in` wide and as high as needed. Raises `KeyError`
+    for an unknown connection, `IndexError` for an unknown stall, `TypeError` for what is no number.
     """
     subject = of(scan, connection)
     wait = waits.stall(subject, stall) or waits.longest_wait(subject)

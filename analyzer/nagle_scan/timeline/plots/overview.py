@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
 
     from nagle_scan.result import Result
-    from nagle_scan.timeline.subject import OneConnection
 
 COLUMNS = 360
 FEW = 120
@@ -26,7 +25,7 @@ FEW = 120
 
 
 def overview(
-    scan: Result | OneConnection,
+    scan: Result,
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = 7.2,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
-    from nagle_scan.timeline.subject import OneConnection
 
     Numbers = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ LEAST_HEIGHT = 0.025
 
 
 def sequence(
-    scan: Result | OneConnection,
+    scan: Result,
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = 7.2,
