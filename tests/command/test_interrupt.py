@@ -173,3 +173,20 @@ def test_a_second_interrupt_ends_at_once() -> None:
     output, errors = process.communicate(timeout=PATIENCE_S)
     os.close(writer)
     assert (process.returncode, output, errors) == (-signal.SIGINT, b"", b"")
+
+
+def test_a_pipe_that_nobody_writes_into_ends_with_ctrl_c(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([COMMAND, pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        until(lambda: has_open(run, pipe))
+        run.send_signal(signal.SIGINT)
+        errors = run.communicate(timeout=PATIENCE_S)[1].decode()
+    assert (run.returncode, errors.count("\n")) == (130, 1)
+    assert "interrupted" in errors
+
+
+def has_open(process: subprocess.Popen[bytes], path: Path) -> bool:
+    """Has it opened this file?"""
+    descriptors = Path(f"/proc/{process.pid}/fd")
+    return str(path) in (os.path.realpath(entry) for entry in descriptors.iterdir())

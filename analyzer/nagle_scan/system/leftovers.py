@@ -12,7 +12,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from nagle_scan.system.files import lock, locked
+from nagle_scan.errors import OutputError
+from nagle_scan.system import files
 
 PREFIX = "nagle-scan-tmp-"
 NEW_S = 60.0
@@ -21,9 +22,13 @@ NEW_S = 60.0
 
 @contextlib.contextmanager
 def folder() -> Iterator[str]:
-    """A temporary folder while the `with` block runs."""
+    """A temporary folder while the `with` block runs. Raises `OutputError` if none can be made."""
     clear()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, locked(name):
+    try:
+        made = tempfile.TemporaryDirectory(prefix=PREFIX)
+    except OSError as error:
+        raise OutputError(f"no temporary folder can be made: {files.reason_of(error)}") from None
+    with made as name, files.locked(name):
         yield name
 
 
@@ -47,7 +52,7 @@ def _remove_if_left(path: str) -> None:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
-        lock(descriptor)
+        files.lock(descriptor)
         if os.path.isdir(path):
             shutil.rmtree(path, ignore_errors=True)
         else:

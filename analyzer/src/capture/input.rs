@@ -32,7 +32,7 @@ impl Input {
         let unreadable = |error: io::Error| ScanError::unreadable(path, &error);
         let file = match path {
             "-" => system::standard_input().map_err(unreadable)?,
-            _ => File::open(path).map_err(unreadable)?,
+            _ => system::open(path).map_err(unreadable)?,
         };
         let metadata = file.metadata().map_err(unreadable)?;
         if metadata.is_dir() {
@@ -69,7 +69,12 @@ impl Read for Input {
         } else if self.progress.is_stopped() {
             return Err(self.stopped());
         }
-        let count = self.file.read(into)?;
+        let count = loop {
+            match self.file.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                count => break count?,
+            }
+        };
         self.progress.add_read_bytes(count);
         Ok(count)
     }

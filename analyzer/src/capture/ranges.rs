@@ -40,7 +40,7 @@ impl RangedFile {
         if progress.is_stopped() || path == "-" || !is_file(path) {
             return None;
         }
-        let file = Arc::new(File::open(path).ok()?);
+        let file = Arc::new(system::open(path).ok()?);
         let part =
             FileReader { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
         let mut capture = Capture::unpacked(Buffer::new(Box::new(part)), path).ok()?;

@@ -16,6 +16,19 @@ pub fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, into, at)
 }
 
+/// Opens a file, without waiting for somebody who writes into a pipe.
+#[cfg(unix)]
+pub fn open(path: &str) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let at_once = rustix::fs::OFlags::NONBLOCK.bits();
+    File::options().read(true).custom_flags(at_once.cast_signed()).open(path)
+}
+
+#[cfg(windows)]
+pub fn open(path: &str) -> io::Result<File> {
+    File::open(path)
+}
+
 #[cfg(unix)]
 pub fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd;
