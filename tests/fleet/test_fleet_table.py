@@ -36,13 +36,13 @@ from fleets import (
     written,
 )
 from nagle_scan import CaptureError, Fleet, OutputError
-from nagle_scan.fleet import fields, parquet, sets, storage, table, writer
+from nagle_scan.fleet import actions, fields, parquet, sets, storage, table, writer
 from nagle_scan.fleet.batch import Batch
 from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.writer import Writer
 
 KILLS = "import sys, test_fleet_table as test; test.killed(*sys.argv[1:])"
-STEPS = ("put", "sync", "_act", "_sync", "end", "_opened", "_file")
+STEPS = ("put", "sync", "_act", "_sync", "end", "_opened", "added")
 MOMENTS = 50
 
 
@@ -103,7 +103,7 @@ def forked(work: Callable[[], object], after_s: float | None = None) -> int:
 
 def dying(folder: Path, step: str, number: int) -> None:
     """The process dies when it comes to this step so often."""
-    place: Any = storage if hasattr(storage, step) else Writer
+    place: Any = next(one for one in (storage, actions, Writer) if hasattr(one, step))
     before, left = getattr(place, step), iter(range(number - 1))
 
     def call(*given: Any) -> Any:
@@ -294,7 +294,7 @@ def test_a_table_let_go_of_its_damage_is_read_again_by_the_next_run(
     gone_file(fleet)
     told = run("fleet", "-o", fleet, "--again")
     assert b"5 captures may have lost rows: to be read again" in told.stderr
-    assert set(Fleet(fleet).failures["error"]) == {writer.LOST}
+    assert set(Fleet(fleet).failures["error"]) == {actions.LOST}
     assert run(*call).returncode == 1
     assert rows_of(fleet) == before
 

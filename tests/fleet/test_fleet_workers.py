@@ -20,7 +20,7 @@ from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
 from nagle_scan import CaptureError, NagleScanError, _core, scan_fleet
 from nagle_scan.fleet import cluster, workers
 from nagle_scan.fleet.cluster import connected
-from nagle_scan.fleet.run import coverage
+from nagle_scan.fleet.hosts import coverage
 from nagle_scan.fleet.workers import DIED, ClusterError, Done, Task, Workers
 
 

@@ -5,11 +5,12 @@ coordinator, writes:
 
     command                 the options of `nagle-scan fleet`
     run                     the coordinator: from names to the table
-    inputs, remote          names and URLs become files
+    inputs, remote, hosts   names and URLs become files, also on the hosts of a cluster
     sets                    which are new, which are known, which are one capture
     workers, cluster        executors: processes of this machine, or a Dask cluster
     scanning, rows          on a worker: reads a set, and makes rows of it
-    batch, parquet, writer  rows become files, and files a commit
+    batch, parquet          rows of a batch become Arrow, and files
+    writer, actions         files become a commit
     storage                 the folder or store of the files
     fields, table           the columns; the Delta table, asked in SQL
     fleet, services, trends the class `Fleet`: what to change, and since when a service stalls

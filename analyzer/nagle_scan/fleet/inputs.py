@@ -111,29 +111,6 @@ def _note(
         found.notes.append(captures.left_out(path, others))
 
 
-def find_here(names: Sequence[tuple[str, bool]]) -> tuple[Found, set[str]]:
-    """Runs on a host: what it has, and the names of which it has nothing; false is of a list. What
-    it has and cannot read is a failure."""
-    every, missing = Found({}, [], []), set()
-    for name, is_named in names:
-        try:
-            found = find([name] if is_named else [], [] if is_named else [name])
-        except NothingError:
-            missing.add(name)
-            continue
-        except CaptureError as error:
-            file = File(os.path.abspath(name))
-            every.failures.append(Failure(file, str(error).removeprefix(f"{file.path}: ")))
-            continue
-        there = {path: one for path, one in found.files.items() if not is_gone(path)}
-        if not there and not found.failures:
-            missing.add(name)
-        every.files.update(there)
-        every.failures.extend(found.failures)
-        every.notes.extend(found.notes)
-    return every, missing
-
-
 def _files(path: str, closed: list[OSError]) -> Iterable[str]:
     return captures.below(path, closed) if os.path.isdir(path) else [path]
 

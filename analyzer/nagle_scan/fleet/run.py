@@ -7,7 +7,7 @@ import struct
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
 from itertools import groupby
@@ -15,8 +15,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import inputs, scanning, sets
+from nagle_scan.errors import OutputError
+from nagle_scan.fleet import hosts, inputs, scanning, sets
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope
 from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
@@ -37,8 +37,6 @@ MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
 BYTES_OF_WORKER = 8 << 20
 """A process takes as long to start as these to read."""
 FILES_IN_TASK, AT_ONCE = 256, 32
-MOST_NAMED = 10
-NOWHERE = "no host has such a capture"
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -163,7 +161,9 @@ class _Run:
         outcome, table, named = self._outcome, self._table, self._asked.named
         with ProgressLine(lambda _: "looking for captures", self._stream):
             found = (
-                _on_hosts(named, listed, self._hosts) if self._hosts else inputs.find(named, listed)
+                hosts.find(named, listed, self._hosts)
+                if self._hosts
+                else inputs.find(named, listed)
             )
             table.begin(scope)
             if self._asked.again and (lost := table.repair()):
@@ -192,7 +192,7 @@ class _Run:
                 table.drop(_days_ago(self._asked.keep_days))
             table.end()
             if self._hosts:
-                outcome.coverage = coverage(self._hosts, expected)
+                outcome.coverage = hosts.coverage(self._hosts, expected)
             self._write_page()
         return outcome
 
@@ -279,42 +279,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _on_hosts(named: Sequence[str], listed: Sequence[str], cluster: Workers) -> inputs.Found:
-    """What each host has. A name that none has is an error, one of a list is a failure."""
-    names = [*((name, True) for name in named), *((name, False) for name in listed)]
-    tasks = [Task(inputs.find_here, names, host=host) for host in cluster.hosts]
-    there = {done.task.host: done.result for done in cluster.run(tasks) if not done.error}
-    if not there:
-        raise ClusterError(f"{cluster.shown}: no host answers")
-    every = inputs.Found({}, [], [])
-    for name in set.intersection(*(missing for _, missing in there.values())):
-        if (name, True) in names:
-            raise CaptureError(f"{name}: {NOWHERE}")
-        every.failures.append(Failure(File(name), NOWHERE))
-    for host, (found, _) in there.items():
-        for path, one in found.files.items():
-            every.files[f"{host}:{path}"] = one._replace(host=host)
-        for failure in found.failures:
-            every.failures.append(failure._replace(file=failure.file._replace(host=host)))
-        every.notes.extend(f"{host}:{note}" for note in found.notes)
-    return every
-
-
-def coverage(cluster: Workers, names: Collection[str] = ()) -> str:
-    """How many of the hosts named, or of those of the cluster, a run reached. A host is late if it
-    was given up during a task, silent if no worker there answered."""
-    expected = list(dict.fromkeys(map(str.strip, names or (*cluster.hosts, *cluster.silent))))
-    late = [host for host in expected if host in cluster.late]
-    silent = [host for host in expected if host not in cluster.hosts]
-    seen = len(expected) - len(late) - len(silent)
-    told = f"{seen:,} of {count(len(expected), 'host')} seen"
-    for name, hosts in (("late", late), ("silent", silent)):
-        if hosts:
-            more = f" and {len(hosts) - MOST_NAMED:,} more" * (len(hosts) > MOST_NAMED)
-            told += f"; {name}: {', '.join(hosts[:MOST_NAMED])}{more}"
-    return told
 
 
 def _is_gone(at: Place) -> bool:

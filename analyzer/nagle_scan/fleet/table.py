@@ -112,6 +112,12 @@ class Table:
         found = self.query(sql)
         return [dict(zip(found.column_names, row, strict=True)) for row in python_rows(found)]
 
+    def files(self) -> list[dict[str, Any]]:
+        """What the log names: path, size_bytes, num_records, partition.kind and partition.day."""
+        found: Any = self.delta.get_add_actions(flatten=True)
+        names = found.schema.names
+        return [dict(zip(names, row, strict=True)) for row in python_rows(found)]
+
     def _opened(self) -> DeltaTable | None:
         with self._told():
             try:

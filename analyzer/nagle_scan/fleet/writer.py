@@ -13,10 +13,10 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from deltalake import (
     CommitProperties,
@@ -25,25 +25,24 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
-from deltalake.transaction import AddAction, RemoveAction
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet import storage
 from nagle_scan.fleet.fields import DETAILS, TEXT, Field, columns
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.storage import LOG
-from nagle_scan.fleet.table import Scope, Table, python_rows, quoted, reason, storage_options
+from nagle_scan.fleet.table import Scope, Table, reason, storage_options
 from nagle_scan.fleet.work import Place
 from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from nagle_scan.fleet.actions import Action
     from nagle_scan.fleet.parquet import Part
 
 APP = "nagle-scan"
 PARTS = ["kind", "day"]
-NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 ENTRY = rf"{LOG}/\d+\.json"
 TRIES = 3
 """At a commit."""
@@ -51,8 +50,6 @@ MOST_SMALL_FILES = 8
 """Of a kind and day: more are made one."""
 MOST_ENTRIES = 20
 """Of the log, behind its last checkpoint."""
-MOST_QUOTED = 1000
-"""Values in a list of SQL: DataFusion overflows its stack at some 100,000."""
 RETENTION = timedelta(days=7)
 """A reader that began before may still use a file."""
 CONFIGURATION = {
@@ -62,14 +59,7 @@ CONFIGURATION = {
 }
 NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 COMPACTED = WriterProperties(compression="ZSTD", compression_level=3)
-LOST = "its rows in the table are gone"
-"""The reason of a file that has to be read again: of no attempt."""
-UNKNOWN = "unknown"
-"""The path of a set whose row in `captures` is gone."""
 REPAIR = "put it back, or let go of it with --again"
-Named: TypeAlias = Mapping[str, Any]
-"""A file that the log names: `path`, `size_bytes`, `num_records`, its kind and day."""
-Actions: TypeAlias = list[AddAction | RemoveAction]
 
 
 class Writer(Table):
@@ -97,7 +87,7 @@ class Writer(Table):
         if _empty_entries(there):
             raise OutputError(f"{self.path}: damaged: an entry of its log is empty: {REPAIR}")
         if gone := self._gone(there):
-            what = f"{count(len(gone), 'file')} of {len(self._files()):,} gone or cut off"
+            what = f"{count(len(gone), 'file')} of {len(self.files()):,} gone or cut off"
             raise OutputError(f"{self.path}: damaged: {what}, first {gone[0]['path']}: {REPAIR}")
 
     def begin(self, scope: Scope) -> None:
@@ -148,18 +138,22 @@ class Writer(Table):
         with self._told():
             if mark in self._begun and self._is_there(mark):
                 return
-            actions = list(self._without(replaced, tried))
-            actions += (self._file(*part, each) for part, each in rows.items())
-            self._act(actions, mark)
+            from nagle_scan.fleet import actions
+
+            gone = list(actions.without(self, replaced, tried))
+            self._act([*gone, *actions.added(self.path, rows)], mark)
 
     def drop(self, before: date) -> None:
         """Removes stalls, connections and waits of the days before; sums stay."""
-        days = [one for one in self._files() if one["partition.kind"] in DETAILS]
-        self._act([_removed(one) for one in days if (one["partition.day"] or before) < before])
+        details = [one for one in self.files() if one["partition.kind"] in DETAILS]
+        if old := [one for one in details if (one["partition.day"] or before) < before]:
+            from nagle_scan.fleet import actions
+
+            self._act(list(map(actions.removed, old)))
 
     def end(self) -> None:
         """Makes few files of many, and a log that is read at once."""
-        every = self._files()
+        every = self.files()
         parts = {(one["partition.kind"], one["partition.day"]) for one in every}
         if len(every) > MOST_SMALL_FILES * max(1, len(parts)):
             self._once(
@@ -197,10 +191,12 @@ class Writer(Table):
 
     def verify(self) -> tuple[int, int]:
         """Reads every row; files and rows. Raises `OutputError` for what cannot be read."""
-        every = self._files()
+        from nagle_scan.fleet import actions
+
+        every = self.files()
         for one in every:
             try:
-                read = len(self._read(one))
+                read = len(actions.read(self.path, one))
             except Exception as error:
                 raise OutputError(f"{self.path}: {one['path']}: {reason(error)}") from None
             if read != one["num_records"]:
@@ -209,97 +205,25 @@ class Writer(Table):
         return len(every), sum(one["num_records"] for one in every)
 
     def repair(self) -> int:
-        """Lets go of files that are gone; captures that may have had rows in them count as not
-        read. How many files of captures these are."""
+        """Lets go of what is gone. How many files of captures have to be read again for it."""
         there = storage.sizes(self.path)
         for name in _empty_entries(there):
             storage.put(self.path, name, b'{"commitInfo":{}}\n')
         gone = self._gone(there)
-        left = [one for one in self._files() if one not in gone]
-        days = {one["partition.day"] for one in gone}
-        actions: Actions = [_removed(one) for one in gone]
-        known, lost = set[str](), list[dict[str, Any]]()
-        for one in left:
-            if one["partition.kind"] == "captures":
-                rows = self._read(one)
-                every = rows.to_pylist()
-                known |= {row["set"] for row in every}
-                read = [row for row in every if row["error"] is None]
-                sets = {row["set"] for row in read if _has_days(row, days)}
-                lost += (row for row in read if row["set"] in sets)
-                actions += self._anew(one, rows, sets, ())
-        if any(one["partition.kind"] == "captures" for one in gone):
-            found = {id for one in left for id in self._read(one, ["set"])["set"].to_pylist()}
-            lost += ({"set": id, "host": "", "path": UNKNOWN} for id in found - known)
-        if lost:
-            from nagle_scan.fleet import parquet
+        if not gone:
+            return 0
+        from nagle_scan.fleet import actions
 
-            kept = ("set", "path", "host", "size", "modified", "first_ns", "version")
-            told = {name: [row.get(name) for row in lost] for name in kept}
-            told |= {"error": [LOST] * len(lost), "attempts": [0] * len(lost)}
-            told |= {"day": [None] * len(lost), "scanned": [_now_ms() * 1000] * len(lost)}
-            made = parquet.rows("captures", told)
-            actions += (self._file(*part, each) for part, each in made.items())
-        self._act(actions)
-        return len(lost)
-
-    def _files(self) -> list[dict[str, Any]]:
-        """What the log names: path, size_bytes, partition.kind and .day, num_records."""
-        found: Any = self.delta.get_add_actions(flatten=True)
-        names = found.schema.names
-        return [dict(zip(names, row, strict=True)) for row in python_rows(found)]
+        left = [one for one in self.files() if one not in gone]
+        made, lost = actions.without_gone(self.path, gone, left)
+        self._act(made)
+        return lost
 
     def _gone(self, there: Mapping[str, int]) -> list[dict[str, Any]]:
         """Files that the log names and that are not there with their size."""
-        return [one for one in self._files() if there.get(one["path"]) != one["size_bytes"]]
+        return [one for one in self.files() if there.get(one["path"]) != one["size_bytes"]]
 
-    def _read(self, one: Named, columns: list[str] | None = None) -> pa.Table:
-        """The rows of a file, without their kind and day."""
-        import pyarrow as pa
-
-        from nagle_scan.fleet import parquet
-
-        return parquet.read(pa.py_buffer(storage.content(self.path, one["path"])), columns)
-
-    def _without(self, replaced: Collection[str], tried: Collection[Place]) -> Iterator[Any]:
-        """Files anew without the rows of these sets, and of failures at these places."""
-        found: set[tuple[str, date | None]] = {("captures", None)} if tried else set()
-        sets = sorted(replaced)
-        for at in range(0, len(sets), MOST_QUOTED):
-            these = quoted(sets[at : at + MOST_QUOTED])
-            sql = f'SELECT DISTINCT kind, day FROM fleet WHERE "set" IN ({these})'
-            found |= {(row["kind"], row["day"]) for row in self.rows(sql)}
-        for one in self._files() if found else ():
-            if (one["partition.kind"], one["partition.day"]) in found:
-                yield from self._anew(one, self._read(one), replaced, tried)
-
-    def _anew(
-        self, one: Named, rows: pa.Table, replaced: Collection[str], tried: Collection[Place]
-    ) -> Iterator[AddAction | RemoveAction]:
-        """A file without some of its rows, if it has them."""
-        names = [name for name in ("set", "host", "path", "error") if name in rows.schema.names]
-        kept = [
-            at
-            for at, row in enumerate(rows.select(names).to_pylist())
-            if row["set"] not in replaced
-            and not (row.get("error") and (row["host"], row["path"]) in tried)
-        ]
-        if len(kept) < len(rows):
-            yield _removed(one)
-            if kept:
-                yield self._file(one["partition.kind"], one["partition.day"], rows.take(kept))
-
-    def _file(self, kind: str, day: date | None, rows: pa.Table) -> AddAction:
-        """Written, but in no commit yet."""
-        from nagle_scan.fleet import parquet
-
-        name = f"kind={kind}/day={day or NO_DAY}/{uuid.uuid4().hex}.parquet"
-        content = parquet.content(rows)
-        storage.put(self.path, name, content)
-        stats = json.dumps({"numRecords": len(rows)})
-        return AddAction(name, content.size, _values(kind, day), _now_ms(), True, stats)
-
-    def _act(self, actions: Actions, mark: str = "") -> None:
+    def _act(self, actions: list[Action], mark: str = "") -> None:
         if actions:
             self._once(
                 lambda info: self.delta.create_write_transaction(
@@ -363,23 +287,3 @@ class Writer(Table):
 
 def _empty_entries(there: Mapping[str, int]) -> list[str]:
     return [name for name, size in there.items() if re.fullmatch(ENTRY, name) and not size]
-
-
-def _removed(one: Named) -> RemoveAction:
-    values = _values(one["partition.kind"], one["partition.day"])
-    return RemoveAction(one["path"], True, _now_ms(), one["size_bytes"], values)
-
-
-def _values(kind: str, day: date | None) -> dict[str, str | None]:
-    return {"kind": kind, "day": None if day is None else str(day)}
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
-
-
-def _has_days(row: Mapping[str, Any], days: Collection[date | None]) -> bool:
-    """May a capture have rows of one of these days?"""
-    if row["first"] is None or row["last"] is None:
-        return None in days
-    return any(day and row["first"].date() <= day <= row["last"].date() for day in days)
