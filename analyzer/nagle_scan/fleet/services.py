@@ -97,7 +97,8 @@ FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
 # What a broken clock has told was yet to come when it was read.
 STALLED_HOURS = HOURS.replace(
     "FROM sums WHERE",
-    "FROM sums LEFT SEMI JOIN (SELECT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
+    "FROM sums LEFT SEMI JOIN "
+    "(SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
     "ON service = lossy WHERE hour <= (SELECT max(scanned) FROM captures) AND",
 )
 WORST_OF_EACH = f"""

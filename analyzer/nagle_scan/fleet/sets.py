@@ -76,10 +76,11 @@ class Known:
 
     def where(self, name: str, wanted: Collection[object]) -> Iterator[_Row]:
         """Rows of what was read, with one of these."""
-        column: Any = self._rows.column(name)
-        for at, value in enumerate(column if wanted else ()):
-            if value.as_py() in wanted:
-                row = _Row(*(each[at].as_py() for each in self._rows.columns))
+        columns: Any = self._rows.columns if wanted else ()
+        at = _Row._fields.index(name)
+        for values in zip(*columns, strict=True):
+            if values[at].as_py() in wanted:
+                row = _Row(*(value.as_py() for value in values))
                 yield from () if row.failed else (row,)
 
 
@@ -142,11 +143,12 @@ def _copies(
         if file.first_ns is not None:
             alike.setdefault((file.size, file.first_ns), {})[at] = file
     twins: dict[tuple[int, int | None], list[File | None]] = {}
-    for row in known.where("size", {size for size, _ in alike}):
+    for row in known.where("first_ns", {first_ns for _, first_ns in alike}):
+        if (row.size, row.first_ns) not in alike:
+            continue
         twin = there.get(row[:2]) or inputs.of_path(row.path)
         is_as_it_was = (twin.size, twin.modified) == (row.size, row.modified)
         twins.setdefault((row.size, row.first_ns), []).append(twin if is_as_it_was else None)
-    twins = {same: files for same, files in twins.items() if same in alike}
     compared = {file for files in twins.values() for file in files if file is not None}
     for same, files in alike.items():
         compared |= set(files.values()) if same in twins or len(files) > 1 else set()
