@@ -10,7 +10,7 @@ from pathlib import Path
 import calibration
 from calibration import CONFIDENCES, Event
 from pairs import WITHIN_MS, WITHIN_SHARE, Pair
-from scoring import BLURS, SURE_MS, Score
+from scoring import SURE_MS, Score
 from truths import Row
 
 SHIPPED = Path(__file__).resolve().parents[1] / "labelled"
@@ -360,8 +360,6 @@ def left_out(counts: Mapping[str, int]) -> Iterator[str]:
         f"Programs that themselves wait for the ACK of each small segment: reported as stalls "
         f"{by_word}; Nagle taken to be on {counts['nagle undecidable']} times."
     )
-    blurred = "; ".join(f"{b}: {counts[f'found, {b}']} of {counts[f'true, {b}']}" for b in BLURS)
-    yield f"Found, by how much longer than the quickest they took to follow their ACK: {blurred}."
     yield (
         f"Connections whose SYN was sent again: {counts['connects']}, slow connect told of "
         f"{counts['connects told']}.\n"

@@ -31,7 +31,6 @@ Segment = tuple[str, int, int, int]  # sender, stream offset, length, time in ns
 SURE_MS, NEUTRAL_MS = 12.0, 8.0
 # A retransmission that was not needed draws the ACK that the receiver still kept back.
 BY_ACK = ("ack", "retransmission")
-BLURS = {"below 1 ms": 1.0, "1 to 5 ms": 5.0, "5 to 20 ms": 20.0, "20 ms and more": float("inf")}
 
 
 @dataclass
@@ -91,7 +90,6 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
     reported = {place(s, c["connection"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
         by_data = hold["release"] not in BY_ACK
-        score_blur(hold, where in reported, score)
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
         if is_by_data_here(truth, hold):
             score.counts["true by data here"] += 1
@@ -118,14 +116,6 @@ def is_by_data_here(truth: Row, hold: Row) -> bool:
     """Did data release it, and was it captured at its sender's host, where that can be told?"""
     here = truth["point"] in {hold["sender"], "loopback"}
     return here and hold["release"] == "data" and hold["hold_ms"] >= SURE_MS
-
-
-def score_blur(hold: Row, is_found: bool, score: Score) -> None:
-    """One of the truth, by how much longer than the quickest it took to follow its ACK here."""
-    if is_true_stall(hold) and "blur_ms" in hold:
-        blur = next(name for name, ms in BLURS.items() if hold["blur_ms"] < ms)
-        score.counts[f"true, {blur}"] += 1
-        score.counts[f"found, {blur}"] += is_found
 
 
 def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score: Score) -> None:

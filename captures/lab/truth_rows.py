@@ -173,7 +173,7 @@ def describe_direction(
     """What a capture holds of one direction; its stream offsets begin at our offset shift."""
     mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
     writes = c.peers[sender].writes
-    by_nagle = with_blur([h for h in mine if is_nagle(h)], seen, connection, shift, writes)
+    by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
     others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
     alike = [
         a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
@@ -245,26 +245,6 @@ def is_seen(held: Held, seen: Direction) -> bool:
 def is_nagle(held: Held) -> bool:
     """Nagle held it, and an acknowledgment let it go."""
     return held.release != "sender" and held.nagle_ms >= SHORTEST_MS
-
-
-def with_blur(
-    held: list[Held], seen: Direction, connection: int, shift: int, writes: Writes
-) -> list[Row]:
-    """The rows of one direction's holds; each says how much longer than the quickest it left."""
-    after_ack = [after_its_ack_ms(h, seen) for h in held]
-    quickest = min(after_ack, default=0.0)
-    return [
-        stall_row(h, connection, shift, writes) | {"blur_ms": round(ms - quickest, 3)}
-        for h, ms in zip(held, after_ack, strict=True)
-    ]
-
-
-def after_its_ack_ms(held: Held, seen: Direction) -> float:
-    """How long after its ACK the segment passed this capture: the path to the sender and back."""
-    sent = seen.sent_set
-    left = next(p.time_ns for p in seen.all if p.length and p.seq == held.segment.seq and p in sent)
-    ack = next(p for p in seen.received if p.flags & ACK and p.ack == held.release_ack)
-    return (left - ack.time_ns) / MS
 
 
 def stall_row(held: Held, connection: int, shift: int, writes: Writes) -> Row:
