@@ -20,7 +20,8 @@ FIRST_PORT = 7001  # of the server
 STACK_SNAPLEN = 96
 NODELAY = "nodelay:1"
 SPLIT, WHOLE = "120 30", "150"
-Scripts = tuple[str, str]  # client's and server's, in the language of peer.c
+Scripts = tuple[str, str]  # client's and server's, in the language of peer.c, and with loops
+LOOP = re.compile(r"(\d+)\( ([^()]*) \)")
 Table = dict[str, Any]
 
 # The stacks beside Linux's: before a stack's script its ACK delay, where it has one to set; and
@@ -103,6 +104,13 @@ def writes(pieces: str) -> str:
     """The script that writes these pieces."""
     words = pieces.split()
     return " ".join(f"pause:{w[1:]}" if w[0] == "+" else f"write:{w}" for w in words)
+
+
+def unrolled(script: str) -> str:
+    """A script with its loops, 'N( ... )', written out."""
+    while loop := LOOP.search(script):
+        script = script.replace(loop[0], " ".join([loop[2]] * int(loop[1])), 1)
+    return script
 
 
 def size(pieces: str) -> int:

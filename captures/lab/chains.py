@@ -15,7 +15,7 @@ from pathlib import Path
 
 import derive
 import truth_rows
-from cases import LOOPBACK, VETH, Scripts
+from cases import LOOPBACK, VETH, Scripts, unrolled
 from logs import Peer, read_log
 from network import Network, Process, sh
 from packets import Packet, read_packets
@@ -199,7 +199,7 @@ class Running:
     def _peer(self, hop: int, side: str, mode: str) -> Process:
         port = self._port(max(hop, 1))
         nodelay = "nodelay:1 " if self.chain.hops[hop] == "+" else ""
-        script = nodelay + self.chain.scripts[SIDES.index(side)]
+        script = nodelay + unrolled(self.chain.scripts[SIDES.index(side)])
         options = ["--log", self._log(port, side)]
         options += ["--no-watch"] if self.chain.connections > FEW else []
         at = self._address(1) if side == "client" else self._listen()

@@ -14,8 +14,8 @@
  *     pause:US        sleep                         read:eof    read until the end
  *     pause:US-US     sleep, uniform between        background-read  read and drop from now on
  *     nodelay:0|1     TCP_NODELAY                   end         shutdown(SHUT_WR)
- *     quickack:0|1    TCP_QUICKACK                  N( ... )    repeat N times
- *     cork:0|1        TCP_CORK                   delack-max:US  TCP_DELACK_MAX_US
+ *     quickack:0|1    TCP_QUICKACK                  cork:0|1    TCP_CORK
+ *     delack-max:US   TCP_DELACK_MAX_US
  *     urgent:N     send N bytes with MSG_OOB     acked       wait until all is acknowledged
  *     after:US     as the first word: connect that much later
  * The connection is closed at the end of the script.
@@ -218,23 +218,10 @@ static void do_word(struct connection *c, char *word)
     else { errno = EINVAL; die(word); }
 }
 
-/* Runs the words from 'at' up to the closing bracket or the end; returns what follows. */
-static const char *run_words(struct connection *c, const char *at, int really)
+static void run_words(struct connection *c, const char *at)
 {
     char word[64];
-    int taken;
-    while (sscanf(at, " %63s%n", word, &taken) == 1) {
-        const char *next = at + taken;
-        if (!strcmp(word, ")")) return next;
-        if (word[strlen(word) - 1] == '(') {
-            const char *after = run_words(c, next, 0);
-            for (int i = atoi(word); really && i > 0; i--) run_words(c, next, 1);
-            next = after;
-        } else if (really)
-            do_word(c, word);
-        at = next;
-    }
-    return at;
+    for (int taken; sscanf(at, " %63s%n", word, &taken) == 1; at += taken) do_word(c, word);
 }
 
 /* -- connections ---------------------------------------------------------- */
@@ -293,7 +280,7 @@ static void *run_connection(void *connection)
     if (sscanf(c->script, " after:%ld", &after) == 1) sleep_ns(after * 1000);
     open_connection(c);
     if (!no_watch) start(watch, c, &watcher);
-    run_words(c, c->script, 1);
+    run_words(c, c->script);
     c->closing = 1;
     if (!no_watch) pthread_join(watcher, NULL);
     note(c, now_ns(), "close");

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import derive
-from cases import FIRST_PORT, Case, Extra
+from cases import FIRST_PORT, Case, Extra, unrolled
 from net import LINUX, STACK_INTERFACE
 from network import AT_ONCE, STACKS, Network, Process
 from tools import tool
@@ -63,7 +63,8 @@ def start_peer(network: Network, case: Case, side: str, folder: Path) -> Process
             command += ["--rcvbuf", str(case.client_rcvbuf)]
     command += [("connect", "listen")[number], network.server_address]
     for i, scripts in enumerate(case.flows):
-        command += [str(FIRST_PORT if case.one_port else FIRST_PORT + i), scripts[number]]
+        port = FIRST_PORT if case.one_port else FIRST_PORT + i
+        command += [str(port), unrolled(scripts[number])]
     return network.start_ready(side[0], *command)
 
 

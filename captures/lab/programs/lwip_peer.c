@@ -256,23 +256,10 @@ static void do_word(char *word)
     else { errno = EINVAL; die(word); }
 }
 
-/* Runs the words from 'at' up to the closing bracket or the end; returns what follows. */
-static const char *run_words(const char *at, int really)
+static void run_words(const char *at)
 {
     char word[64];
-    int taken;
-    while (sscanf(at, " %63s%n", word, &taken) == 1) {
-        const char *next = at + taken;
-        if (!strcmp(word, ")")) return next;
-        if (word[strlen(word) - 1] == '(') {
-            const char *after = run_words(next, 0);
-            for (int i = atoi(word); really && i > 0; i--) run_words(next, 1);
-            next = after;
-        } else if (really)
-            do_word(word);
-        at = next;
-    }
-    return at;
+    for (int taken; sscanf(at, " %63s%n", word, &taken) == 1; at += taken) do_word(word);
 }
 
 /* -- the connection -------------------------------------------------------- */
@@ -318,7 +305,7 @@ int main(int argc, char **argv)
     start_stack(argv[4], argv[6]);
     open_connection(!strcmp(argv[7], "listen"), argv[8], atoi(argv[9]));
     start(watch, NULL);
-    run_words(argv[10], 1);
+    run_words(argv[10]);
     close_connection();
     return fclose(log_file) != 0;
 }

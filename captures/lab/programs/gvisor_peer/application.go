@@ -33,11 +33,12 @@ func (a *application) note(at time.Time, format string, values ...any) {
 	fmt.Fprintf(&a.log, "%d %d %s\n", at.UnixNano(), a.clientPort, fmt.Sprintf(format, values...))
 }
 
-// run runs all words, then closes.
-func (a *application) run(words []word) error {
-	for _, w := range words {
-		if err := a.do(w); err != nil {
-			return fmt.Errorf("%s:%s: %w", w.name, w.value, err)
+// run runs all words of a script of peer.c, then closes.
+func (a *application) run(script string) error {
+	for _, word := range strings.Fields(script) {
+		name, value, _ := strings.Cut(word, ":")
+		if err := a.do(name, value); err != nil {
+			return fmt.Errorf("%s: %w", word, err)
 		}
 	}
 	a.note(time.Now(), "close")
@@ -50,17 +51,17 @@ func (a *application) run(words []word) error {
 	return a.connection.Close()
 }
 
-func (a *application) do(w word) error {
-	switch w.name {
+func (a *application) do(name, value string) error {
+	switch name {
 	case "write":
-		return a.write(w.value)
+		return a.write(value)
 	case "read":
-		return a.readWord(w.value)
+		return a.readWord(value)
 	case "pause":
-		return a.pause(w.value)
+		return a.pause(value)
 	case "nodelay":
-		a.note(time.Now(), "option nodelay %s", w.value)
-		a.connection.endpoint.SocketOptions().SetDelayOption(w.value != "1")
+		a.note(time.Now(), "option nodelay %s", value)
+		a.connection.endpoint.SocketOptions().SetDelayOption(value != "1")
 		return nil
 	case "background-read":
 		a.reading = true

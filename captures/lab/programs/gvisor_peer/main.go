@@ -30,10 +30,6 @@ func main() {
 }
 
 func run(logFile, tunName, own, role, to, port, script string) error {
-	words, err := parseScript(script)
-	if err != nil {
-		return err
-	}
 	serverPort, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
 		return err
@@ -53,7 +49,7 @@ func run(logFile, tunName, own, role, to, port, script string) error {
 	}
 	a := &application{connection: c, clientPort: clientPort(c, role), dice: rand.New(rand.NewSource(7))}
 	a.note(time.Now(), "open %d", serverPort)
-	if err := a.run(words); err != nil {
+	if err := a.run(script); err != nil {
 		return err
 	}
 	time.Sleep(lingering)

@@ -1,7 +1,6 @@
-//! The scripts of `peer.c`, as far as this stack can run them, with their loops unrolled.
+//! The scripts of `peer.c`, as far as this stack can run them.
 
 use std::error::Error;
-use std::str::SplitWhitespace;
 
 /// One step of a script; lengths in bytes, times in microseconds.
 #[derive(Clone, Copy)]
@@ -16,27 +15,9 @@ pub enum Word {
     End,
 }
 
-/// The words of a script in the order in which they are run.
+/// The words of a script.
 pub fn parse(script: &str) -> Result<Vec<Word>, Box<dyn Error>> {
-    parse_until_bracket(&mut script.split_whitespace())
-}
-
-fn parse_until_bracket(words: &mut SplitWhitespace) -> Result<Vec<Word>, Box<dyn Error>> {
-    let mut parsed = Vec::new();
-    while let Some(word) = words.next() {
-        if word == ")" {
-            break;
-        }
-        if let Some(times) = word.strip_suffix('(') {
-            let inner = parse_until_bracket(words)?;
-            for _ in 0..times.parse::<usize>()? {
-                parsed.extend_from_slice(&inner);
-            }
-        } else {
-            parsed.push(parse_word(word)?);
-        }
-    }
-    Ok(parsed)
+    script.split_whitespace().map(parse_word).collect()
 }
 
 fn parse_word(word: &str) -> Result<Word, Box<dyn Error>> {
