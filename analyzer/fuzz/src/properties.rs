@@ -126,7 +126,7 @@ pub fn a_limit_holds_for_the_shortest_wait(capture: &[u8], whole: &Value) {
 /// No result depends on how many threads read how much at once.
 pub fn one_thread_is_as_many(capture: &[u8], whole: Option<&Value>) {
     for (threads, range_len) in [(3, 200), (2, 1)] {
-        let reading = Reading { threads, range_len };
+        let reading = Reading { range_len, ..Reading::by(threads) };
         let by_many = report(&[capture], &ScanOptions { reading, ..usual() });
         assert_same(whole, by_many.as_ref(), "by many threads");
     }
