@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -37,19 +36,9 @@ MOST_SEEDS = 150
 # An input that takes longer or more is a failure.
 TIMEOUT_S = 20
 MOST_MEMORY_MB = 2048
-STATISTICS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
+DONE = re.compile(r"^Done .*|^stat::number_of_executed_units: .*", re.MULTILINE)
 EDGES = re.compile(r"cov: (\d+)")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a target; `edges` of the code were reached."""
-
-    target: str
-    executions: int
-    edges: int
-    seconds: int
-    failed: bool
+PANIC = re.compile(r"^thread '.*' .*panicked at .*(?:\n.*){0,6}", re.MULTILINE)
 
 
 def host() -> str:
@@ -59,11 +48,11 @@ def host() -> str:
 
 
 def build(triple: str) -> Path:
-    """Builds all targets; returns their folder."""
+    """Builds the program that runs any target; returns it."""
     command = ["cargo", "build", "--release", "--quiet", "--locked", f"--target={triple}"]
     environment = {**os.environ, "RUSTFLAGS": RUSTFLAGS}
     subprocess.run([*command, "--bins"], cwd=FUZZ, env=environment, check=True)
-    return FUZZ / "target" / triple / "release"
+    return FUZZ / "target" / triple / "release" / "fuzz"
 
 
 def noise(folder: Path) -> None:
@@ -88,15 +77,14 @@ def captures(folder: Path) -> None:
         (folder / name).write_bytes(content[:LONGEST_SEED])
 
 
-def run(target: str, built: Path, seconds: int) -> Outcome:
-    """Fuzzes for so long, or until the first failure."""
+def run(target: str, program: Path, seconds: int) -> bool:
+    """Fuzzes for so long, or until the first failure; prints what came of it. True if it failed."""
     found = FUZZ / "found" / target
     corpus = FUZZ / "target" / "corpus" / target
     for folder in (found, corpus):
         folder.mkdir(parents=True, exist_ok=True)
-    kept = [FUZZ / "crashes" / target, FUZZ / "corpus" / target]
-    kept.append(FUZZ / "target" / "seeds" / target)
-    captures(kept[-1]) if target == "file" else noise(kept[-1])
+    seeds = FUZZ / "target" / "seeds" / target
+    captures(seeds) if target == "file" else noise(seeds)
     options = [
         f"-max_total_time={seconds}",
         f"-max_len={LONGEST_INPUT}",
@@ -106,37 +94,26 @@ def run(target: str, built: Path, seconds: int) -> Outcome:
         "-print_final_stats=1",
         "-len_control=0",
     ]
-    folders = [str(folder) for folder in (corpus, *kept) if folder.exists()]
+    kept = (corpus, FUZZ / "crashes" / target, FUZZ / "corpus" / target, seeds)
+    words = [str(program), *options, *(str(folder) for folder in kept if folder.exists())]
     with (found / "log").open("w", errors="replace") as log:
-        status = subprocess.run([built / target, *options, *folders], stderr=log, stdout=log)
-    said = (found / "log").read_text(errors="replace")
-    executions = STATISTICS.search(said)
-    edges = EDGES.findall(said)
-    return Outcome(
-        target,
-        int(executions[1]) if executions else 0,
-        int(edges[-1]) if edges else 0,
-        seconds,
-        status.returncode != 0,
-    )
+        environment = {**os.environ, "TARGET": target}
+        status = subprocess.run(words, env=environment, stderr=log, stdout=log).returncode
+    tell(target, program, (found / "log").read_text(errors="replace"), failed=status != 0)
+    return status != 0
 
 
-def tell(outcome: Outcome, built: Path) -> None:
-    """Prints the outcome, of a failure its reason and how to see it again."""
-    rate = outcome.executions // max(outcome.seconds, 1)
-    print(
-        f"{outcome.target}: {outcome.executions:,} executions in {outcome.seconds} s "
-        f"({rate:,}/s), {outcome.edges:,} edges{', FAILED' if outcome.failed else ''}",
-        flush=True,
-    )
-    if not outcome.failed:
-        return
-    found = FUZZ / "found" / outcome.target
-    log = (found / "log").read_text(errors="replace")
-    panic = re.search(r"^thread '.*' .*panicked at .*(?:\n.*){0,6}", log, re.MULTILINE)
-    print(panic[0] if panic else log[-2000:])
-    for path in re.findall(r"Test unit written to (\S+)", log):
-        print(f"input:  {path}\nreplay: {shlex.join([str(built / outcome.target), path])}")
+def tell(target: str, program: Path, log: str, failed: bool) -> None:
+    """Prints what libFuzzer says at the end, of a failure its reason and how to see it again."""
+    done, edges = DONE.search(log), EDGES.findall(log)
+    said = f"{done[0] if done else 'nothing run'}, {edges[-1] if edges else 0} edges"
+    print(f"{target}: {said}{', FAILED' if failed else ''}", flush=True)
+    if failed:
+        panic = PANIC.search(log)
+        print(panic[0] if panic else log[-2000:])
+        for path in re.findall(r"Test unit written to (\S+)", log):
+            replay = shlex.join(["env", f"TARGET={target}", str(program), path])
+            print(f"input:  {path}\nreplay: {replay}")
 
 
 def main() -> int:
@@ -149,17 +126,11 @@ def main() -> int:
         print("not fuzzed: this needs a C++ compiler (apt install g++)", file=sys.stderr)
         # To build and test takes none; but CI must not pass without what it promises.
         return int(os.environ.get("CI") == "true")
-    targets = arguments.target or TARGETS
-    built = build(host())
+    targets, program = arguments.target or TARGETS, build(host())
     at_once = min(os.cpu_count() or 1, len(targets))
     seconds = max(1, round(arguments.minutes * 60 * at_once / len(targets)))
     with ThreadPoolExecutor(at_once) as pool:
-        outcomes = pool.map(lambda target: run(target, built, seconds), targets)
-        failed = False
-        for outcome in outcomes:
-            tell(outcome, built)
-            failed |= outcome.failed
-    return int(failed)
+        return int(any(list(pool.map(lambda target: run(target, program, seconds), targets))))
 
 
 if __name__ == "__main__":
