@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from nagle_scan import timeline
 from nagle_scan.report.timeline import sheet
+from nagle_scan.result.rows import Rows
 from nagle_scan.timeline import columns, subject
 from pictures import MADE, capture, outside, overlaps, texts
 from PIL import Image
@@ -127,10 +128,11 @@ def test_acks_count_bytes_of_the_peers_stream() -> None:
 def test_acks_go_on_past_four_gibibytes() -> None:
     shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), 0)
     assert shown.segments is not None
-    moved = shown.segments.copy()
-    moved["seq"] = (moved["seq"] + 2**32 - 3995478910 - 100) % 2**32
-    moved["ack"] = (moved["ack"] + 2**32 - 3995478910 - 100) % 2**32
-    there = subject.rel_acks(moved, "client")
+    names = ("sender", "flags", "seq", "ack", "rel_seq")
+    moved = {name: shown.segments[name] for name in names}
+    for name in ("seq", "ack"):
+        moved[name] = (moved[name] + 2**32 - 3995478910 - 100) % 2**32
+    there = subject.rel_acks(Rows(moved), "client")
     assert there.tolist() == subject.rel_acks(shown.segments, "client").tolist()
 
 
@@ -149,9 +151,7 @@ def test_what_is_covered_is_counted_once(intervals: list[tuple[float, float]]) -
         assert share == pytest.approx(truth / (high - low), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
-)
+@pytest.mark.parametrize()
 def test_a_timeline_is_written_in_each_format(
     suffix: str, magic: bytes, run: Run, tmp_path: Path
 ) -> None:

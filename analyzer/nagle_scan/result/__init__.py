@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scapy.packet import Packet
 
+    from nagle_scan.result.rows import Rows
+
 Endpoint = tuple[str, int]
 Pairs = tuple[tuple[Endpoint, Endpoint], ...]
 """Servers, before and after."""
@@ -70,8 +72,8 @@ class Result:
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
-        self._kept: dict[int, pd.DataFrame] = {}
-        self._last: dict[int, pd.DataFrame] = {}
+        self._kept: dict[int, Rows] = {}
+        self._last: dict[int, Rows] = {}
 
     @property
     def verdict(self) -> str:
@@ -221,7 +223,8 @@ class Result:
         """
         number = self.number_of(connection)
         self._check_readable()
-        table = self._segments_of([number])[number]
+        check_installed(*FOR_TABLES)
+        table = self._frame(self._segments_of([number])[number])
         place = table.columns.get_loc("flags")
         assert isinstance(place, int)
         table.insert(place + 1, "flags_text", flags_text(table["flags"]))
@@ -259,8 +262,8 @@ class Result:
             self.doing("reading again what is drawn")
             self._kept = self._kept_of(rows)
 
-    def kept_segments(self, connection: int) -> pd.DataFrame:
-        """As `segments`, but read once only while the same connection is asked for; not a copy.
+    def kept_segments(self, connection: int) -> Rows:
+        """As `segments`, but read once only while the same connection is asked for, without pandas.
 
         Of more than `MOST_KEPT` segments, only an excerpt.
         """
@@ -272,7 +275,7 @@ class Result:
             kept = self._last
         return kept[connection]
 
-    def _kept_of(self, rows: Iterable[_core.ConnectionRow]) -> dict[int, pd.DataFrame]:
+    def _kept_of(self, rows: Iterable[_core.ConnectionRow]) -> dict[int, Rows]:
         wanted, excerpts, room = [], {}, MOST_KEPT
         for row in rows:
             wanted.append(row.connection)
@@ -280,8 +283,11 @@ class Result:
                 excerpts[row.connection] = (MOST_EXCERPT, self._most_telling(row.connection))
             else:
                 room -= row.segments
+        from nagle_scan.result.rows import Rows
+
         # Nothing is worth a second reading.
-        return self._segments_of(wanted, excerpts) if wanted else {}
+        segments = self._segments_of(wanted, excerpts) if wanted else {}
+        return {number: Rows(columns) for number, columns in segments.items()}
 
     def _most_telling(self, connection: int) -> int:
         """The frame that ends its clearest stall, else the scan's longest wait; 0 if neither."""
@@ -290,13 +296,9 @@ class Result:
 
     def _segments_of(
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
-    ) -> dict[int, pd.DataFrame]:
-        check_installed(*FOR_TABLES)
+    ) -> dict[int, dict[str, Any]]:
         tables = _core.segments(self.paths, self.filter, list(connections), self.threads, excerpts)
-        return {
-            number: self._frame(columns)
-            for number, columns in zip(connections, tables, strict=True)
-        }
+        return dict(zip(connections, tables, strict=True))
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
 from nagle_scan.timeline.wait import Wait
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from nagle_scan.result.rows import Rows
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
@@ -83,46 +86,46 @@ def shown(subject: Subject, wait: Wait | None) -> tuple[list[Arrow], list[Omitte
     if segments is None or not _holds(subject, segments, wait):
         return _frames_of(subject, wait), []
     rows, gap = _neighbours(segments, wait)
-    arrows = [_arrow(subject, segment, wait) for segment in rows.itertuples()]
+    arrows = [_arrow(subject, segment, wait) for segment in rows]
     omitted = []
-    if not gap.empty:
-        first = _arrow(subject, next(gap.itertuples()), wait)
+    if len(gap):
+        first = _arrow(subject, next(iter(gap)), wait)
         omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
     return _in_order(_causal(arrows)), omitted
 
 
-def _holds(subject: Subject, segments: pd.DataFrame, wait: Wait) -> bool:
+def _holds(subject: Subject, segments: Rows, wait: Wait) -> bool:
     """Is the wait among the segments? In an excerpt it may not be."""
     if not subject.is_excerpt:
         return True
-    frames = segments["frame"].to_numpy()
+    frames = segments["frame"]
     return bool(len(frames) and frames[0] <= wait.frame_from and wait.frame_to <= frames[-1])
 
 
-def _neighbours(segments: pd.DataFrame, wait: Wait) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _neighbours(segments: Rows, wait: Wait) -> tuple[Rows, Rows]:
     """The segments to show, and those left out in the middle of the wait."""
     frames = segments["frame"]
     first = int(frames.searchsorted(wait.frame_from))
     last = int(frames.searchsorted(wait.frame_to))
     data_of_peer = (segments["len"] > 0) & (segments["sender"] != wait.sender)
-    before = data_of_peer.iloc[max(0, first - MAX_BEFORE) : first].to_numpy().nonzero()[0]
+    before = data_of_peer[max(0, first - MAX_BEFORE) : first].nonzero()[0]
     begin = max(0, first - MAX_BEFORE) + int(before[-1]) if len(before) else max(0, first - 1)
-    after = data_of_peer.iloc[last + 1 : last + 1 + MAX_AFTER].to_numpy().nonzero()[0]
+    after = data_of_peer[last + 1 : last + 1 + MAX_AFTER].nonzero()[0]
     end = last + 2 + int(after[0]) if len(after) else last + 2
     if last - first - 1 <= MAX_WITHIN:
-        return segments.iloc[begin:end], segments.iloc[:0]
+        return segments[begin:end], segments[:0]
     half = MAX_WITHIN // 2
-    gap = segments.iloc[first + 1 + half : last - half]
-    gap = gap[gap["frame"] != wait.frame_ack]
-    return segments.iloc[begin:end].drop(gap.index), gap
+    at = np.arange(begin, end)
+    is_left_out = (at > first + half) & (at < last - half) & (frames[begin:end] != wait.frame_ack)
+    return segments[begin:end][~is_left_out], segments[begin:end][is_left_out]
 
 
-def _arrow(subject: Subject, segment: object, wait: Wait) -> Arrow:
-    frame, sender = int(segment.frame), str(segment.sender)  # type: ignore[attr-defined]
-    length, flags = int(segment.len), int(segment.flags)  # type: ignore[attr-defined]
-    time_ns = int(segment.time_ns)  # type: ignore[attr-defined]
-    end = (int(segment.seq) + length) % SEQUENCE_SPACE  # type: ignore[attr-defined]
-    ack = int(segment.ack)  # type: ignore[attr-defined]
+def _arrow(subject: Subject, segment: SimpleNamespace, wait: Wait) -> Arrow:
+    frame, sender = int(segment.frame), str(segment.sender)
+    length, flags = int(segment.len), int(segment.flags)
+    time_ns = int(segment.time_ns)
+    end = (int(segment.seq) + length) % SEQUENCE_SPACE
+    ack = int(segment.ack)
     placed = _placed(subject, wait, frame, sender, length, flags, time_ns)
     return replace(placed, end=end, ack=ack)
 
@@ -170,8 +173,8 @@ def _beginning(subject: Subject) -> list[Arrow]:
     if subject.segments is None:
         return []
     begin = Wait("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
-    rows = subject.segments.head(FIRST_SEGMENTS)
-    return _in_order([_arrow(subject, segment, begin) for segment in rows.itertuples()])
+    rows = subject.segments[:FIRST_SEGMENTS]
+    return _in_order([_arrow(subject, segment, begin) for segment in rows])
 
 
 def _in_order(arrows: list[Arrow]) -> list[Arrow]:

@@ -11,9 +11,9 @@ from nagle_scan.timeline.arrows import peer
 from nagle_scan.timeline.subject import rel_acks
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
+    from nagle_scan.result.rows import Rows
     from nagle_scan.timeline.subject import Subject
 
     Numbers = NDArray[np.float64]
@@ -37,20 +37,18 @@ class Stream:
     """Their whole lengths."""
 
 
-def stream(
-    subject: Subject, segments: pd.DataFrame, side: str, begin_ms: float, end_ms: float
-) -> Stream:
+def stream(subject: Subject, segments: Rows, side: str, begin_ms: float, end_ms: float) -> Stream:
     """What `side` sent between two times, and the ACKs of its peer."""
     sent = segments[(segments["sender"] == side) & (segments["len"] > 0)]
     sent_ms = subject.since_begin_ms(sent["time_ns"])
     sent, sent_ms = _between(sent, sent_ms, begin_ms, end_ms)
-    low = sent["rel_seq"].to_numpy(dtype=float)
+    low = sent["rel_seq"].astype(float)
     acked_ms, acked, allowed = _acknowledged(subject, segments, side, begin_ms, end_ms)
     return Stream(
         sent_ms,
         low,
-        low + sent["len"].to_numpy(dtype=float),
-        sent["frame"].isin(subject.stalls["frame_held"]).to_numpy(),
+        low + sent["len"].astype(float),
+        np.isin(sent["frame"], subject.stalls["frame_held"]),
         acked_ms,
         acked,
         allowed,
@@ -58,15 +56,13 @@ def stream(
     )
 
 
-def _between(
-    rows: pd.DataFrame, at_ms: Numbers, begin_ms: float, end_ms: float
-) -> tuple[pd.DataFrame, Numbers]:
+def _between(rows: Rows, at_ms: Numbers, begin_ms: float, end_ms: float) -> tuple[Rows, Numbers]:
     inside = (at_ms >= begin_ms) & (at_ms <= end_ms)
     return rows[inside], at_ms[inside]
 
 
 def _acknowledged(
-    subject: Subject, segments: pd.DataFrame, side: str, begin_ms: float, end_ms: float
+    subject: Subject, segments: Rows, side: str, begin_ms: float, end_ms: float
 ) -> tuple[Numbers, Numbers, Numbers]:
     """The staircase of ACKs, beginning with what was acknowledged before."""
     by_peer = segments[segments["sender"] == peer(side)]
@@ -74,7 +70,7 @@ def _acknowledged(
     known = acks >= 0
     at_ms = subject.since_begin_ms(by_peer["time_ns"])[known]
     acked = np.maximum.accumulate(acks[known].astype(float)) if known.any() else acks[known] + 0.0
-    allowed = acked + by_peer["window_bytes"].to_numpy(dtype=float)[known]
+    allowed = acked + by_peer["window_bytes"].astype(float)[known]
     before = int(np.searchsorted(at_ms, begin_ms))
     inside = slice(max(before - 1, 0), int(np.searchsorted(at_ms, end_ms, side="right")))
     return np.maximum(at_ms[inside], begin_ms), acked[inside], allowed[inside]
@@ -86,7 +82,7 @@ def _waits(
     """The stalls of this side, clipped to the picture, and their whole lengths."""
     stalls = subject.stalls[subject.stalls["sender"] == side]
     ends = subject.since_begin_ms(stalls["time_ns"])
-    lengths = stalls["wait_ms"].to_numpy(dtype=float)
+    lengths = stalls["wait_ms"]
     begins = ends - lengths
     inside = (ends > begin_ms) & (begins < end_ms)
     drawn = np.maximum(begins[inside], begin_ms), np.minimum(ends[inside], end_ms)

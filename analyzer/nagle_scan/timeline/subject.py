@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nagle_scan.errors import UnknownConnectionError
-from nagle_scan.result import Result, table
+from nagle_scan.result import Result
+from nagle_scan.result.rows import Rows
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from nagle_scan import _core
 
 NS_PER_MS = 1e6
@@ -31,7 +30,7 @@ class Subject:
     row: _core.ConnectionRow
 
     @cached_property
-    def segments(self) -> pd.DataFrame | None:
+    def segments(self) -> Rows | None:
         """All segments; None where the capture cannot be read a second time."""
         if not self.scan.can_be_read_again:
             return None
@@ -43,19 +42,20 @@ class Subject:
         return self.segments is not None and len(self.segments) < self.row.segments
 
     @cached_property
-    def stalls(self) -> pd.DataFrame:
+    def stalls(self) -> Rows:
         """When the stalls were and who held what, in the order of time."""
         columns = ["sender", "time_ns", "wait_ms", "frame_held"]
         return findings(self.scan, True, columns, self.row.connection)
 
-    def stalls_in(self, frames: Collection[int]) -> pd.DataFrame:
+    def stalls_in(self, frames: Collection[int]) -> Rows:
         """The frames of the stalls whose ACK or held segment is among `frames`."""
         columns = ["frame_unacked", "frame_ack", "frame_held", "wait_ms"]
         stalls = findings(self.scan, True, columns, self.row.connection)
-        return stalls[stalls["frame_held"].isin(frames) | stalls["frame_ack"].isin(frames)]
+        wanted = list(frames)
+        return stalls[np.isin(stalls["frame_held"], wanted) | np.isin(stalls["frame_ack"], wanted)]
 
     @cached_property
-    def waits(self) -> pd.DataFrame:
+    def waits(self) -> Rows:
         """The waits that are no stalls."""
         columns = ["cause", "sender", "frame_from", "frame_to", "time_ns", "wait_ms"]
         return findings(self.scan, False, columns, self.row.connection)
@@ -65,9 +65,9 @@ class Subject:
         """The clearest stall."""
         return next(iter(self.scan.core.stalls_of(self.row.connection, 1)), None)
 
-    def since_begin_ms(self, time_ns: pd.Series[int]) -> np.ndarray:
+    def since_begin_ms(self, time_ns: np.ndarray) -> np.ndarray:
         """Times as milliseconds since the connection's first segment."""
-        return (time_ns.to_numpy() - self.row.first_ns) / NS_PER_MS
+        return (time_ns - self.row.first_ns) / NS_PER_MS
 
     @property
     def span_ms(self) -> float:
@@ -96,26 +96,24 @@ def worst(scan: Result) -> int | None:
     return scan.core.busiest()
 
 
-def findings(
-    scan: Result, stalls: bool, columns: list[str], connection: int | None = None
-) -> pd.DataFrame:
+def findings(scan: Result, stalls: bool, columns: list[str], connection: int | None = None) -> Rows:
     """These columns of the stalls or of the other waits. All columns of millions take too much."""
-    return table(scan.core.findings(stalls, columns, connection))
+    return Rows(scan.core.findings(stalls, columns, connection))
 
 
-def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
+def rel_acks(segments: Rows, receiver: str) -> np.ndarray:
     """What `receiver`'s segments acknowledge of the peer's stream; -1 where nothing."""
-    by_receiver = (segments["sender"] == receiver).to_numpy()
-    peer = segments[~by_receiver & ((segments["flags"] & SYN) == 0).to_numpy()]
-    acks = segments.loc[by_receiver, "ack"].to_numpy()
+    by_receiver = segments["sender"] == receiver
+    peer = segments[~by_receiver & ((segments["flags"] & SYN) == 0)]
+    acks = segments["ack"][by_receiver]
     stream = np.full(len(acks), -1)
-    known = (segments.loc[by_receiver, "flags"].to_numpy() & (ACK | RST)) == ACK
-    if peer.empty or not known.any():
+    known = (segments["flags"][by_receiver] & (ACK | RST)) == ACK
+    if not len(peer) or not known.any():
         return stream
     # ACKs and data that lie together differ by less than half the sequence space.
     half = SEQUENCE_SPACE // 2
-    since = (int(acks[known][0]) - int(peer["seq"].iloc[0]) + half) % SEQUENCE_SPACE - half
-    first = since + int(peer["rel_seq"].iloc[0])
+    since = (int(acks[known][0]) - int(peer["seq"][0]) + half) % SEQUENCE_SPACE - half
+    first = since + int(peer["rel_seq"][0])
     steps = (np.diff(acks[known]) + half) % SEQUENCE_SPACE - half
     stream[known] = first + np.concatenate([[0], np.cumsum(steps)])
     return stream

@@ -67,7 +67,7 @@ def _of_stall(row: _core.WaitRow) -> Wait:
 
 def longest_wait(subject: Subject) -> Wait | None:
     """The longest wait that is not a stall; the scan's longest, if it is on this connection."""
-    if subject.waits.empty:
+    if not len(subject.waits):
         return None
     for longest in subject.scan.core.longest_waits(1):
         if longest.connection == subject.row.connection:
@@ -75,10 +75,9 @@ def longest_wait(subject: Subject) -> Wait | None:
     # A client that is idle between two requests keeps nobody waiting.
     idle = (subject.waits["cause"] == "sender_app") & (subject.waits["sender"] == "client")
     waits = subject.waits if idle.all() else subject.waits[~idle]
-    row = waits.iloc[int(waits["wait_ms"].to_numpy().argmax())]
-    to_ns = int(row["time_ns"])
-    from_ns = to_ns - round(float(row["wait_ms"]) * NS_PER_MS)
-    first, last = int(row["frame_from"]), int(row["frame_to"])
-    wait_ms = float(row["wait_ms"])
-    cause, sender = str(row["cause"]), str(row["sender"])
+    at = int(waits["wait_ms"].argmax())
+    to_ns, wait_ms = int(waits["time_ns"][at]), float(waits["wait_ms"][at])
+    from_ns = to_ns - round(wait_ms * NS_PER_MS)
+    first, last = int(waits["frame_from"][at]), int(waits["frame_to"][at])
+    cause, sender = str(waits["cause"][at]), str(waits["sender"][at])
     return Wait(cause, sender, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)

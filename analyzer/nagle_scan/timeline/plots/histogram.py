@@ -58,7 +58,7 @@ def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.floa
     }
     for cause in causes.stalls_first():
         chosen = tables[cause.is_stall]
-        values = chosen.loc[chosen["cause"] == cause.name, "wait_ms"].to_numpy(dtype=float)
+        values = chosen["wait_ms"][chosen["cause"] == cause.name]
         if len(values):
             found[cause.name] = values
     return found
@@ -75,8 +75,10 @@ def _late(scan: Result, connection: int | None) -> str:
     """How late the ACKs were, if the round trip moves the stalls out of the timer's region."""
     delayed = [cause.name for cause in causes.CAUSES if cause.ack_was_delayed]
     stalls = findings(scan, True, ["cause", "ack_delay_ms", "wait_ms"], connection)
-    stalls = stalls[stalls["cause"].isin(delayed)]
-    late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
+    stalls = stalls[np.isin(stalls["cause"], delayed)]
+    if not len(stalls):
+        return ""
+    late_ms, wait_ms = (float(np.nanmedian(stalls[name])) for name in ("ack_delay_ms", "wait_ms"))
     if not round_trip_counts(wait_ms, late_ms):
         return ""
     return f"\nnetwork round trip included: the ACKs were {duration(late_ms)} late"

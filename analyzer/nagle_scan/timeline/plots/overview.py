@@ -13,11 +13,11 @@ from nagle_scan.words import certainty, colours
 from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.path import Path
 
     from nagle_scan.result import Result
+    from nagle_scan.result.rows import Rows
 
 COLUMNS = 360
 FEW = 120
@@ -58,11 +58,9 @@ def overview(
     return ax
 
 
-def _intervals(
-    subject: Subject, table: pd.DataFrame, per_ms: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _intervals(subject: Subject, table: Rows, per_ms: float) -> tuple[np.ndarray, np.ndarray]:
     ends = subject.since_begin_ms(table["time_ns"])
-    waits = table["wait_ms"].to_numpy(dtype=float)
+    waits = table["wait_ms"]
     return (ends - waits) * per_ms, ends * per_ms
 
 
@@ -100,7 +98,7 @@ def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: flo
         return f"{side}: not drawn"
     sent = subject.segments[subject.segments["sender"] == side]
     at = subject.since_begin_ms(sent["time_ns"]) * per_ms
-    sums = np.histogram(at, edges, weights=sent["len"].to_numpy(dtype=float))[0]
+    sums = np.histogram(at, edges, weights=sent["len"].astype(float))[0]
     # The square root keeps a request of 100 bytes visible next to a reply of a megabyte.
     height = np.sqrt(sums / max(sums.max(), 1.0))
     colour = colours.CLIENT if side == "client" else colours.SERVER

@@ -15,11 +15,11 @@ from nagle_scan.words import colours
 from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
+    from nagle_scan.result.rows import Rows
 
     Numbers = NDArray[np.float64]
 
@@ -74,18 +74,18 @@ def _nothing(ax: Axes, subject: Subject, why: str) -> Axes:
     return ax
 
 
-def _side(subject: Subject, segments: pd.DataFrame) -> str:
+def _side(subject: Subject, segments: Rows) -> str:
     if subject.clearest is not None:
         return subject.clearest.sender
     by_client = segments["sender"] == "client"
-    from_client, from_all = segments.loc[by_client, "len"].sum(), segments["len"].sum()
+    from_client, from_all = segments["len"][by_client].sum(), segments["len"].sum()
     return "client" if from_client * 2 > from_all else "server"
 
 
-def _excerpt(subject: Subject, segments: pd.DataFrame) -> tuple[float, float]:
+def _excerpt(subject: Subject, segments: Rows) -> tuple[float, float]:
     """The whole connection as far as it is known, or the surroundings of its clearest stall."""
     clearest, span = subject.clearest, subject.span_ms
-    if clearest is None or subject.stalls["wait_ms"].median() * 4 * WAITS_SHOWN >= span:
+    if clearest is None or np.median(subject.stalls["wait_ms"]) * 4 * WAITS_SHOWN >= span:
         if not subject.is_excerpt:
             return 0.0, span
         known_ms = subject.since_begin_ms(segments["time_ns"])
