@@ -9,6 +9,7 @@ from collections.abc import Callable
 from nagle_scan import _core
 from nagle_scan.advice import programs, unnamed
 from nagle_scan.command import explain
+from nagle_scan.fleet import fields as fleet
 
 ROWS = """
 ### {rows}s
@@ -54,6 +55,22 @@ def fields() -> str:
     return page
 
 
+def columns() -> str:
+    """The columns of a fleet's tables; those of all tables come first."""
+    tables = fleet.tables()
+    in_all = [field for field in fleet.CAPTURES if all(field in of for of in tables.values())]
+    text = f"#### Columns of all tables\n{_table(in_all)}"
+    for name, of in tables.items():
+        own = [field for field in of if field not in in_all]
+        text += f"\n#### Columns of `{name}`\n{_table(own)}"
+    return text
+
+
+def _table(fields: list[fleet.Field]) -> str:
+    rows = (f"| `{name}` | {kind} | {meaning} |\n" for name, kind, meaning in fields)
+    return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
+
+
 def thresholds() -> str:
     """The thresholds of the engine, one row each."""
     rows = (
@@ -83,6 +100,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "<!-- every cause -->\n": causes,
     "<!-- every setting -->\n": settings,
     "<!-- every field -->\n": fields,
+    "<!-- every column -->\n": columns,
     "<!-- every threshold -->\n": thresholds,
 }
 

@@ -1,6 +1,6 @@
 """Puts real output into the README and the pages of docs: `make readme`.
 
-The output of commands, the formats, the accuracy, and the columns of a fleet's tables.
+The output of commands, the formats, and the accuracy.
 """
 
 import os
@@ -10,13 +10,11 @@ import tempfile
 from pathlib import Path
 
 import shown
-from nagle_scan.fleet import fields as columns
 from nagle_scan.report.formats import FORMATS
 
 README = Path("README.md")
 PAGES = sorted(Path("docs").glob("*.md"))
 FULL = Path("docs/report.md")
-FLEET = Path("docs/fleet.md")
 DISTURBED = Path("captures/lab/metamorphic.txt")
 ACCURACY = ("recall", "precision", "wrong cause", "TCP_NODELAY verdicts wrong")
 """The rows of the accuracy that the README shows."""
@@ -75,22 +73,6 @@ def with_output(page: str) -> str:
         return shown.filled(page, Path(folder), environment)
 
 
-def with_columns(page: str) -> str:
-    """The page on fleets, with the columns of their tables."""
-    tables = columns.tables()
-    in_all = [field for field in columns.CAPTURES if all(field in of for of in tables.values())]
-    text = f"### Columns of all tables\n{_columns(in_all)}"
-    for name, of in tables.items():
-        own = [field for field in of if field not in in_all]
-        text += f"\n### Columns of `{name}`\n{_columns(own)}"
-    return between(page, "<!-- fields -->\n", "<!-- /fields -->", text)
-
-
-def _columns(fields: list[columns.Field]) -> str:
-    rows = (f"| `{name}` | {kind} | {meaning} |\n" for name, kind, meaning in fields)
-    return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
-
-
 def main() -> None:
     """Writes the README and the pages."""
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
@@ -98,7 +80,6 @@ def main() -> None:
     for page in (README, *PAGES):
         page.write_text(with_output(page.read_text()))
     FULL.write_text(with_poor(with_accuracy(FULL.read_text(), accuracy)))
-    FLEET.write_text(with_columns(FLEET.read_text()))
 
 
 if __name__ == "__main__":

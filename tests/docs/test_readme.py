@@ -32,11 +32,6 @@ def test_what_is_told_of_poor_captures_was_measured() -> None:
     assert readme.with_poor(told) == told, "run `make readme`"
 
 
-def test_the_columns_of_a_fleet_are_those_it_has() -> None:
-    page = (ROOT / readme.FLEET).read_text()
-    assert readme.with_columns(page) == page, "run `make readme`"
-
-
 def test_every_make_target_it_names_exists() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:`|^)make (\w+)", README, re.MULTILINE))
