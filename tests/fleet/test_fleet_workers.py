@@ -82,9 +82,9 @@ def test_who_dies_costs_its_own_item_only(two: Workers) -> None:
 def test_who_hangs_is_given_up_and_told(
     how: str, two: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "DEADLINE_S", 8.0)
+    monkeypatch.setattr(workers, "DEADLINE_S", 15.0)
     done = list(two.run([Task(work, ["a", how]), *[Task(work, ["b"])] * 5]))
-    assert told(done) == (["a", *"b" * 5], [how], ["no answer within 8 s: given up"])
+    assert told(done) == (["a", *"b" * 5], [how], ["no answer within 15 s: given up"])
 
 
 def test_what_a_function_raises_is_the_error_of_its_items(two: Workers) -> None:

@@ -183,22 +183,20 @@ class _Running:
                 if not is_lost and type(error).__name__ != "KilledWorker":
                     raise
                 self._workers.check()
-                yield from self._suspect(task, DIED, future is self._alone)
-
-    def _suspect(self, task: Task, why: str, is_alone: bool) -> Iterator[Done]:
-        if is_alone or (len(task.items) == 1 and self._workers.tries_again):
-            yield Done(task, error=why)
-        else:
-            self._suspects += task.single
+                if future is self._alone or (len(task.items) == 1 and self._workers.tries_again):
+                    yield Done(task, error=DIED)
+                else:
+                    self._suspects += task.single
 
     def hung(self) -> Iterator[Done]:
         """What nobody waits for any longer."""
         for host in list(self._waiting):
             given = self._of(host)
-            most_s = DEADLINE_S
-            most_s += max((self._given[one].size for one in given), default=0) / BYTES_PER_S
+            size = max((self._given[one].size for one in given), default=0)
+            most_s = DEADLINE_S + size / BYTES_PER_S
             if not given or time.monotonic() - self._moved_s[host] < most_s:
                 continue
+            is_alone = self._alone in given
             for future in given:
                 future.cancel()
             tasks = [self._given.pop(one) for one in given]
@@ -206,12 +204,14 @@ class _Running:
                 self._workers.late.append(host)
                 tasks += self._waiting.pop(host)
                 yield from (Done(one, error=f"no worker on {host} answers") for one in tasks)
-                continue
-            self._workers.check()
-            self._workers.close()
-            for task in tasks:
+            elif is_alone:
                 why = f"no answer within {most_s:.0f} s: given up"
-                yield from self._suspect(task, why, len(task.items) == 1)
+                yield from (Done(one, error=why) for one in tasks)
+            else:
+                self._suspects += (one for task in tasks for one in task.single)
+            if not host:
+                self._workers.check()
+                self._workers.close()
 
     def stop(self) -> None:
         """Nobody waits for what is still to be done."""
