@@ -14,6 +14,7 @@ import disturb
 import drawn
 import pytest
 import real
+import truths
 from pairs import Pair, base_name, has_merged_writes, is_comparable, is_fixed
 from scoring import silence_before
 from ship import EVERY_POINT, ONE_POINT, SNAP, chosen, snapped
@@ -159,6 +160,19 @@ def test_the_table_of_cases_is_read_as_it_says() -> None:
     client = "nodelay:1 15( write:120 pause:44000 write:30 read:90 )"
     assert " ".join(run.client.split()) == client
     assert " ".join(run.server.split()) == "15( read:150 write:90 ) read:eof"
+
+
+def test_loops_of_a_script_are_written_out() -> None:
+    inner = "write:1 acked write:1 acked read:60"
+    script = "nodelay:1 2( 2( write:1 acked ) read:60 ) read:eof"
+    assert cases.unrolled(script) == f"nodelay:1 {inner} {inner} read:eof"
+
+
+def test_the_truth_of_a_case_takes_the_place_of_what_was_known_of_it(tmp_path: Path) -> None:
+    for case, names in (("b", ["client"]), ("a", ["server", "client"]), ("b", ["middle"])):
+        rows: list[Row] = [{"case": case, "name": f"{case}/{name}"} for name in names]
+        truths.replace(tmp_path, case, rows)
+    assert [row["name"] for row in truths.read(tmp_path)] == ["a/client", "a/server", "b/middle"]
 
 
 def test_siblings_share_a_port_and_come_one_after_the_other() -> None:
