@@ -11,21 +11,19 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import tempfile
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
 import strace_log
 from cases import LOOPBACK, Extra
-from logs import read_log
 from net import Net
 from packets import SYN, Direction, Packet, read_packets
 from tools import HERE
 from truths import SIDES
 
 RECIPES, LABELLED = HERE.parent / "recipes", HERE.parent / "labelled"
-CALL = re.compile(r"(\d+ +(\d+)\.(\d{6}) (\w+)\((\d+))(, .*= (-?\d+).*)")
+CALL = re.compile(r"\d+ +(\d+)\.(\d{6}) (\w+)\((\d+)(, .*= (-?\d+).*)")
 SLACK_NS = 1000  # both clocks write microseconds
 
 
@@ -77,15 +75,28 @@ def descriptors(trace: str) -> dict[int, Written]:
     found: dict[int, Written] = {}
     for line in trace.splitlines():
         call = CALL.match(line)
-        if call and call[4] in strace_log.WRITES and int(call[7]) > 0:
-            written = found.setdefault(int(call[5]), Written())
-            written.times.append(int(call[2] + call[3]) * 1000)
-            written.lengths.append(int(call[7]))
+        if call and call[3] in strace_log.WRITES and int(call[6]) > 0:
+            written = found.setdefault(int(call[4]), Written())
+            written.times.append(int(call[1] + call[2]) * 1000)
+            written.lengths.append(int(call[6]))
     return found
 
 
-def named(trace: str, packets: list[Packet], side: str, server_port: int) -> str:
-    """The trace with its connections, as 'strace -yy' would have written it."""
+def logged(trace: str, packets: list[Packet], side: str, server_port: int) -> list[str]:
+    """What the program at this side did with its connections, without what strace cannot know."""
+    strace, sockets = strace_log.Strace(server_port), sockets_of(trace, packets, side, server_port)
+    for call in filter(None, map(CALL.match, trace.splitlines())):
+        seconds, micros, name, descriptor, rest, _ = call.groups()
+        if socket := sockets.get(int(descriptor)):
+            strace.call(int(seconds + micros) * 1000, name, int(descriptor), socket, rest)
+    # wrk's trial connection: opened, and closed without a byte
+    silent = set(client_ports(packets)) - strace.written.keys()
+    lines = [line for line in strace.lines if " info " not in line]
+    return lines + [f"0 {port} open {server_port}" for port in sorted(silent)]
+
+
+def sockets_of(trace: str, packets: list[Packet], side: str, server_port: int) -> dict[int, str]:
+    """The connection of each descriptor, as 'strace -yy' would have named it."""
     sockets: dict[int, str] = {}
     wrote = descriptors(trace)
     for port in client_ports(packets):
@@ -93,16 +104,12 @@ def named(trace: str, packets: list[Packet], side: str, server_port: int) -> str
         sent = Direction(packets, *ends)
         lags = {fd: w.lag_ns(sent) for fd, w in wrote.items() if sent.new_segments()}
         fitting = {fd: lag for fd, lag in lags.items() if lag is not None}
-        if not fitting:
-            continue
-        best = min(fitting, key=fitting.__getitem__)
-        if best in sockets:
-            raise RuntimeError(f"descriptor {best} fits two connections")
-        sockets[best] = f"<TCP:[127.0.0.1:{ends[0]}->127.0.0.1:{ends[1]}]>"
-    calls = filter(None, map(CALL.match, trace.splitlines()))
-    return "".join(
-        f"{call[1]}{sockets[int(call[5])]}{call[6]}\n" for call in calls if int(call[5]) in sockets
-    )
+        if fitting:
+            best = min(fitting, key=fitting.__getitem__)
+            if best in sockets:
+                raise RuntimeError(f"descriptor {best} fits two connections")
+            sockets[best] = f"127.0.0.1:{ends[0]}->127.0.0.1:{ends[1]}"
+    return sockets
 
 
 def client_ports(packets: list[Packet]) -> list[int]:
@@ -123,20 +130,6 @@ def wrk_log(packets: list[Packet], server_port: int) -> list[str]:
     return lines
 
 
-def traced(recording: Recording, side: str, packets: list[Packet], server_port: int) -> list[str]:
-    """What the program at this side logged, without what strace cannot know."""
-    name = f"{recording.name}.{side}.strace.gz"
-    trace = gzip.decompress((RECIPES / recording.program / name).read_bytes())
-    with tempfile.TemporaryDirectory() as folder:
-        log, with_names = Path(folder, "log"), Path(folder, "strace")
-        with_names.write_text(named(trace.decode(errors="replace"), packets, side, server_port))
-        strace_log.convert(with_names, log, server_port)
-        lines = [line for line in log.read_text().splitlines() if " info " not in line]
-        silent = set(client_ports(packets)) - set(read_log(log))
-    # wrk's trial connection: opened, and closed without a byte
-    return lines + [f"0 {port} open {server_port}" for port in sorted(silent)]
-
-
 def record(recording: Recording, folder: Path) -> None:
     """Capture and logs of one recording in its case's folder."""
     capture = folder / "loopback.pcap"
@@ -151,5 +144,7 @@ def record(recording: Recording, folder: Path) -> None:
         if side == "client" and recording.wrk:
             lines = wrk_log(packets, server_port)
         else:
-            lines = traced(recording, side, packets, server_port)
+            name = f"{recording.name}.{side}.strace.gz"
+            trace = gzip.decompress((RECIPES / recording.program / name).read_bytes())
+            lines = logged(trace.decode(errors="replace"), packets, side, server_port)
         (folder / f"{side}.log").write_text("".join(f"{line}\n" for line in lines))

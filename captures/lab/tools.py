@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
+from subprocess import PIPE
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS, BUILD = HERE / "programs", HERE / "build"
@@ -45,10 +47,11 @@ def compile_c(target: Path, sources: list[Path]) -> None:
     libraries: Words = ["-lm", "-ldl"]
     if target.name == "lwip_peer":
         found = ["pkg-config", "--cflags", "--libs", "lwip"]
-        libraries += subprocess.run(
-            found, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout.split()
-    run(["gcc", *flags, "-o", target, *(s for s in sources if s.suffix == ".c"), *libraries])
+        libraries += subprocess.run(found, stdout=PIPE, text=True, check=True).stdout.split()
+    # Another process may compile it, too, or have it loaded.
+    made = target.with_name(f"{os.getpid()}-{target.name}")
+    run(["gcc", *flags, "-o", made, *(s for s in sources if s.suffix == ".c"), *libraries])
+    made.replace(target)
 
 
 def run(command: Words) -> None:

@@ -14,7 +14,6 @@ import packets
 import pytest
 import recorded
 import sender_state
-import strace_log
 import tools
 import truth_rows
 import truths
@@ -270,9 +269,8 @@ def test_descriptors_are_told_apart_by_when_their_bytes_left(tmp_path: Path) -> 
 
     packets = [sent(0, port, 0, 0, SYN) for port in (51_000, 52_000)]
     packets += [sent(0.21, 52_000, 0, 60), sent(0.31, 51_000, 0, 60), sent(50.1, 51_000, 60, 40)]
-    trace, log = tmp_path / "client.strace", tmp_path / "client.log"
-    trace.write_text(recorded.named(TRACE, packets, "client", SERVER))
-    strace_log.convert(trace, log, SERVER)
+    log = tmp_path / "client.log"
+    log.write_text("\n".join(recorded.logged(TRACE, packets, "client", SERVER)))
     logged = read_log(log)
     assert [length for _, _, length in logged[51_000].writes] == [60, 40]
     assert [length for _, _, length in logged[52_000].writes] == [60]
