@@ -38,12 +38,8 @@ func run(logFile, tunName, own, role, to, port, script string) error {
 	if err != nil {
 		return err
 	}
-	open := connect
-	if role == "listen" {
-		open = listen
-	}
 	end := tcpip.FullAddress{Addr: address(to), Port: uint16(serverPort)}
-	c, err := open(s, end, func() { fmt.Println("ready") })
+	c, err := open(s, role, end, func() { fmt.Println("ready") })
 	if err != nil {
 		return err
 	}

@@ -65,48 +65,37 @@ type connection struct {
 	endpoint tcpip.Endpoint
 }
 
-// listen accepts one connection; ready is called once it can come.
-func listen(s *stack.Stack, local tcpip.FullAddress, ready func()) (*connection, error) {
+// open accepts one connection at this end, or opens one to it; ready is called once it can come.
+func open(s *stack.Stack, role string, end tcpip.FullAddress, ready func()) (*connection, error) {
 	var queue waiter.Queue
-	endpoint, err := s.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
-	if err != nil {
-		return nil, failure("endpoint", err)
+	endpoint, failed := s.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
+	if failed != nil {
+		return nil, failure("endpoint", failed)
 	}
-	event, incoming := waiter.NewChannelEntry(waiter.ReadableEvents)
+	event, happened := waiter.NewChannelEntry(waiter.ReadableEvents | waiter.WritableEvents)
 	queue.EventRegister(&event)
-	if err := endpoint.Bind(local); err != nil {
-		return nil, failure("bind", err)
+	defer queue.EventUnregister(&event)
+	if role == "listen" {
+		return accept(endpoint, end, ready, happened)
 	}
-	if err := endpoint.Listen(1); err != nil {
-		return nil, failure("listen", err)
+	ready()
+	failed = endpoint.Connect(end)
+	if _, started := failed.(*tcpip.ErrConnectStarted); !started {
+		return nil, failure("connect", failed)
+	}
+	<-happened
+	return &connection{gonet.NewTCPConn(&queue, endpoint), endpoint}, failure("connect", endpoint.LastError())
+}
+
+func accept(endpoint tcpip.Endpoint, local tcpip.FullAddress, ready func(), incoming chan struct{}) (*connection, error) {
+	if err := errors.Join(failure("bind", endpoint.Bind(local)), failure("listen", endpoint.Listen(1))); err != nil {
+		return nil, err
 	}
 	ready()
 	<-incoming
-	accepted, acceptedQueue, err := endpoint.Accept(nil)
+	accepted, queue, err := endpoint.Accept(nil)
 	if err != nil {
 		return nil, failure("accept", err)
 	}
-	return &connection{gonet.NewTCPConn(acceptedQueue, accepted), accepted}, nil
-}
-
-// connect opens a connection; ready is called before.
-func connect(s *stack.Stack, remote tcpip.FullAddress, ready func()) (*connection, error) {
-	var queue waiter.Queue
-	endpoint, err := s.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
-	if err != nil {
-		return nil, failure("endpoint", err)
-	}
-	event, connected := waiter.NewChannelEntry(waiter.WritableEvents)
-	queue.EventRegister(&event)
-	defer queue.EventUnregister(&event)
-	ready()
-	err = endpoint.Connect(remote)
-	if _, started := err.(*tcpip.ErrConnectStarted); !started {
-		return nil, failure("connect", err)
-	}
-	<-connected
-	if err := endpoint.LastError(); err != nil {
-		return nil, failure("connect", err)
-	}
-	return &connection{gonet.NewTCPConn(&queue, endpoint), endpoint}, nil
+	return &connection{gonet.NewTCPConn(queue, accepted), accepted}, nil
 }
