@@ -31,8 +31,7 @@
  *
  * Standard output: 'ready' once both interfaces exist, then one line
  * 'drop TIME_NS there|back TCP_PAYLOAD FROM_PORT TO_PORT' for each lost frame ('thinned' for an
- * ACK that --thin took), and at the end 'late P50_US P99_US MAX_US' (how late frames left). Ends on
- * SIGTERM.
+ * ACK that --thin took). Ends on SIGTERM.
  */
 #define _GNU_SOURCE
 #include "path.h"
@@ -56,7 +55,6 @@
 
 enum {
     FRAME_MAX = 65536 + 64,
-    LATE_BUCKETS = 1000,        /* of 1 us each; the last one holds the rest */
     VNET_HEADER = 10,           /* struct virtio_net_hdr, with --offload */
     ETHERNET_HEADER = 14,
 };
@@ -65,7 +63,6 @@ enum {
 
 static struct direction there = {.name = "there"}, back = {.name = "back"};
 static int offload, tun;
-static long late_us[LATE_BUCKETS];
 static volatile sig_atomic_t stopping;
 
 static void die(const char *what)
@@ -128,11 +125,8 @@ static void let_out(struct direction *d)
 {
     while (d->head != d->tail) {
         struct frame *f = &d->queue[d->head % QUEUE_LEN];
-        int64_t late = now_ns(CLOCK_MONOTONIC) - f->due_ns;
-        if (late < 0) return;
+        if (now_ns(CLOCK_MONOTONIC) < f->due_ns) return;
         if (f->len && write(d->to, f->data, f->len) < 0 && errno != EIO) die("write");
-        late /= 1000;
-        late_us[late < LATE_BUCKETS ? late : LATE_BUCKETS - 1]++;
         free(f->data);
         d->head++;
     }
@@ -160,15 +154,6 @@ static void wait_for_work(void)
     if (sleep_ns < 0) sleep_ns = 0;
     struct timespec timeout = {sleep_ns / 1000000000, sleep_ns % 1000000000};
     ppoll(fds, 2, &timeout, NULL);
-}
-
-static long late_quantile(double share)
-{
-    long total = 0, seen = 0;
-    for (int i = 0; i < LATE_BUCKETS; i++) total += late_us[i];
-    for (int i = 0; i < LATE_BUCKETS; i++)
-        if ((seen += late_us[i]) >= share * total && seen) return i;
-    return 0;
 }
 
 static void run_fast(void)
@@ -285,6 +270,5 @@ int main(int argc, char **argv)
         let_out(&there);
         let_out(&back);
     }
-    printf("late %ld %ld %ld\n", late_quantile(.5), late_quantile(.99), late_quantile(1));
     return 0;
 }
