@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable
 
 from nagle_scan import _core
-from nagle_scan.advice import programs, unnamed
+from nagle_scan.advice import programs
 from nagle_scan.command import explain
 from nagle_scan.fleet import fields as fleet
 
@@ -35,7 +35,7 @@ def settings() -> str:
         f"| {setting.role or 'either'} | `{setting.knob}` | {setting.note} "
         f"| [{setting.source.removeprefix('https://')}]({setting.address}) |\n"
         for setting in sorted(
-            programs.SETTINGS + unnamed.SETTINGS, key=lambda row: row.program.lower()
+            programs.SETTINGS + programs.UNNAMED, key=lambda row: row.program.lower()
         )
     ]
     return "| program | end | setting | remark | source |\n|---|---|---|---|---|\n" + "".join(rows)

@@ -14,9 +14,8 @@ from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
-from nagle_scan.advice.programs import SETTINGS
+from nagle_scan.advice.programs import SETTINGS, UNNAMED
 from nagle_scan.advice.setting import Setting
-from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
 from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.services import SERVICES, Sample
 from nagle_scan.system.terminal import WIDTH
