@@ -84,7 +84,7 @@ server_row
   predicted: percentiles  Without the stalls.
   client_nagle: sockets  Connections by what the clients' sockets show.
   server_nagle: sockets  The same of the server's.
-  +name: text  What `--name` calls the address.
+  +name: text  What `--names` calls the address.
 delayed_ack
   count: count  Those that came late.
   prompt: count  Those that came promptly, of pure ACKs; 65,535 stands for that many or more.
@@ -128,7 +128,7 @@ server_change
   after: numbers?
   predicted_p50_ms: ms?
   latency_p50_ms: ms?
-  +name: text  What `--name` calls the address.
+  +name: text  What `--names` calls the address.
 numbers
   stalls: count
   stalled_ms: ms

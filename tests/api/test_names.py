@@ -1,4 +1,4 @@
-"""`--name 10.0.0.5=payments`: words for addresses, for whoever reads reports."""
+"""`--names 10.0.0.5=payments`: words for addresses, for whoever reads reports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def capture(tmp_path: Path) -> Path:
 
 
 def given(names: dict[str, str]) -> list[str]:
-    return [word for addr, name in names.items() for word in ("--name", f"{addr}={name}")]
+    return [word for addr, name in names.items() for word in ("--names", f"{addr}={name}")]
 
 
 def test_outputs_say_the_name_or_help_says_which_do_not(
@@ -104,7 +104,7 @@ def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path
         f"# ours\n\n{SERVER}\tpayments pay.example.org # primary\n{SERVER} second\n"
         f"fe80::1%lo0 localhost\n{CLIENT} from-file\n"
     )
-    done = run(capture, "--names", hosts, "--name", f"{CLIENT}=front-end")
+    done = run(capture, "--names", hosts, "--names", f"{CLIENT}=front-end")
     assert b"payments:8000" in done.stdout
     assert b"second" not in done.stdout
     assert b"front-end:" in done.stdout
@@ -114,7 +114,7 @@ def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("payments", "expected ADDRESS=NAME: 10.0.0.5=payments"),
+        ("payments", "payments: cannot read the names: no such file"),
         ("10.0.0=payments", "'10.0.0' is no IP address"),
         ("10.0.0.5=", "'' is no name: 1 to 63 letters, digits, '.', '-' and '_'"),
         ("10.0.0.5=<b>", "'<b>' is no name: "),
@@ -124,7 +124,7 @@ def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path
     ],
 )
 def test_what_is_no_name_is_refused(name: str, reason: str, capture: Path, run: Run) -> None:
-    done = run(capture, "--name", name)
+    done = run(capture, "--names", name)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().count("\n") == 1
     assert reason in done.stderr.decode()

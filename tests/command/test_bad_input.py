@@ -270,11 +270,6 @@ def test_a_nonsense_min_wait(value: str, run: Run) -> None:
     assert_refused(run(SPLIT, f"--min-wait={value}"), "--min-wait", "milliseconds")
 
 
-@pytest.mark.parametrize("value", ["", "many", "0", "-1", "1.5", "1025", "9" * 5000])
-def test_a_nonsense_number_of_threads(value: str, run: Run) -> None:
-    assert_refused(run(SPLIT, f"--threads={value}"), "--threads", "1 to 1024")
-
-
 @pytest.mark.parametrize("option", ["--no-such-option", "--\x1b[31mred", "--\nnew", b"--\xff"])
 def test_an_unknown_option(option: str | bytes, run: Run) -> None:
     assert_refused(run(SPLIT, option), "--help")
@@ -432,12 +427,6 @@ def test_a_capture_of_which_the_output_is_another_name_survives(
     run(capture, "-o", tmp_path / f"out{suffix}")
     assert capture.read_bytes() == SPLIT.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"out{suffix}", "traffic.pcap"]
-
-
-def test_a_key_is_not_overwritten(run: Run, tmp_path: Path) -> None:
-    key = saved(tmp_path / "key.json", b"00112233445566778899aabbccddeeff" * 2)
-    done = run(SPLIT, "--key-file", key, "-o", key)
-    assert_refused(done, "key.json", "would overwrite")
 
 
 def unordered(first: bytes, second: bytes) -> bytes:

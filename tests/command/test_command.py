@@ -105,7 +105,6 @@ def test_every_option_is_explained(run: Run) -> None:
         "--filter",
         "--output",
         "--min-wait",
-        "--threads",
         "--exit-zero",
         "--version",
         "-f",

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from conftest import CALL, CAPTURES, COMMAND, Run, needs_full
-from nagle_scan.api import keys
 from nagle_scan.errors import NagleScanError
 from nagle_scan.system import files
 
@@ -193,28 +192,12 @@ def test_a_pipe_in_a_folder_is_no_capture(run: Run, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("read", ["key", "names"])
 def test_a_pipe_that_nobody_writes_into_is_given_up(
-    read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nagle_scan.api import names
 
     os.mkfifo(tmp_path / "idle")
     monkeypatch.setattr(files, "PATIENCE_S", 0.01)
     with pytest.raises(NagleScanError, match=r"idle: cannot read .*: nobody wrote into it"):
-        (keys.find if read == "key" else names.read)(str(tmp_path / "idle"))
-
-
-def test_a_key_may_come_from_a_pipe() -> None:
-    reader, writer = os.pipe()
-    os.write(writer, bytes(range(32)).hex().encode())
-    os.close(writer)
-    done = subprocess.run(
-        [COMMAND, SPLIT, "--key-file", f"/dev/fd/{reader}"],
-        capture_output=True,
-        check=False,
-        pass_fds=[reader],
-    )
-    os.close(reader)
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert b"anonymized: ipcrypt-pfx, keyed" in b" ".join(done.stdout.split())
+        names.read(str(tmp_path / "idle"))

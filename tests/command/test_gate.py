@@ -13,8 +13,6 @@ CLEAN = CAPTURES / "java-single-write.pcap"
     ("words", "status"),
     [
         ((), 1),
-        (("--fail-on", "certain"), 1),
-        (("--fail-on", "possible"), 1),
         (("--max-lost", "391ms"), 1),
         (("--max-lost", "0.392 s"), 0),
         (("--max-lost", "1min"), 0),
@@ -27,9 +25,8 @@ def test_the_status_of_stalls(words: tuple[str, ...], status: int, run: Run) -> 
     assert run(STALLS, *words).returncode == status
 
 
-def test_a_clean_capture_passes_whatever_is_a_failure(run: Run) -> None:
-    for sure in ("certain", "likely", "possible"):
-        assert run(CLEAN, "--fail-on", sure).returncode == 0
+def test_a_clean_capture_passes(run: Run) -> None:
+    assert run(CLEAN, "--max-lost", "1ms").returncode == 0
 
 
 def test_one_direction_cannot_tell(run: Run) -> None:
@@ -46,8 +43,6 @@ def test_one_direction_cannot_tell(run: Run) -> None:
         ("--max-lost", "-1s"),
         ("--max-lost", "1h"),
         ("--max-lost", ""),
-        ("--fail-on", "sure"),
-        ("--color", "yes"),
         ("--format", "png"),
     ],
 )

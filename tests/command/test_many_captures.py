@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records, stalled
-from nagle_scan.api.captures import MERGE, SEPARATE, grouped
+from nagle_scan.api.captures import grouped
 from nagle_scan.command.cli import main
 
 STALLS = CAPTURES / "java-split.pcap"
@@ -49,7 +49,6 @@ def saved(folder: Path, *names: str) -> list[Path]:
 def test_what_one_rotation_wrote_is_one_capture(names: tuple[str, ...], tmp_path: Path) -> None:
     paths = [str(path) for path in saved(tmp_path, *names)]
     assert [capture.paths for capture in grouped(paths).sets] == [paths]
-    assert [capture.paths for capture in grouped(paths, SEPARATE).sets] == [[p] for p in paths]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_what_one_rotation_wrote_is_one_capture(names: tuple[str, ...], tmp_path
 def test_other_names_are_captures_of_their_own(names: tuple[str, ...], tmp_path: Path) -> None:
     paths = [str(path) for path in saved(tmp_path, *names)]
     assert [capture.paths for capture in grouped(paths).sets] == [[path] for path in paths]
-    assert [capture.paths for capture in grouped(paths, MERGE).sets] == [paths]
+    assert [capture.paths for capture in grouped(paths, merge=True).sets] == [paths]
 
 
 def test_the_same_packets_under_rotated_names_are_two_captures(tmp_path: Path) -> None:
@@ -239,7 +238,6 @@ def test_json_has_one_capture_in_each_line(run: Run) -> None:
         (("--baseline", str(STALLS)), "--baseline compares one capture: name one\n"),
         (("--why", "5"), "frames are counted in one capture: name one\n"),
         (("-o", "a/", "-o", "b/"), "reports go to one folder"),
-        (("--merge", "--separate"), "not allowed with argument"),
     ],
 )
 def test_what_only_one_capture_can_have(
@@ -254,8 +252,9 @@ def test_what_only_one_capture_can_have(
 
 def test_only_parts_of_one_rotation_are_to_be_merged(run: Run, tmp_path: Path) -> None:
     """Of different captures `--merge` would make one that never was."""
-    parts = saved(tmp_path, "a.pcap", "a.pcap1", "a.pcap2")
-    done = run(*parts, "--separate", "-o", "a.json", cwd=tmp_path)
+    for name in ("a.pcap0", "a.pcap1"):
+        (tmp_path / name).write_bytes(STALLS.read_bytes())
+    done = run("a.pcap0", "a.pcap1", "-o", "a.json", cwd=tmp_path)
     assert b"use -o DIR/, .jsonl, .xml or --merge\n" in done.stderr
 
 

@@ -69,7 +69,7 @@ def test_the_watch_sees_a_socket() -> None:
 
 
 def test_the_main_job_with_every_output(tmp_path: Path) -> None:
-    done = without_sockets(COMMAND, SPLIT, "-v", *every_output(tmp_path))
+    done = without_sockets(COMMAND, SPLIT, *every_output(tmp_path))
     assert done.returncode == 1, done.stderr
     assert len(list(tmp_path.iterdir())) == len(formats.SUFFIXES)
 
@@ -78,7 +78,7 @@ def test_the_main_job_with_every_output(tmp_path: Path) -> None:
     "options",
     [
         ("--anonymize", "--baseline", CAPTURES / "java-split-nodelay.pcap"),
-        ("--names", "/etc/hosts", "--name", "127.0.0.1=here"),
+        ("--names", "/etc/hosts", "--names", "127.0.0.1=here"),
         ("-f", "tcp portrange 1-65535 and net 127.0.0.0/8 or host ::1 or ether host 0:1:2:3:4:5"),
     ],
     ids=str,

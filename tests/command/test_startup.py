@@ -55,7 +55,7 @@ def test_a_clean_capture_imports_no_advice() -> None:
 def test_a_call_without_options_does_not_import_their_parser() -> None:
     capture = CAPTURES / "java-split.pcap"
     assert imported(COMMAND, capture) & FOR_OPTIONS == set()
-    assert imported(COMMAND, "--separate", capture) >= {"argparse"}
+    assert imported(COMMAND, "--merge", capture) >= {"argparse"}
 
 
 def quoted_fields(source: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run, write_evidence
+from conftest import CAPTURES, write_evidence
 from conversation import block, pcapng
 from nagle_scan import _core
 
@@ -76,12 +76,6 @@ def test_files_that_follow_each_other_are_read_ahead(threads: int, tmp_path: Pat
     paths = EXAMPLES + PACKED[:20]
     expected = result(paths, tmp_path, threads=1)
     assert result(paths, tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS)) == expected
-
-
-def test_the_command_takes_a_number_of_threads(run: Run) -> None:
-    plain = run(EXAMPLES[0])
-    assert run(EXAMPLES[0], "--threads", "1").stdout == plain.stdout
-    assert run(EXAMPLES[0], "--threads", "1000").stdout == plain.stdout
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1025])

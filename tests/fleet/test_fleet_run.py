@@ -264,7 +264,7 @@ BAD = [
     (["--verify"], "fleet: no fleet"),
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
-    ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
+    ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: NAGLE_SCAN_KEY"),
     ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
     ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
     (

@@ -114,7 +114,7 @@ def test_no_output_imports_scapy(tmp_path: Path) -> None:
     """It is GPL-2.0-only: only who asks for its packets loads it."""
     suffixes = ("json", "csv", "html", "md", "xml", "pcapng", "png", "zip")
     files = [word for suffix in suffixes for word in ("-o", tmp_path / f"out.{suffix}")]
-    done = without(("scapy",), CAPTURE, "-v", *files)
+    done = without(("scapy",), CAPTURE, *files)
     assert done.returncode == 1, done.stderr
     assert len(list(tmp_path.iterdir())) == len(suffixes)
 

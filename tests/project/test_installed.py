@@ -20,9 +20,7 @@ def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["--fai"], "--fail-on"),
-        (["--fail-on", ""], "certain likely possible"),
-        (["--color", "al"], "always"),
+        (["--max"], "--max-lost"),
         (["--format", "js"], "json jsonl"),
     ],
 )

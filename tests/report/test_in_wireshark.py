@@ -96,7 +96,7 @@ def test_only_our_words_are_in_the_script(run: Run, tmp_path: Path) -> None:
     write(plain, stalled().frames)
     shutil.copy(plain, hostile)
     for path, name in ((plain, "db"), (hostile, "os.exit")):
-        run(path, "-qq", "--name", f"10.0.0.2={name}", "-o", f"{path}.lua")
+        run(path, "-qq", "--names", f"10.0.0.2={name}", "-o", f"{path}.lua")
     assert Path(f"{plain}.lua").read_bytes() == Path(f"{hostile}.lua").read_bytes()
 
 

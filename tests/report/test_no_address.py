@@ -258,7 +258,7 @@ def test_nor_in_pages_pictures_tables_and_what_is_printed(run: Run, tmp_path: Pa
         "--exit-zero",
         "-f",
         f"host {addr} or tcp",
-        "--name",
+        "--names",
         f"{addr}={named}",
     ]
     suffixes = (*TEXTS, ".html", ".svg", ".zip")
@@ -267,8 +267,8 @@ def test_nor_in_pages_pictures_tables_and_what_is_printed(run: Run, tmp_path: Pa
     (tmp_path / "one").mkdir()
     calls = [
         (paths[:1], wanted),
-        (paths, ["-o", "many/", *every, "--separate"]),
-        (paths, ["--merge", "-v"]),
+        (paths, ["-o", "many/", *every]),
+        (paths, ["--merge"]),
     ]
     for captures, options in calls:
         done = run(*captures, *chosen, *options, cwd=tmp_path / "one")

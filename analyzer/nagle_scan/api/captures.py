@@ -12,8 +12,6 @@ from nagle_scan.errors import CaptureError
 from nagle_scan.system import files
 from nagle_scan.words.wording import count, file_name, printable
 
-MERGE, SEPARATE = "merge", "separate"
-
 COMPRESSED = r"(?i)\.(gz|zst)$"
 DUMPCAP = r"_\d{5}_\d{14}(?=\.|$)"
 """`dumpcap -b`: name_00001_20261123120000.pcapng."""
@@ -58,20 +56,15 @@ class Grouped(NamedTuple):
     """What a user must know of the files; without full stops."""
 
 
-def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
+def grouped(named: Sequence[str], merge: bool = False) -> Grouped:
     """The captures in the order in which they are named; folders stand for the captures in them.
 
-    `how`: all in one (`MERGE`), each on its own (`SEPARATE`), or as their names and first frames
-    tell. Raises `CaptureError` for a folder without captures and for what is not there.
+    All in one if `merge`, else as their names and first frames tell. Raises `CaptureError` for a
+    folder without captures and for what is not there.
     """
     notes: list[str] = []
     paths = list(_distinct(list(_files(named, notes)), notes))
-    if how == MERGE or len(paths) == 1:
-        parts = [paths]
-    elif how == SEPARATE:
-        parts = [[path] for path in paths]
-    else:
-        parts = list(rotated(paths, str, _first_ns))
+    parts = [paths] if merge or len(paths) == 1 else list(rotated(paths, str, _first_ns))
     return Grouped(list(_named(parts)), notes)
 
 

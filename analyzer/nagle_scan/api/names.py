@@ -1,4 +1,4 @@
-"""What the user calls addresses: `--name`, `--names` and `scan(names=...)`."""
+"""What the user calls addresses: `--names` and `scan(names=...)`."""
 
 from __future__ import annotations
 
@@ -55,11 +55,14 @@ class Label(NamedTuple):
 HEADS = ("address", *Label._fields)
 
 
+def is_pair(text: str) -> bool:
+    """Does it begin as `10.0.0.5=payments`? Else it is a file."""
+    return re.match(r"[0-9a-fA-F.:]+=", text) is not None
+
+
 def parsed(text: str) -> tuple[str, str]:
     """Address and name of `10.0.0.5=payments`. Raises `ValueError`."""
-    addr, equals, name = text.partition("=")
-    if not equals:
-        raise ValueError("expected ADDRESS=NAME: 10.0.0.5=payments")
+    addr, _, name = text.partition("=")
     return _checked(addr, name)
 
 

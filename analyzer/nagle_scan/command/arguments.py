@@ -7,15 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
-from nagle_scan.api import captures, keys
+from nagle_scan.api import keys
 from nagle_scan.command import values
-from nagle_scan.command.chosen import DEFAULT_FAIL_ON, Chosen
+from nagle_scan.command.chosen import Chosen
 from nagle_scan.command.parser import HelpFormatter, Parser, epilog
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import terminal
-from nagle_scan.words.certainty import CONFIDENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,29 +156,13 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         help="pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard "
         "input",
     )
-    sets = group.add_mutually_exclusive_group()
-    sets.add_argument(
+    group.add_argument(
         "--merge",
-        action="store_const",
-        const=captures.MERGE,
-        dest="sets",
+        action="store_true",
         help="read all files as one capture (default: merge only files named like one rotation)",
-    )
-    sets.add_argument(
-        "--separate",
-        action="store_const",
-        const=captures.SEPARATE,
-        dest="sets",
-        help="treat each file as a separate capture",
     )
     add_filter(group)
     add_min_wait(group)
-    group.add_argument(
-        "--threads",
-        metavar="N",
-        type=values.threads,
-        help="number of threads (default: one per core, at most 16); does not change results",
-    )
 
 
 def _add_reports(group: argparse._ArgumentGroup) -> None:
@@ -203,31 +186,14 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
     )
     add_quiet(group)
     group.add_argument(
-        "-v",
-        "--verbose",
-        action="store_true",
-        help="also print what was read, and how long it took",
-    )
-    group.add_argument(
-        "--color",
-        choices=terminal.COLOUR_CHOICES,
-        help="colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)",
-    )
-    group.add_argument(
-        "--name",
-        metavar="ADDRESS=NAME",
+        "--names",
+        metavar="FILE|ADDRESS=NAME",
         action="append",
         default=[],
-        type=values.named,
-        help="show NAME instead of an IP address: 10.0.0.5=payments (may be repeated); .json has "
-        "both, .csv keeps the address",
-    )
-    group.add_argument(
-        "--names",
-        metavar="FILE",
-        type=values.utf8,
-        help="the same for a file in the format of /etc/hosts, or an inventory: .csv or .json with "
-        "address and service",
+        type=values.names,
+        help="show names instead of IP addresses: of a file in the format of /etc/hosts, or an "
+        "inventory (.csv or .json with address and service), or one, as 10.0.0.5=payments (may be "
+        "repeated); .json has both, .csv keeps the address",
     )
     group.add_argument(
         "--why",
@@ -272,15 +238,10 @@ def _add_privacy(group: argparse._ArgumentGroup) -> None:
 
 def _add_gates(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--fail-on",
-        choices=CONFIDENCES,
-        help=f"exit 1 for stalls of at least this confidence (default {DEFAULT_FAIL_ON})",
-    )
-    group.add_argument(
         "--max-lost",
         metavar="TIME",
         type=values.duration,
-        help="exit 1 only if these cost more than TIME in one capture: 500ms, 1s",
+        help="exit 1 only if likely stalls cost more than TIME in one capture: 500ms, 1s",
     )
     add_exit_zero(group)
 
@@ -341,19 +302,13 @@ def add_min_wait(made: argparse._ActionsContainer) -> None:
 
 
 def add_key(made: argparse._ActionsContainer, without_key: str = ", else it is random") -> None:
-    """`--anonymize` and `--key-file`; `without_key` says what happens without a key."""
+    """`--anonymize`; `without_key` says what happens without a key."""
     made.add_argument(
         "--anonymize",
         action="store_true",
         help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and remove "
-        "anything else that may contain one; the key comes from --key-file or "
-        f"{keys.VARIABLE}{without_key}",
-    )
-    made.add_argument(
-        "--key-file",
-        metavar="FILE",
-        type=values.utf8,
-        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
+        f"anything else that may contain one; {keys.VARIABLE} holds the key, as `openssl rand -hex "
+        f"32` makes it{without_key}",
     )
 
 

@@ -6,31 +6,23 @@ from typing import NamedTuple
 from nagle_scan.report.formats import TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
 
-DEFAULT_FAIL_ON = "likely"
-
 
 class Chosen(NamedTuple):
     """The options as their help tells them; what is not given has its default."""
 
     capture: Sequence[str]
-    sets: str | None = None
+    merge: bool = False
     filter: str | None = None
     min_wait: float = DEFAULT_MIN_WAIT_MS
-    threads: int | None = None
     output: Sequence[str] = ()
     format: str = TEXT
     quiet: int = 0
-    verbose: bool = False
-    color: str = "auto"
-    name: Sequence[tuple[str, str]] = ()
-    names: str | None = None
+    names: Sequence[str | tuple[str, str]] = ()
     why: int | None = None
     baseline: Sequence[str] = ()
     baseline_map: Sequence[tuple[Endpoint, Endpoint]] = ()
     anonymize: bool = False
     payload: bool = False
-    key_file: str | None = None
-    fail_on: str = DEFAULT_FAIL_ON
     max_lost: float = 0.0
     exit_zero: bool = False
     key: bytes | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -110,26 +109,26 @@ def _chosen(words: Sequence[str]) -> Chosen:
 
 def _run(options: Chosen, found: list[Scan]) -> int:
     outputs = _outputs(options)
-    also_read = [path for path in (options.key_file, options.names) if path is not None]
+    also_read = [name for name in options.names if isinstance(name, str)]
     if [*options.capture, *options.baseline].count("-") > 1:
         raise CaptureError("-: standard input can be read only once")
-    sets, notes = captures.grouped(options.capture, options.sets)
+    sets, notes = captures.grouped(options.capture, options.merge)
     files = [path for capture in sets for path in capture.paths]
     if len(sets) > 1:
         _check_several(sets, outputs, options)
-    if options.anonymize or options.key_file is not None:
+    if options.anonymize:
         sets = captures.numbered(sets)
     outputs.check([*files, *options.baseline, *also_read], sets)
     for note in notes:
         terminal.note(f"note: {note}")
-    if options.anonymize or options.key_file is not None:
-        key = keys.find(options.key_file)
+    if options.anonymize:
+        key = keys.find()
         options = options._replace(key=key or keys.random(), key_is_random=key is None)
     _check_map(options)
     options = options._replace(named=_names(options))
     if options.why is not None:
         return _why(sets, options, options.why)
-    gate = Gate(options.fail_on, options.max_lost)
+    gate = Gate(options.max_lost)
     if len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
     else:
@@ -144,7 +143,7 @@ def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     if len(sets) > 1:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
         raise CaptureError(f"--why: frames are counted in one capture: {instead}")
-    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, options.threads)
+    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None)
     terminal.say(str(case))
     return EXIT_PASSED
 
@@ -157,13 +156,15 @@ def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen
 
 def _names(options: Chosen) -> dict[str, str]:
     """Those of the command line come before those of a file."""
-    if options.names is None and not options.name:
+    if not options.names:
         return {}
     from nagle_scan.api import names
 
-    named = dict(options.name)
-    if options.names is not None:
-        named = names.read(options.names) | named
+    named: dict[str, str] = {}
+    for given in options.names:
+        if isinstance(given, str):
+            named = names.read(given) | named
+    named |= dict(given for given in options.names if not isinstance(given, str))
     if options.key is None:
         return named
     kept = names.without_addresses(named)
@@ -182,7 +183,6 @@ def _outputs(options: Chosen) -> Outputs:
         folders[0] if folders else None,
         options.format,
         options.quiet,
-        options.color,
     )
 
 
@@ -238,7 +238,6 @@ def _run_several(sets: Sequence[CaptureSet], options: Chosen, outputs: Outputs, 
 def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None = None) -> Scan:
     """With a `progress`, what was read until Ctrl-C; else half a capture is useless."""
     seen = progress or _core.Progress()
-    began_s = time.monotonic()
     how_far = partial(line_of, seen)
     with interrupt.StoppedByInterrupt(seen), ProgressLine(how_far, sys.stderr):
         result = scan(
@@ -246,17 +245,12 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
             options.filter,
             options.min_wait,
             options.key,
-            options.threads,
             names=options.named,
             progress=seen,
         )
     if seen.stopped and progress is None:
         raise KeyboardInterrupt
     result.key_is_random = options.key_is_random
-    if options.verbose:
-        from nagle_scan.command import verbose
-
-        verbose.tell(result, time.monotonic() - began_s)
     return result
 
 

@@ -178,11 +178,11 @@ def _asked(options: argparse.Namespace) -> Asked:
     from nagle_scan.fleet.run import Asked
 
     key = None
-    if options.anonymize or options.key_file is not None:
-        key = keys.find(options.key_file)
+    if options.anonymize:
+        key = keys.find()
         if key is None:
             raise NagleScanError(
-                f"--anonymize: a fleet needs one key for all runs: --key-file or {keys.VARIABLE}"
+                f"--anonymize: a fleet needs one key for all runs: {keys.VARIABLE}"
             )
     labels = {} if options.names is None else names.labels(options.names)
     return Asked(

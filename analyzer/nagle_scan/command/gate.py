@@ -11,20 +11,19 @@ if TYPE_CHECKING:
 
 EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG, EXIT_CANNOT_TELL = 0, 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
+SURE = CONFIDENCES[:-1]
+"""What fails: not stalls that are only possible."""
 
 
 class Gate(NamedTuple):
     """Which stalls are a failure."""
 
-    fail_on: str
-    """These and surer ones."""
     max_lost_ms: float
-    """They may take so long in all."""
+    """What those that are at least likely may cost in all."""
 
     def fails(self, counted: "Counted") -> bool:
         """Do its stalls take more time than they may?"""
-        sure = CONFIDENCES[: CONFIDENCES.index(self.fail_on) + 1]
-        shares = [share for share in certainty.shares(counted) if share.word in sure]
+        shares = [share for share in certainty.shares(counted) if share.word in SURE]
         return bool(shares) and sum(share.lost_ms for share in shares) > self.max_lost_ms
 
     def status(self, result: "Result") -> int:

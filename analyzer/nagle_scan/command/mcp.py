@@ -73,8 +73,8 @@ def run(words: Sequence[str]) -> int:
     if files.missing(["mcp"]):
         raise CaptureError(f"mcp: needs the package mcp: {EXTRA}")
     key = None
-    if options.anonymize or options.key_file is not None:
-        key = keys.find(options.key_file) or keys.random()
+    if options.anonymize:
+        key = keys.find() or keys.random()
     server(Agent(options.root, options.reports, key)).run("stdio")
     return EXIT_PASSED
 

@@ -36,7 +36,6 @@ class Outputs(NamedTuple):
     """The format of standard output."""
     quiet: int = 0
     """1: the verdict in one line; 2: nothing."""
-    colour: str = "auto"
 
     def check(self, read: Sequence[str], sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
@@ -116,7 +115,7 @@ class Outputs(NamedTuple):
 
         if self.quiet:
             return text.in_one_line(result, chosen)
-        return text.render(result, terminal.style_of(sys.stdout, self.colour), chosen)
+        return text.render(result, terminal.style_of(sys.stdout), chosen)
 
     def _print(
         self, result: "Result", report: str | None, chosen: "Options", written: set[str]

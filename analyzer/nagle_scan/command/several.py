@@ -157,6 +157,6 @@ class _Every:
             return
         lines = [table.headline(self.rows)]
         if not outputs.quiet:
-            lines += table.lines(self.rows, terminal.style_of(sys.stdout, outputs.colour))
+            lines += table.lines(self.rows, terminal.style_of(sys.stdout))
             lines += ["", *wrote] if wrote else []
         terminal.say("\n".join(lines))

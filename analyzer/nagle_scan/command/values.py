@@ -82,10 +82,12 @@ def pair(value: str) -> tuple[tuple[str, int], tuple[str, int]]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def named(value: str) -> tuple[str, str]:
-    """An address and what to call it: ADDRESS=NAME."""
+def names(value: str) -> str | tuple[str, str]:
+    """A file of names, or an address and what to call it: ADDRESS=NAME."""
     from nagle_scan.api import names
 
+    if not names.is_pair(value):
+        return utf8(value)
     try:
         return names.parsed(value)
     except ValueError as error:

@@ -17,8 +17,6 @@ NARROWEST_CELL = 18
 """A last column is not wrapped to less."""
 NUMBER = r"-?|[\d.,]+( us| ms| s| B)?"
 
-COLOUR_CHOICES = ("auto", "always", "never")
-
 
 class Style(NamedTuple):
     """Escape sequences around the parts that stand out, and the width of the lines."""
@@ -67,13 +65,11 @@ PLAIN = Style()
 COLOURS = Style("\x1b[1;31m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
 
 
-def wants_colours(stream: TextIO, choice: str = "auto") -> bool:
-    """Colours as chosen, else as `NO_COLOR` and `CLICOLOR_FORCE` ask, else for a terminal only.
+def wants_colours(stream: TextIO) -> bool:
+    """Colours as `NO_COLOR` and `CLICOLOR_FORCE` ask, else for a terminal only.
 
     See no-color.org and bixense.com/clicolors.
     """
-    if choice != "auto":
-        return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("CLICOLOR_FORCE", "") not in ("", "0"):
@@ -81,9 +77,9 @@ def wants_colours(stream: TextIO, choice: str = "auto") -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def style_of(stream: TextIO, choice: str = "auto") -> Style:
+def style_of(stream: TextIO) -> Style:
     """Colours where they are wanted, lines as wide as the terminal."""
-    style = COLOURS if wants_colours(stream, choice) else PLAIN
+    style = COLOURS if wants_colours(stream) else PLAIN
     return style._replace(width=_width(stream))
 
 

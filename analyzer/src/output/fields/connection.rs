@@ -132,7 +132,7 @@ const DELAYED_ACK_MS: Field = field!("delayed_ack_ms", "Median delay of its dela
 const CONSISTENT_WITH: Field =
     field!("delayed_ack_consistent_with", "Stack whose delayed-ACK timer fits.");
 
-const NAME: Field = field!("name", "What `--name` calls the address.").only(Json).sparse();
+const NAME: Field = field!("name", "What `--names` calls the address.").only(Json).sparse();
 
 impl Row for NamedEnd<'_> {
     fn fields(to: &mut impl Fields<Self>) {

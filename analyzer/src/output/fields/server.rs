@@ -6,7 +6,7 @@ use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::servers::{Percentiles, ServerRow};
 
 const ADDR: Field = field!("addr", "IP address.");
-const NAME: Field = field!("name", "What `--name` calls the address.").only(Json);
+const NAME: Field = field!("name", "What `--names` calls the address.").only(Json);
 const VERDICT: Field = field!("verdict", "The worst of its connections.");
 const AFFECTED: Field = field!("affected_connections", "Those with stalls.");
 const LATENCY_SUM: Field = field!("latency_sum_ms", "Latency of all exchanges together.");
