@@ -151,7 +151,7 @@ def test_what_is_covered_is_counted_once(intervals: list[tuple[float, float]]) -
         assert share == pytest.approx(truth / (high - low), abs=1e-9)
 
 
-@pytest.mark.parametrize()
+@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_a_timeline_is_written_in_each_format(
     suffix: str, magic: bytes, run: Run, tmp_path: Path
 ) -> None:
