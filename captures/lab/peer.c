@@ -21,11 +21,9 @@
  * The connection is closed at the end of the script.
  *
  * The log has one line per event, 'TIME_NS CLIENT_PORT KIND VALUE...', times
- * from CLOCK_REALTIME, the clock of packet captures, taken before a system
- * call unless noted:
- *     open SERVER_PORT            write OFFSET LENGTH       pause US     resume
- *     option NAME VALUE           wrote OFFSET LENGTH (after)            end
- *     read OFFSET LENGTH (after)  close          wait-ack                        acked
+ * from CLOCK_REALTIME, the clock of packet captures, taken before a system call:
+ *     open SERVER_PORT     write OFFSET LENGTH     option NAME VALUE
+ *     pause US             resume                  wait-ack             acked
  *     info NOTSENT UNACKED CWND SND_WND IN_FLIGHT MSS
  * An 'info' line is the kernel's own TCP_INFO: bytes written but not sent,
  * segments unacknowledged, congestion window in segments, the peer's window in
@@ -132,9 +130,7 @@ static void do_write(struct connection *c, long length, int flags)
 {
     int64_t at = now_ns();
     ssize_t sent = send(c->fd, payload, length, MSG_NOSIGNAL | flags);
-    int64_t done = now_ns();
     note(c, at, "write %ld %ld", c->written, length);
-    note(c, done, "wrote %ld %ld", c->written, (long)sent);
     if (sent != length) { errno = sent < 0 ? errno : EPIPE; die("write"); }
     c->written += length;
     note_info(c, 1);
@@ -146,7 +142,6 @@ static int read_some(struct connection *c, long most)
     char data[65536];
     ssize_t got = recv(c->fd, data, most < (long)sizeof data ? most : (long)sizeof data, 0);
     if (got < 0) die("read");
-    note(c, now_ns(), "read %ld %ld", c->read, (long)got);
     c->read += got;
     return got > 0;
 }
@@ -212,7 +207,7 @@ static void do_word(struct connection *c, char *word)
     else if (!strcmp(word, "quickack")) do_option(c, word, TCP_QUICKACK, atoi(value));
     else if (!strcmp(word, "cork")) do_option(c, word, TCP_CORK, atoi(value));
     else if (!strcmp(word, "delack-max")) do_option(c, word, DELACK_MAX_US, atoi(value));
-    else if (!strcmp(word, "end")) { note(c, now_ns(), "end"); shutdown(c->fd, SHUT_WR); }
+    else if (!strcmp(word, "end")) shutdown(c->fd, SHUT_WR);
     else if (!strcmp(word, "after")) {}     /* done before it connected */
     else if (!strcmp(word, "background-read")) { c->reading = 1; start(read_always, c, NULL); }
     else { errno = EINVAL; die(word); }
@@ -283,7 +278,6 @@ static void *run_connection(void *connection)
     run_words(c, c->script);
     c->closing = 1;
     if (!no_watch) pthread_join(watcher, NULL);
-    note(c, now_ns(), "close");
     if (c->reading) {                   /* let the other side finish, or close() would reset */
         shutdown(c->fd, SHUT_WR);
         while (c->reading) sleep_ns(1000000);

@@ -33,7 +33,7 @@ enum { LONGEST_WRITE = 1 << 16, MTU = 1500, INFO_VALUES = 6 };
 #define LINGER_NS 300000000     /* lwIP ends the connection by itself, and dies with the program */
 
 static int tun, client_port;
-static long written, bytes_read;
+static long written;
 static unsigned seed = 7;
 static volatile int closing, reading;
 static struct netconn *connection;
@@ -192,9 +192,7 @@ static void do_write(long length)
 {
     int64_t at = now_ns();
     check(netconn_write(connection, payload, length, NETCONN_COPY), "write");
-    int64_t done = now_ns();
     note(at, "write %ld %ld", written, length);
-    note(done, "wrote %ld %ld", written, length);
     written += length;
     note_info(1);
 }
@@ -210,8 +208,7 @@ static void do_read(long most)
         err_t error = netconn_recv_tcp_pbuf(connection, &data);
         if (error == ERR_CLSD || error == ERR_CONN) return;
         check(error, "read");
-        note(now_ns(), "read %ld %d", bytes_read, data->tot_len);
-        bytes_read += kept = data->tot_len;
+        kept = data->tot_len;
         pbuf_free(data);
     }
     kept -= most;
@@ -251,7 +248,7 @@ static void do_word(char *word)
     else if (!strcmp(word, "read")) do_read(strcmp(value, "eof") ? atol(value) : INT32_MAX);
     else if (!strcmp(word, "pause")) do_pause(value);
     else if (!strcmp(word, "nodelay")) do_nodelay(atoi(value));
-    else if (!strcmp(word, "end")) { note(now_ns(), "end"); check(netconn_shutdown(connection, 0, 1), "end"); }
+    else if (!strcmp(word, "end")) check(netconn_shutdown(connection, 0, 1), "end");
     else if (!strcmp(word, "background-read")) { reading = 1; start(read_always, NULL); }
     else { errno = EINVAL; die(word); }
 }
@@ -286,7 +283,6 @@ static void open_connection(int is_server, const char *to, int port)
 static void close_connection(void)
 {
     closing = 1;
-    note(now_ns(), "close");
     if (reading) {                      /* let the other side finish */
         check(netconn_shutdown(connection, 0, 1), "shutdown");
         while (reading) sleep_ns(1000000);

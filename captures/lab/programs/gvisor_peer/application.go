@@ -19,7 +19,6 @@ type application struct {
 	connection *connection
 	clientPort int
 	written    int
-	read       int
 	background sync.WaitGroup
 	reading    bool
 	dice       *rand.Rand
@@ -41,7 +40,6 @@ func (a *application) run(script string) error {
 			return fmt.Errorf("%s: %w", word, err)
 		}
 	}
-	a.note(time.Now(), "close")
 	if a.reading { // let the other side finish
 		if err := a.connection.CloseWrite(); err != nil {
 			return err
@@ -68,7 +66,6 @@ func (a *application) do(name, value string) error {
 		a.background.Go(func() { _ = a.readUpTo(1 << 60) })
 		return nil
 	case "end":
-		a.note(time.Now(), "end")
 		return a.connection.CloseWrite()
 	}
 	return errors.New("not known here")
@@ -84,7 +81,6 @@ func (a *application) write(length string) error {
 	at := time.Now()
 	sent, err := a.connection.Write(payload)
 	a.note(at, "write %d %d", a.written, n)
-	a.note(time.Now(), "wrote %d %d", a.written, sent)
 	a.written += sent
 	return err
 }
@@ -105,8 +101,6 @@ func (a *application) readUpTo(n int) error {
 	buffer := make([]byte, readSize)
 	for n > 0 {
 		got, err := a.connection.Read(buffer[:min(n, readSize)])
-		a.note(time.Now(), "read %d %d", a.read, got)
-		a.read += got
 		n -= got
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -13,7 +13,6 @@ pub struct Application {
     next: usize,
     client_port: u16,
     written: usize,
-    read: usize,
     /// Bytes still wanted by the `read` that is being run.
     wanted: Option<usize>,
     /// End of the pause that is being run.
@@ -30,7 +29,6 @@ impl Application {
             next: 0,
             client_port,
             written: 0,
-            read: 0,
             wanted: None,
             wake: None,
             background_read: false,
@@ -75,16 +73,12 @@ impl Application {
                 true
             }
             Word::End => {
-                self.note("end");
                 socket.close();
                 true
             }
         };
         if done {
             self.next += 1;
-            if self.is_done() {
-                self.note("close");
-            }
         }
         done
     }
@@ -106,7 +100,6 @@ impl Application {
             .collect();
         let sent = socket.send_slice(&payload);
         assert_eq!(sent, Ok(length), "the send buffer had room");
-        self.note(&format!("wrote {} {length}", self.written));
         self.written += length;
         true
     }
@@ -131,10 +124,7 @@ impl Application {
         if length == 0 {
             return 0;
         }
-        let got = socket.recv_slice(&mut vec![0; length]).unwrap_or(0);
-        self.note(&format!("read {} {got}", self.read));
-        self.read += got;
-        got
+        socket.recv_slice(&mut vec![0; length]).unwrap_or(0)
     }
 
     fn pause(&mut self, low_us: u64, high_us: u64) -> bool {
