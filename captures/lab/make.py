@@ -59,13 +59,12 @@ KINDS = {
     "run": Kind(lambda seed: [*listed(), *drawn.all_drawn(seed)], scripted.record),
     "stacks": Kind(lambda _: stack_cases(), scripted.record, missing=scripted.missing),
     "real": Kind(
-        lambda _: [*real.before_and_after(), *real.as_shipped()],
+        lambda _: [*real.before_and_after(), *real.as_shipped(), *real.overloaded()],
         real.record,
         real.truth,
         real.missing,
         real.complaints,
     ),
-    "overload": Kind(lambda _: [real.Overload()], real.overload),
     "recorded": Kind(lambda _: recorded.RECORDINGS, recorded.record),
     "chains": Kind(lambda _: chains.all_chains(), chains.record, chains.truth),
 }

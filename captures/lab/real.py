@@ -1,4 +1,4 @@
-"""Real servers and clients: those of programs.toml, and an RPC server that is overloaded.
+"""Real servers and clients: those of programs.toml.
 
 Their writes are logged by strace, or by programs/write_log.c, which is loaded into all of them,
 notes what the kernel had not sent right after each write, and may refuse TCP_NODELAY to one side.
@@ -50,12 +50,11 @@ PROMPT = replace(NETS["rtt26"], client_quickack=True)
 HOW = {"": "shipped", "server": "server-refused", "client": "client-refused"}
 HTTP = "PYTHON http_client.py HOST PORT / 15"
 STRACE = f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o"
-BUFFER = ("-B", "16384")  # KiB: a busy machine must not lose frames
+BUFFER = ("-s", "96", "-B", "131072")  # KiB: a busy machine must not lose frames
 NOT_THE_PROGRAM = ("congestion_window", "zero_window", "retransmission", "kernel")
 HOLDS = ("stalls", "short_holds")
 PROBE = "joins a small segment in flight"  # a tail loss probe sends new data past Nagle
-# Of the overloaded server: connections kept, requests of each, pause in ms, descriptors.
-CONNECTIONS, KEPT, ROUNDS, SLEEP_MS, DESCRIPTORS = 3000, 40, 12, 200, 20_000
+KEPT, DESCRIPTORS = 40, 20_000  # connections of an overloaded server, and what it may open
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,7 @@ class RealCase:
     needs: tuple[str, ...] = ()
     traced: bool = False  # by strace
     refused: str = ""  # the side that is refused TCP_NODELAY
+    kept: int = 0  # connections, of more
 
     @property
     def extras(self) -> tuple[Extra, ...]:
@@ -100,13 +100,19 @@ def as_shipped() -> Iterator[RealCase]:
                     yield case_of(f"{name}-{HOW[refused]}-{path}", row, net, refused=refused)
 
 
+def overloaded() -> Iterator[RealCase]:
+    """Servers on a machine that has too little processor; replies take tens of ms."""
+    for name, row in TABLES["overloaded"].items():
+        yield case_of(name, row, LOOPBACK, kept=KEPT)
+
+
 def case_of(id: str, row: dict[str, Any], net: Net, **more: Any) -> RealCase:  # noqa: ANN401
     """A row of the table."""
     listeners = row.get("listeners", [])
     if listeners and isinstance(listeners[-1], int):
         listeners = listeners[:1] * listeners[-1]
     needs = (row["server"].split()[0], row.get("client", HTTP).split()[0], *row.get("needs", ()))
-    own = tuple(need for need in needs if need != "PYTHON" and "FOLDER" not in need)
+    own = tuple(need for need in needs if need.islower())
     setup = TABLES["setup"].get(row.get("setup", ""), "")
     commands = row["server"], row.get("client", HTTP)
     return RealCase(id, *commands, net, tuple(listeners), setup=setup, needs=own, **more)
@@ -133,6 +139,7 @@ class Run:
         """A text of the table with what is known now."""
         known = {"HOST": self.network.server_address, "PORT": str(PORT), "SEED": seed}
         known |= {"FOLDER": str(self.scratch), "PYTHON": sys.executable, "SWITCH": self.case.switch}
+        known |= {"RPC": str(tool("rpc"))} if "RPC" in text else {}
         for word, value in known.items():
             text = text.replace(word, value)
         return text
@@ -187,6 +194,8 @@ def end(program: Process) -> None:
 
 def record(case: RealCase, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
     with (
         tempfile.TemporaryDirectory() as scratch,
         Network(case.net, tool("wire"), folder / "wire.log") as network,
@@ -205,9 +214,24 @@ def record(case: RealCase, folder: Path) -> None:
         finally:
             end(server)
         run.write_logs(folder)
+    if case.kept:
+        keep_some(folder, case.kept)
     for extra in case.extras:
         whole, one = (folder / f"{name}.pcap" for name in (extra.point, extra.name))
         derive.only(f"tcp port {subscriber(folder)}", whole, one)
+
+
+def keep_some(folder: Path, count: int) -> None:
+    """Cut capture and logs to so many connections, spread over all of them."""
+    capture, whole = folder / "loopback.pcap", folder / "whole"
+    ports = sorted(read_log(folder / "client.log"))
+    kept = set(ports[:: len(ports) // count][:count])
+    capture.rename(whole)
+    derive.only(" or ".join(f"tcp port {port}" for port in sorted(kept)), whole, capture)
+    whole.unlink()
+    for log in (folder / f"{side}.log" for side in SIDES):
+        lines = [line for line in log.read_text().splitlines() if int(line.split()[1]) in kept]
+        log.write_text("".join(f"{line}\n" for line in lines))
 
 
 def subscriber(folder: Path) -> int:
@@ -280,47 +304,3 @@ def gaps(case: RealCase, folder: Path) -> list[str]:
             if ends and ends[-1] > written:
                 found.append(f"{side} {client}: {ends[-1]} bytes sent, {written} logged")
     return found
-
-
-# -- an overloaded server -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Overload:
-    """A server with a thread for each connection, on a machine that has too little processor.
-
-    Both ends set TCP_NODELAY and log their own writes; replies take tens of ms. A few dozen of the
-    connections are kept.
-    """
-
-    id: str = "rpc-threads-overloaded"
-    net: Net = LOOPBACK
-    extras: tuple[Extra, ...] = ()
-
-
-def overload(case: Overload, folder: Path) -> None:
-    """Make capture and logs of all connections, and keep those of some."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
-    logs = {side: folder / f"{side}.log" for side in SIDES}
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        Network(case.net, Path(), folder / "wire.log") as network,
-    ):
-        server = network.start("s", str(tool("rpc_server")), str(PORT), str(logs["server"]))
-        network.wait_for_listener("s", PORT)
-        full = Path(scratch) / "full.pcap"
-        capture = network.capture("loopback", full, "-s", "96", "-B", "131072")
-        load = (str(tool("rpc_load")), network.server_address, str(PORT), str(logs["client"]))
-        client = network.start("c", *load, *map(str, (CONNECTIONS, ROUNDS, SLEEP_MS)))
-        client.wait(LONGEST_RUN_S)
-        network.finish([capture])
-        server.terminate()
-        server.wait()
-        ports = sorted(read_log(logs["client"]))
-        kept = set(ports[:: len(ports) // KEPT][:KEPT])
-        chosen = " or ".join(f"tcp port {port}" for port in sorted(kept))
-        derive.only(chosen, full, folder / "loopback.pcap")
-    for log in logs.values():
-        lines = [line for line in log.read_text().splitlines() if int(line.split()[1]) in kept]
-        log.write_text("".join(f"{line}\n" for line in lines))

@@ -15,8 +15,7 @@ SOURCES = {
     "wire": ("wire.c", "path.c", "path.h"),
     "peer": ("peer.c",),
     "relay": ("programs/relay.c",),
-    "rpc_server": ("programs/rpc_server.c", "programs/rpc.h"),
-    "rpc_load": ("programs/rpc_load.c", "programs/rpc.h"),
+    "rpc": ("programs/rpc.c",),
     "lwip_peer": ("programs/lwip_peer.c",),  # with Debian's liblwip-dev
     "write_log.so": ("programs/write_log.c",),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,15 +50,18 @@ def read(noted: Path) -> list[Call]:
 
 def logs(calls: list[Call], server_port: int) -> dict[str, str]:
     """Both sides' logs; a connection is in both, even if one side wrote nothing."""
-    calls = [c for c in calls if server_port in (c.local, c.remote)]
-    found: dict[str, str] = {}
-    for side in SIDES:
-        log: Log = []
-        for client in sorted({c.local + c.remote - server_port for c in calls}):
-            pair = (server_port, client) if side == "server" else (client, server_port)
-            own = [c for c in calls if (c.local, c.remote) == pair]
-            log += [f"{calls[0].before_ns} {client} open {server_port}", *lines(own, client)]
-        found[side] = "".join(f"{line}\n" for line in log)
+    own: dict[tuple[int, int], list[Call]] = defaultdict(list)
+    for call in calls:
+        if server_port in (call.local, call.remote):
+            own[call.local, call.remote].append(call)
+    clients = sorted({local + remote - server_port for local, remote in own})
+    start = min((some[0].before_ns for some in own.values()), default=0)
+    found = dict.fromkeys(SIDES, "")
+    for client in clients:
+        ends = {"client": (client, server_port), "server": (server_port, client)}
+        for side, pair in ends.items():
+            log = [f"{start} {client} open {server_port}", *lines(own.get(pair, []), client)]
+            found[side] += "".join(f"{line}\n" for line in log)
     return found
 
 

@@ -146,7 +146,7 @@ def test_another_seed_draws_other_cases_of_the_same_kinds() -> None:
 
 def test_every_case_has_its_name_and_what_is_shipped_can_be_made_again() -> None:
     scripted = [*cases.listed(), *drawn.all_drawn(1), *cases.stack_cases()]
-    programs = [*real.before_and_after(), *real.as_shipped()]
+    programs = [*real.before_and_after(), *real.as_shipped(), *real.overloaded()]
     names = [case.id for case in scripted]
     names += [case.id for case in programs]
     names += [case.id for case in chains.all_chains()]
