@@ -134,6 +134,8 @@ class Run:
         self.noted = scratch / "noted"
         self.noted.touch()
         self.noted.chmod(0o666)
+        # A server that is not root may not reach where it was built.
+        self.library = shutil.copy(tool("write_log.so"), scratch)
 
     def filled(self, text: str, seed: str) -> str:
         """A text of the table with what is known now."""
@@ -155,7 +157,7 @@ class Run:
         if self.case.traced:
             return [*STRACE.split(), str(self.scratch / side)]
         refusing = ["REFUSE_NODELAY=1"] if side == self.case.refused else []
-        return ["env", f"LD_PRELOAD={tool('write_log.so')}", f"WRITE_LOG={self.noted}", *refusing]
+        return ["env", f"LD_PRELOAD={self.library}", f"WRITE_LOG={self.noted}", *refusing]
 
     def start(self, side: str, command: str, seed: str) -> Process:
         """Start a program that is watched."""
