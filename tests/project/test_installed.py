@@ -39,7 +39,7 @@ def test_bash_completes(words: list[str], offered: str, share: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "option"),
     [
-        (installed.MAN, r"\-\-fail\-on"),
+        (installed.MAN, r"\-\-max\-lost"),
         (installed.FLEET_MAN, r"\-\-on\-hosts"),
         (installed.MCP_MAN, r"\-\-reports"),
     ],
