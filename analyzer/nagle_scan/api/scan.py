@@ -294,6 +294,7 @@ INTERNAL = {
     "key",
     "key_is_random",
     "number_of",
+    "paths",
     "row_of",
     "spooled",
     "threads",
