@@ -25,13 +25,7 @@ from truths import Row
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "rules.tsv"
-SIZES = {
-    1: ctypes.c_uint8,
-    2: ctypes.c_uint16,
-    4: ctypes.c_uint32,
-    8: ctypes.c_uint64,
-    16: ctypes.c_uint64,
-}
+SIZES = {size: getattr(ctypes, f"c_uint{8 * min(size, 8)}") for size in (1, 2, 4, 8, 16)}
 COLUMNS = (
     "true",
     "false",

@@ -20,15 +20,10 @@ impl World {
     }
 
     pub fn mac(self, host: u8) -> [u8; 6] {
-        // The bits of groups and of local addresses are not set.
-        [
-            self.byte(0) & 0xfc,
-            self.byte(1),
-            self.byte(2),
-            self.byte(3),
-            self.byte(4),
-            self.byte(host * 4),
-        ]
+        let mut mac = std::array::from_fn(|at| self.byte(at as u8));
+        mac[0] &= 0xfc; // the bits of groups and of local addresses
+        mac[5] = self.byte(host * 4);
+        mac
     }
 
     pub fn v4(self, host: u8) -> [u8; 4] {

@@ -40,45 +40,13 @@ enum Word {
     Byte(u8, u8),
 }
 
-const KNOWN: [&str; 32] = [
-    "and",
-    "or",
-    "not",
-    "(",
-    ")",
-    "tcp",
-    "ip",
-    "ip6",
-    "vlan",
-    "port",
-    "src",
-    "dst",
-    "greater",
-    "less",
-    "portrange",
-    "80-443",
-    "host",
-    "net",
-    "ether",
-    "tcp[13]",
-    "& 2",
-    "!= 0",
-    "=",
-    ">",
-    "len",
-    "inbound",
-    "proto",
-    "mpls",
-    "pppoes",
-    "ip[2:2]",
-    "+",
-    "-",
-];
+const KNOWN: &str = "and,or,not,(,),tcp,ip,ip6,vlan,port,src,dst,greater,less,portrange,80-443,\
+    host,net,ether,tcp[13],& 2,!= 0,=,>,len,inbound,proto,mpls,pppoes,ip[2:2],+,-";
 
 impl Word {
     fn text(&self) -> String {
         match self {
-            Self::Known(which) => KNOWN[usize::from(*which) % KNOWN.len()].to_owned(),
+            Self::Known(which) => KNOWN.split(',').cycle().nth((*which).into()).unwrap().to_owned(),
             Self::Number(number) => number.to_string(),
             Self::Port(port) => format!("port {port}"),
             Self::Host(host) => format!("host {}", IpAddr::from(*host)),
