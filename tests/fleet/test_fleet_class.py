@@ -180,29 +180,20 @@ def test_a_filter_is_used_again(tmp_path: Path) -> None:
     assert Fleet(path).scan(Fleet(path).captures["set"][0]).core.summary().connections == 0
 
 
-@pytest.mark.parametrize("set", ["xyz", "", "' OR set > '", "fff"])
-def test_a_set_that_is_not_there_is_told(set: str, found: Fleet) -> None:
-    with pytest.raises(CaptureError, match="no set begins with"):
-        found.scan(set)
-
-
-def test_a_set_that_may_be_two_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_again_is_told(found: Fleet, tmp_path: Path) -> None:
+    for set in ("xyz", "", "' OR set > '", "fff"):
+        with pytest.raises(CaptureError, match="no set begins with"):
+            found.scan(set)
     sums = hour(0, "a:1", 9, set="a" * 31 + "1") + hour(0, "a:1", 9, set="a" * 31 + "2")
+    away = [capture("b" * 32, host="web-1", path="/gone.pcap")]
+    back = Fleet(written(tmp_path / "fleet", {"sums": sums, "captures": away}))
     with pytest.raises(CaptureError, match="2 sets begin with 'aaa': give more of it"):
-        Fleet(written(tmp_path / "fleet", {"sums": sums})).scan("aaa")
-
-
-def test_what_only_another_host_has_needs_its_worker(tmp_path: Path) -> None:
-    rows = {"captures": [capture("a" * 32, host="web-1", path="/gone.pcap")]}
-    back = Fleet(written(tmp_path / "fleet", rows))
+        back.scan("aaa")
     with pytest.raises(CaptureError, match=r"web-1:/gone.pcap: only web-1 has it: name a cluster"):
-        back.report("aaa", 0, tmp_path / "report.html")
-
-
-def test_a_fleet_with_a_key_does_not_know_its_captures(tmp_path: Path) -> None:
-    back = Fleet(made(tmp_path / "fleet", [ALL[:1]], HIDDEN))
+        back.report("bbb", 0, tmp_path / "report.html")
+    hidden = Fleet(made(tmp_path / "hidden", [ALL[:1]], HIDDEN))
     with pytest.raises(CaptureError, match="a fleet with replaced addresses does not know"):
-        back.scan(back.captures["set"][0])
+        hidden.scan(hidden.captures["set"][0])
 
 
 def test_the_report_of_a_connection_has_it_in_detail(tmp_path: Path) -> None:

@@ -29,61 +29,44 @@ def hours(*each: tuple[int, int] | None, step: timedelta = HOUR) -> list[Row]:
     ]
 
 
-def onset(*each: tuple[int, int] | None) -> int | None:
-    """The hour from `BEGIN` on."""
-    found = trend(hours(*each)).onset
-    return None if found is None else (found - BEGIN) // HOUR
-
-
-def test_an_onset_is_the_first_hour_above_the_usual() -> None:
-    assert onset(*[USUAL] * 5, *[ABOVE] * 4) == 5
-    assert onset(*[(1000, 0)] * 5, *[ABOVE] * 4) == 5
-    assert trend(hours(*[USUAL] * 5, ABOVE, ABOVE)).note == "80 us per exchange before"
-    assert trend(hours(*[(9, 0)] * 3, ABOVE, ABOVE)).note == "usually nothing before"
-
-
-def test_a_busier_hour_is_no_onset() -> None:
-    assert onset(*[USUAL] * 5, *[(20_000, 40)] * 4) is None
-
-
-def test_an_hour_with_a_stall_or_two_is_no_onset() -> None:
-    """Where one is to be expected, two come by chance."""
-    assert onset(*[(1000, 0)] * 5, (1000, 2), (1000, 1), (1000, 2)) is None
-
-
-def test_a_peak_that_went_back_is_no_onset() -> None:
-    told = trend(hours(*[USUAL] * 5, ABOVE, *[USUAL] * 3))
-    assert told == (None, "in the first captured hour already")
-    told = trend(hours(*[(1000, 0)] * 5, ABOVE, *[(1000, 0)] * 3))
-    assert told == (None, "now and then; no lasting rise")
-
-
-def test_the_last_hour_may_be_a_peak_and_says_so() -> None:
-    told = trend(hours(*[(1000, 0)] * 5, ABOVE))
-    assert told.onset == BEGIN + 5 * HOUR
-    assert told.note == "usually nothing before; one hour so far"
-
-
-def test_a_few_hours_are_not_usual_yet() -> None:
-    assert trend(hours((9, 0), ABOVE, ABOVE, ABOVE)) == (
+CLEAN, FIRST = (1000, 0), "in the first captured hour already"
+CASES: dict[str, tuple[Sequence[tuple[int, int] | None], int | None, str]] = {
+    "the first hour above the usual": ([USUAL] * 5 + [ABOVE] * 4, 5, "80 us per exchange before"),
+    "nothing was usual": ([CLEAN] * 5 + [ABOVE] * 4, 5, "usually nothing before"),
+    "three hours are usual": ([(9, 0)] * 3 + [ABOVE] * 2, 3, "usually nothing before"),
+    "a busier hour": ([USUAL] * 5 + [(20_000, 40)] * 4, None, FIRST),
+    # Where one is to be expected, two come by chance.
+    "an hour with a stall or two": (
+        [CLEAN] * 5 + [(1000, 2), (1000, 1), (1000, 2)],
         None,
-        "fewer than 3 captured hours before",
-    )
-    assert onset((9, 0), (9, 0), (9, 0), ABOVE) == 3
-    assert trend(hours(*[ABOVE] * 9)) == (None, "in the first captured hour already")
+        "now and then; no lasting rise",
+    ),
+    "a peak that went back": ([USUAL] * 5 + [ABOVE] + [USUAL] * 3, None, FIRST),
+    "a peak after nothing": (
+        [CLEAN] * 5 + [ABOVE] + [CLEAN] * 3,
+        None,
+        "now and then; no lasting rise",
+    ),
+    "the last hour may be a peak": (
+        [CLEAN] * 5 + [ABOVE],
+        5,
+        "usually nothing before; one hour so far",
+    ),
+    "too few hours before": ([(9, 0)] + [ABOVE] * 3, None, "fewer than 3 captured hours before"),
+    "always": ([ABOVE] * 9, None, FIRST),
+    "hours without captures are not clean": ([ABOVE] * 4 + [None] * 5 + [ABOVE] * 2, None, FIRST),
+    "nor are they usual": ([USUAL] + [None] * 3 + [ABOVE] * 4, None, FIRST),
+    "a stream has no exchanges": ([(0, 0)] * 3 + [(0, 30)] * 3, 3, "usually nothing before"),
+    "no date": ([], None, UNDATED),
+}
 
 
-def test_hours_without_captures_are_unknown_not_clean() -> None:
-    assert onset(*[ABOVE] * 4, None, None, None, None, None, *[ABOVE] * 2) is None
-    assert onset(USUAL, None, None, None, *[ABOVE] * 4) is None
-
-
-def test_a_stream_has_no_exchanges_but_an_onset() -> None:
-    assert onset(*[(0, 0)] * 3, *[(0, 30)] * 3) == 3
-
-
-def test_captures_without_a_date_are_said_to_have_none() -> None:
-    assert trend(hours()) == (None, UNDATED)
+@pytest.mark.parametrize(("each", "onset", "note"), CASES.values(), ids=CASES)
+def test_an_onset_is_the_first_hour_of_a_lasting_rise(
+    each: Sequence[tuple[int, int] | None], onset: int | None, note: str
+) -> None:
+    found = trend(hours(*each))
+    assert found == (None if onset is None else BEGIN + onset * HOUR, note)
 
 
 def bars(path: str) -> Sequence[tuple[int, float]]:
