@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from nagle_scan.fleet import trends
 from nagle_scan.fleet.services import Row
-from nagle_scan.fleet.trends import UNDATED, trend
+from nagle_scan.fleet.trends import UNDATED, no_trend, trend
 from nagle_scan.words.certainty import CONFIDENCES
 
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
@@ -57,7 +57,6 @@ CASES: dict[str, tuple[Sequence[tuple[int, int] | None], int | None, str]] = {
     "hours without captures are not clean": ([ABOVE] * 4 + [None] * 5 + [ABOVE] * 2, None, FIRST),
     "nor are they usual": ([USUAL] + [None] * 3 + [ABOVE] * 4, None, FIRST),
     "a stream has no exchanges": ([(0, 0)] * 3 + [(0, 30)] * 3, 3, "usually nothing before"),
-    "no date": ([], None, UNDATED),
 }
 
 
@@ -67,6 +66,7 @@ def test_an_onset_is_the_first_hour_of_a_lasting_rise(
 ) -> None:
     found = trend(hours(*each))
     assert found == (None if onset is None else BEGIN + onset * HOUR, note)
+    assert no_trend(0) == (None, UNDATED)
 
 
 def bars(path: str) -> Sequence[tuple[int, float]]:

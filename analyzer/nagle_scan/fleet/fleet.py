@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import escape
@@ -12,6 +12,7 @@ from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import originals, services
 from nagle_scan.fleet.remote import is_url, put
 from nagle_scan.fleet.table import Scope, Table, quoted
+from nagle_scan.fleet.trends import no_trend, trend
 from nagle_scan.fleet.work import File, Set
 from nagle_scan.system import files
 from nagle_scan.words import certainty
@@ -105,9 +106,11 @@ class Fleet:
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
         UTC; NaT if there is none) and `onset_note` (what was usual before, or why there is none).
         """
-        rows, hours = self.query(services.SERVICES), services.hours(self._table)
-        every: Any = rows.to_dict("records")
-        found = [services.trend(row, hours.get(row["service"], [])) for row in every]
+        rows = self.query(services.SERVICES)
+        hours = services.hours_of_each(self._table, services.STALLED)
+        trends = {service: trend(each) for service, each in hours}
+        named = zip(rows["service"], rows["hours"], strict=True)
+        found = [trends.get(service) or no_trend(captured) for service, captured in named]
         onsets = pd.Series([one.onset for one in found], dtype="datetime64[us, UTC]")
         return rows.assign(onset=onsets, onset_note=[one.note for one in found])
 
@@ -115,13 +118,13 @@ class Fleet:
     def hours(self) -> pd.DataFrame:
         """One row per service and captured hour: `service`, `hour` (UTC), `exchanges`, and stalls
         and lost time by confidence as in `services`. Without captures that tell no date."""
-        return self.query(services.HOURS)
+        return self.query(services.hours(services.CAPTURED))
 
     @property
     def worst(self) -> pd.DataFrame:
         """The connections that lose most, at most 10 of each service: as `connections`, with
         `sentence` (what happened), `change` and `fix` (what to change, in short and in full)."""
-        return self.query(services.WORST_OF_EACH)
+        return self.query(services.worst())
 
     def scan(self, set: str) -> Scan:
         """Reads the captures of a set again, as one capture.

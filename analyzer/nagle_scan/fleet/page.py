@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from nagle_scan.fleet import services, trends
 from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
+from nagle_scan.fleet.trends import Chart, Trend
 from nagle_scan.fleet.work import File
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
@@ -59,32 +60,24 @@ def _content(table: Table, coverage: str) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
     (counted,), (told,) = table.rows(COUNTED), table.rows(services.TOTAL)
     verdicts, lost, is_hidden = services.verdicts(table), total(told), table.scope.key is not None
-    every = [row for row in _rows(table, services.SERVICES) if any(total(row)[0])]
-    hours = {printable(name): each for name, each in services.hours(table).items()}
-    axis = (
-        trends.axis([hour["hour"] for each in hours.values() for hour in each]) if hours else None
-    )
-    worst = _worst(table, is_hidden)
+    (lossy,) = table.rows(services.LOSSY)
+    shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
+    shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)
     return {
         "coverage": printable(coverage),
         "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
-        "headline": _headline(verdict, lost, len(every)),
-        "has_stalls": bool(every),
+        "headline": _headline(verdict, lost, lossy["services"]),
+        "has_stalls": bool(shown),
         "restrictions": list(_restrictions(table.scope)),
         "capture_sentence": _captures(counted, sum(verdicts.values())),
         "figures": list(_figures(counted, verdicts, lost)),
-        "axis": axis,
         "height": trends.HEIGHT,
         "at_once": AT_ONCE,
-        "services_every": len(every),
-        "services": [
-            _service(row, hours.get(row["service"], []), axis)
-            | {"worst": worst.get(row["service"])}
-            for row in every[:MOST_SERVICES]
-        ],
+        "services_every": lossy["services"],
+        **_services(table, shown, is_hidden),
         "failures_about": _tried_again(counted["no_captures"]),
         "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"]),
         "warned": _listed(table, "warnings", "warnings <> ''", "complete,", counted["warned"]),
@@ -92,12 +85,9 @@ def _content(table: Table, coverage: str) -> Mapping[str, Any]:
     }
 
 
-def _rows(table: Table, sql: str) -> list[Row]:
+def _safe(row: Row) -> Row:
     """With texts that are safe to print."""
-    return [
-        {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
-        for row in table.rows(sql)
-    ]
+    return {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
 
 
 def _verdict(lost: Total, verdicts: Mapping[str, int]) -> str:
@@ -150,16 +140,33 @@ def _figures(
     yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
 
-def _service(row: Row, hours: list[Row], axis: trends.Axis | None) -> Row:
-    onset, note = services.trend(row, hours)
-    return row | {
-        "about": ", ".join(_about(row)),
-        "total": total(row),
-        "p95": "-" if row["p95_ms"] is None else duration(row["p95_ms"]),
-        "onset": _moment(onset) if onset else "",
-        "onset_note": note,
-        "chart": trends.chart(hours, onset, axis) if hours and axis else None,
-    }
+def _services(table: Table, shown: Sequence[Row], is_hidden: bool) -> Mapping[str, Any]:
+    """With their trends and worst connections, and the axis of all charts."""
+    names = quoted(["", *(row["service"] for row in shown)])
+    source = f"{services.STALLED} AND service IN ({names})"
+    counted = f"SELECT hour, count(DISTINCT service) AS services FROM {source} GROUP BY hour"
+    hours = [row["hour"] for row in table.rows(counted) for _ in range(row["services"])]
+    axis = trends.axis(hours) if hours else None
+    found: dict[str, tuple[Trend, Chart | None]] = {}
+    for service, each in services.hours_of_each(table, source):
+        trend = trends.trend(each)
+        found[service] = trend, trends.chart(each, trend.onset, axis) if axis else None
+    worst = _worst(table, names, is_hidden)
+    made = [
+        _safe(row)
+        | {
+            "about": printable(", ".join(_about(row))),
+            "total": total(row),
+            "p95": "-" if row["p95_ms"] is None else duration(row["p95_ms"]),
+            "onset": _moment(trend.onset) if trend.onset else "",
+            "onset_note": trend.note,
+            "chart": chart,
+            "worst": worst.get(row["service"]),
+        }
+        for row in shown
+        for trend, chart in [found.get(row["service"], (trends.no_trend(row["hours"]), None))]
+    ]
+    return {"axis": axis, "services": made}
 
 
 def _about(row: Row) -> Iterator[str]:
@@ -171,15 +178,15 @@ def _about(row: Row) -> Iterator[str]:
         yield end
 
 
-def _worst(table: Table, is_hidden: bool) -> dict[str, list[Row]]:
+def _worst(table: Table, names: str, is_hidden: bool) -> dict[str, list[Row]]:
     """Connections by service, each with the command that makes its report. A worker makes that of
     another host."""
     found: dict[str, list[Row]] = {}
-    for row in _rows(table, services.WORST_OF_EACH):
-        found.setdefault(row["service"], []).append(row)
+    for row in table.each(services.worst(f"service IN ({names})")):
+        found.setdefault(row["service"], []).append(_safe(row))
     shown = [row for each in found.values() for row in each[:MOST_WORST]]
     sets = quoted(["", *{row["set"] for row in shown}])
-    places = {row["set"]: row for row in _rows(table, f"{FIRST_FILES} ({sets})")}
+    places = {row["set"]: _safe(row) for row in table.each(f"{FIRST_FILES} ({sets})")}
     for row in shown:
         place = places[row["set"]]
         there = " --scheduler ADDRESS" if place["host"] else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nagle_scan.api.names import Label
 from nagle_scan.fleet.fields import SAID, tables
-from nagle_scan.fleet.work import Failure, Set, Settings
+from nagle_scan.fleet.work import NO_CAPTURE, Failure, Set, Settings
 from nagle_scan.report import fixes, held, verdicts
 from nagle_scan.words.certainty import CONFIDENCES, doubt
 from nagle_scan.words.wording import endpoint, sentence_start
@@ -27,7 +27,7 @@ WORST = 3
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
 """Of sums."""
 OF_WAITS = (*KEYS, "cause", "sender", "confidence")
-HIDDEN = ("cannot read", "not a capture file")
+HIDDEN = ("cannot read", NO_CAPTURE)
 End: TypeAlias = tuple[str, int]
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -75,7 +75,7 @@ def failed(failures: Iterable[Failure], settings: Settings, attempts: Sequence[i
     places = [settings.place(one.file) for one in every]
     number = len(every)
     return {
-        "set": [one.set for one in every],
+        "set": [""] * number,
         "host": [host for host, _ in places],
         "path": [path for _, path in places],
         "size": [one.file.size for one in every],

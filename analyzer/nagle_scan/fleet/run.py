@@ -139,41 +139,37 @@ def run(
             from nagle_scan.fleet.cluster import connected
 
             cluster = opened.enter_context(connected(asked.scheduler, client))
-        return _Run(asked, table, cluster, tell, stream).run(listed, expected, scope)
+        doing = _Run(asked, table, cluster, tell, stream, Outcome())
+        return doing.run(listed, expected, scope)
 
 
-class _Run:
-    def __init__(
-        self,
-        asked: Asked,
-        table: Writer,
-        cluster: Workers | None,
-        tell: Callable[[str], None],
-        stream: TextIO | None,
-    ) -> None:
-        self._asked, self._table, self._cluster = asked, table, cluster
-        self._tell, self._stream = tell, stream
-        self._hosts = cluster if asked.on_hosts else None
+class _Run(NamedTuple):
+    asked: Asked
+    table: Writer
+    cluster: Workers | None
+    tell: Callable[[str], None]
+    stream: TextIO | None
+    outcome: Outcome
+
+    @property
+    def hosts(self) -> Workers | None:
         """The cluster, if its hosts have the captures."""
-        self._outcome = Outcome()
+        return self.cluster if self.asked.on_hosts else None
 
     def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
-        outcome, table, named = self._outcome, self._table, self._asked.named
-        with ProgressLine(lambda _: "looking for captures", self._stream):
-            found = (
-                hosts.find(named, listed, self._hosts)
-                if self._hosts
-                else inputs.find(named, listed)
-            )
+        asked, table, stream, outcome = self.asked, self.table, self.stream, self.outcome
+        with ProgressLine(lambda _: "looking for captures", stream):
+            if self.hosts:
+                found = hosts.find(asked.named, listed, self.hosts)
+            else:
+                found = inputs.find(asked.named, listed)
             table.begin(scope)
-            if self._asked.again and (lost := table.repair()):
-                self._tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
+            if asked.again and (lost := table.repair()):
+                self.tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
             known = sets.Known(table.query(sets.KNOWN))
-            plan = sets.plan(
-                found.files.values(), known, self._asked.settings, self._open, self._asked.again
-            )
+            plan = sets.plan(found.files.values(), known, asked.settings, self._open, asked.again)
         for note in (*found.notes, *plan.notes):
-            self._tell(note)
+            self.tell(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
         outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
@@ -182,25 +178,25 @@ class _Run:
             # Arrow takes longer to load than a run that finds nothing new.
             from nagle_scan.fleet.batch import Batch
 
-            batch = Batch(table, self._asked.settings, known)
+            batch = Batch(table, asked.settings, known)
             batch.add(Scanned(failures=tuple(outcome.failures)), over)
-            with ProgressLine(outcome.line, self._stream), self._accounted(batch):
+            with ProgressLine(outcome.line, stream), self._accounted(batch):
                 self._scan(plan.sets, batch)
                 batch.write()
-        with ProgressLine(lambda _: "writing the page", self._stream):
-            if self._asked.keep_days is not None:
-                table.drop(_days_ago(self._asked.keep_days))
+        with ProgressLine(lambda _: "writing the page", stream):
+            if asked.keep_days is not None:
+                table.drop(_days_ago(asked.keep_days))
             table.end()
-            if self._hosts:
-                outcome.coverage = hosts.coverage(self._hosts, expected)
+            if self.hosts:
+                outcome.coverage = hosts.coverage(self.hosts, expected)
             self._write_page()
         return outcome
 
     def _open(self, function: Any, every: Sequence[File]) -> Iterable[tuple[File, Any]]:  # noqa: ANN401
         """See `sets.Open`."""
-        if self._hosts:
+        if self.hosts:
             tasks = _tasks(every, attrgetter("host"), function, (), FILES_IN_TASK)
-            done = (one for one in self._hosts.run(tasks) if not one.error)
+            done = (one for one in self.hosts.run(tasks) if not one.error)
             return [pair for one in done for pair in zip(one.task.items, one.result, strict=True)]
         if not any(is_url(file.path) for file in every):
             return zip(every, function(every), strict=True)
@@ -212,34 +208,34 @@ class _Run:
             return list(zip(every, told, strict=True))
 
     def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
-        most = min(len(wanted), 1 + self._outcome.of_bytes // BYTES_OF_WORKER)
-        workers = self._cluster or Workers(min(self._asked.workers or processors(), most))
+        most = min(len(wanted), 1 + self.outcome.of_bytes // BYTES_OF_WORKER)
+        workers = self.cluster or Workers(min(self.asked.workers or processors(), most))
         at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
-        rest = (self._asked.settings,)
+        rest = (self.asked.settings,)
         tasks = _tasks(wanted, attrgetter("host"), scanning.scan, rest, at_once, MOST_BYTES)
         try:
             for task, result, error in workers.run(tasks, batch.write_if_due):
                 scanned = scanning.failed(task.items, error) if error else result
-                self._outcome.add(task, scanned)
+                self.outcome.add(task, scanned)
                 batch.add(scanned)
         finally:
             workers.close()
 
     def _write_page(self) -> None:
-        if self._table.is_older("index.html") or self._outcome.coverage:
+        if self.table.is_older("index.html") or self.outcome.coverage:
             from nagle_scan.fleet import page
 
-            page.write(self._table, self._outcome.coverage)
-            self._table.sync_page(page.NAME)
-            self._outcome.page = True
+            page.write(self.table, self.outcome.coverage)
+            self.table.sync_page(page.NAME)
+            self.outcome.page = True
 
     @contextmanager
     def _accounted(self, batch: Batch) -> Iterator[None]:
         """Says how far it came if it has to stop; what was done until then is written."""
 
         def account(why: object) -> str:
-            stays = "is done and stays" if self._outcome.of == 1 else "are done and stay"
-            return f"{printable(str(why))}: {self._outcome.how_far} {stays}; the next run goes on"
+            stays = "is done and stays" if self.outcome.of == 1 else "are done and stay"
+            return f"{printable(str(why))}: {self.outcome.how_far} {stays}; the next run goes on"
 
         try:
             yield

@@ -15,8 +15,6 @@ from nagle_scan.fleet.workers import ClusterError
 
 PAUSES_S = (1.0, 2.0)
 """Before a capture that comes over a network is tried again."""
-NO_CAPTURE = "not a capture file"
-"""So the engine begins what will be true until the file changes."""
 
 
 def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
@@ -42,7 +40,7 @@ def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
 
 def failed(sets: Iterable[Set], reason: str) -> Scanned:
     """None of them was read."""
-    told = (_failure(file, reason, one) for one in sets for file in one.files)
+    told = (Failure(file, reason) for one in sets for file in one.files)
     return Scanned(failures=tuple(told))
 
 
@@ -64,7 +62,7 @@ def _scan(
                 why = str(error) if isinstance(error, NagleScanError) else told
                 failures += failed([wanted], why).failures
                 break
-            failures.append(_failure(bad, str(error).removeprefix(f"{bad.shown}: "), wanted))
+            failures.append(Failure(bad, str(error).removeprefix(f"{bad.shown}: ")))
             if wanted.replaces:
                 # The old result has what this file held.
                 break
@@ -72,10 +70,6 @@ def _scan(
         else:
             yield found
             break
-
-
-def _failure(file: File, reason: str, wanted: Set) -> Failure:
-    return Failure(file, reason, wanted.replaces, reason.startswith(NO_CAPTURE))
 
 
 def _bad(error: BaseException, every: Sequence[File]) -> File | None:

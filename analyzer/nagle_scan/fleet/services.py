@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nagle_scan.fleet import trends
-from nagle_scan.fleet.trends import Trend
 from nagle_scan.words.certainty import CONFIDENCES, Total
 
 if TYPE_CHECKING:
@@ -90,34 +88,35 @@ FROM (
 ) AS latencies ON latencies.service = lost.service
 ORDER BY {BY_LOSS}, lost.service
 """
-HOURS = f"""
-SELECT service, hour, {STALLS}, {EXCHANGES}
-FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
-"""
+CAPTURED = "sums WHERE hour IS NOT NULL"
 # What a broken clock has told was yet to come when it was read.
-STALLED_HOURS = HOURS.replace(
-    "FROM sums WHERE",
-    "FROM sums LEFT SEMI JOIN "
-    "(SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
-    "ON service = lossy WHERE hour <= (SELECT max(scanned) FROM captures) AND",
+STALLED = (
+    "sums LEFT SEMI JOIN (SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
+    "ON service = lossy WHERE hour <= (SELECT max(scanned) FROM captures)"
 )
-WORST_OF_EACH = f"""
-SELECT * EXCEPT (place) FROM (
-    SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
-    FROM connections WHERE stalls > 0
-) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection
-"""
+LOSSY = "SELECT count(DISTINCT service) AS services FROM sums WHERE confidence IS NOT NULL"
 
 
-def hours(table: Table) -> dict[str, list[Row]]:
-    """Captured hours of each service with stalls, in order."""
-    rows = groupby(table.rows(STALLED_HOURS), itemgetter("service"))
-    return {service: list(each) for service, each in rows}
+def worst(which: str = "true") -> str:
+    """The SQL of the connections that lose most, of each service."""
+    return f"""
+        SELECT * EXCEPT (place) FROM (
+            SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
+            FROM connections WHERE stalls > 0 AND {which}
+        ) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection
+    """
 
 
-def trend(row: Mapping[str, Any], hours: Sequence[Mapping[str, Any]]) -> Trend:
-    """Of a row of `SERVICES`; without stalls it has no `hours`."""
-    return trends.trend(hours) if hours or not row["hours"] else Trend(None, "")
+def hours(source: str) -> str:
+    """The SQL of a row per service and hour, in this order, from `CAPTURED` or `STALLED`."""
+    asked = f"SELECT service, hour, {STALLS}, {EXCHANGES} FROM {source}"
+    return f"{asked} GROUP BY service, hour ORDER BY service, hour"
+
+
+def hours_of_each(table: Table, source: str) -> Iterator[tuple[str, list[Row]]]:
+    """Services and their captured hours, one service at a time: there may be years of thousands."""
+    every = groupby(table.each(hours(source)), itemgetter("service"))
+    return ((service, list(rows)) for service, rows in every)
 
 
 def total(row: Mapping[str, Any]) -> Total:

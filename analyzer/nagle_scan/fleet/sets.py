@@ -127,7 +127,7 @@ def plan(
             kept = [there[row[:2]]._replace(first_ns=row.first_ns) for row in others]
             sets.append(made([*longer.values(), *kept], settings, id))
         else:
-            failures += (Failure(file, TORN, id) for file in longer.values())
+            failures += (Failure(file, TORN) for file in longer.values())
     notes = [f"{len(copies):,} copies of other captures: read once"] if len(copies) > 1 else []
     done = 0 if again else len(as_before) - none
     return Plan(sets, failures, done + same + len(copies), 0 if again else none, notes)

@@ -107,10 +107,14 @@ class Table:
         except Exception as error:
             raise ValueError(reason(error)) from None
 
-    def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The same as Python objects."""
+    def each(self, sql: str) -> Iterator[dict[str, Any]]:
+        """The same as Python objects, one row at a time."""
         found = self.query(sql)
-        return [dict(zip(found.column_names, row, strict=True)) for row in python_rows(found)]
+        return (dict(zip(found.column_names, row, strict=True)) for row in python_rows(found))
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """All of them, of which there are few."""
+        return list(self.each(sql))
 
     def files(self) -> list[dict[str, Any]]:
         """What the log names: path, size_bytes, num_records, partition.kind and partition.day."""

@@ -35,7 +35,7 @@ BAR, GAP, HEIGHT = 2, 1, 32
 """Of a picture, in its own units."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Hour: TypeAlias = Mapping[str, Any]
-"""A row of `services.HOURS`."""
+"""A row of `services.hours`."""
 
 
 class Trend(NamedTuple):
@@ -48,14 +48,12 @@ class Trend(NamedTuple):
 
 
 def trend(hours: Sequence[Hour]) -> Trend:
-    """Of the captured hours of one service, in order.
+    """Of the captured hours of one service with stalls, in order; there is at least one.
 
     Time lost to certain and likely stalls counts per exchange: a busier hour is no onset. An hour
     without a whole exchange (a stream, or the end of one) counts as one exchange. Hours without
     captures are unknown, and left out.
     """
-    if not hours:
-        return Trend(None, UNDATED)
     lost_ms = [
         (one["lost_ms_certain"] + one["lost_ms_likely"]) / max(1, one["exchanges"]) for one in hours
     ]
@@ -70,6 +68,11 @@ def trend(hours: Sequence[Hour]) -> Trend:
                 return Trend(hours[place]["hour"], note)
         insort(earlier_ms, each_ms)
     return Trend(None, _no_onset(stalls))
+
+
+def no_trend(hours: int) -> Trend:
+    """Of a service without stalls."""
+    return Trend(None, "" if hours else UNDATED)
 
 
 def _before(usual_ms: float) -> str:

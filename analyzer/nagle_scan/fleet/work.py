@@ -14,6 +14,8 @@ Place: TypeAlias = tuple[str, str]
 """Host and path, as the table has them."""
 SET_DIGITS = 32
 """Of a SHA-256, in hex: 128 bits."""
+NO_CAPTURE = "not a capture file"
+"""So the engine begins what will be true until the file changes."""
 NAME_LEN = 8
 """Bytes of what stands for a path: no two of a billion captures are likely to share it."""
 
@@ -96,10 +98,11 @@ class Failure(NamedTuple):
 
     file: File
     reason: str
-    set: str = ""
-    """Empty if it was never part of one."""
-    is_final: bool = False
-    """Is it no capture? The same file is not tried again."""
+
+    @property
+    def is_final(self) -> bool:
+        """Is it no capture? The same file is not tried again."""
+        return self.reason.startswith(NO_CAPTURE)
 
 
 class Set(NamedTuple):
