@@ -15,7 +15,7 @@ mod input;
 mod pcap;
 mod pcapng;
 pub mod ranges;
-mod system;
+pub mod system;
 pub mod text;
 pub mod times;
 pub mod unpack;
@@ -191,15 +191,23 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
 
 /// The decompressor that the input needs, if any.
 fn decoder(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
-    Ok(match *start(buffer, path)? {
-        [0x1f, 0x8b, ..] => Some(Box::new(MultiGzDecoder::new(buffer.take_input()))),
-        // A frame, or one to be skipped (RFC 8878, section 3.1.2).
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            let decoder = zstd::Decoder::new(buffer.take_input());
-            Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
-        }
-        _ => None,
-    })
+    let start = start(buffer, path)?;
+    if start.starts_with(&GZIP) {
+        return Ok(Some(Box::new(MultiGzDecoder::new(buffer.take_input()))));
+    }
+    if !is_packed(start) {
+        return Ok(None);
+    }
+    let decoder = zstd::Decoder::new(buffer.take_input());
+    Ok(Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?)))
+}
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Does gzip or zstd begin so: with a frame, or one to be skipped (RFC 8878, section 3.1.2)?
+pub fn is_packed(start: &[u8]) -> bool {
+    start.starts_with(&GZIP)
+        || matches!(start, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ mod plan;
 pub mod range;
 mod series;
 
-use crate::capture::Capture;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::capture::ranges::RangedFile;
+use crate::capture::{self, Capture, system};
 use crate::decode::filter::Filter;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoder;
@@ -24,7 +24,8 @@ use crate::track::reader::order::Order;
 use crate::track::reader::plan::Plan;
 use crate::track::reader::range::{Range, SHARDS};
 use crate::track::reader::series::rank;
-use std::fs;
+use std::fs::Metadata;
+use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -69,11 +70,14 @@ impl Reading {
     }
 }
 
-/// Are these files, and few bytes in all? Special files tell no length.
+/// Are these plain files, and few bytes in all? Special files tell no length, and packed ones not how much is in them.
 fn is_small(paths: &[String]) -> bool {
     let len = |path: &String| {
-        let about = fs::metadata(path).ok().filter(|about| path != "-" && about.is_file())?;
-        Some(about.len()).filter(|&len| len > 0)
+        let mut file = system::open(path).ok().filter(|_| path != "-")?;
+        let about = file.metadata().ok().filter(Metadata::is_file)?;
+        let mut start = [0; 4];
+        file.read_exact(&mut start).ok()?;
+        (!capture::is_packed(&start)).then_some(about.len())
     };
     paths
         .iter()
