@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import escape
@@ -107,8 +107,8 @@ class Fleet:
         UTC; NaT if there is none) and `onset_note` (what was usual before, or why there is none).
         """
         rows = self.query(services.SERVICES)
-        hours = services.hours_of_each(self._table, services.STALLED)
-        trends = {service: trend(each) for service, each in hours}
+        hours = self.query(services.hours(services.STALLED)).groupby("service")
+        trends = {service: trend(_rows(each)) for service, each in hours}
         named = zip(rows["service"], rows["hours"], strict=True)
         found = [trends.get(service) or no_trend(captured) for service, captured in named]
         onsets = pd.Series([one.onset for one in found], dtype="datetime64[us, UTC]")
@@ -204,3 +204,8 @@ class Fleet:
         # pandas escapes the texts.
         shown = self.services.head(MOST_SHOWN).to_html(index=False)
         return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"
+
+
+def _rows(frame: pd.DataFrame) -> list[services.Row]:
+    found: Any = frame.to_dict("records")
+    return list(found)

@@ -62,12 +62,15 @@ def trend(hours: Sequence[Hour]) -> Trend:
     for place, each_ms in enumerate(lost_ms):
         if place >= EARLIER and stalls[place] >= MIN_STALLS:
             usual_ms = (earlier_ms[(place - 1) // 2] + earlier_ms[place // 2]) / 2
-            since = [one > TIMES * usual_ms for one in lost_ms[place:]]
-            if since[0] and sum(since) > LASTING * len(since):
-                note = _before(usual_ms) + "; one hour so far" * (len(since) == 1)
+            if each_ms > TIMES * usual_ms and _lasts(lost_ms[place:], TIMES * usual_ms):
+                note = _before(usual_ms) + "; one hour so far" * (place == len(hours) - 1)
                 return Trend(hours[place]["hour"], note)
         insort(earlier_ms, each_ms)
     return Trend(None, _no_onset(stalls))
+
+
+def _lasts(since_ms: Sequence[float], most_ms: float) -> bool:
+    return sum(one > most_ms for one in since_ms) > LASTING * len(since_ms)
 
 
 def no_trend(hours: int) -> Trend:
