@@ -287,18 +287,42 @@ def test_damage_is_one_line_and_repaired_in_the_same_folder(
     assert run("fleet", "-o", fleet, "--verify").returncode == 0
 
 
+@pytest.mark.parametrize("damage", DAMAGES[1:], ids=lambda one: one.__name__)
 def test_a_table_let_go_of_its_damage_is_read_again_by_the_next_run(
-    run: Run, tmp_path: Path
+    damage: Callable[[Path], None], run: Run, tmp_path: Path
 ) -> None:
     """Also one whose captures have to be fetched first: until then they count as not read."""
     fleet = tmp_path / "fleet"
     call = called(fleet)
     run(*call)
     before = rows_of(fleet)
-    gone_file(fleet)
+    damage(fleet)
     told = run("fleet", "-o", fleet, "--again")
+    assert told.returncode == 0, told.stderr
     assert b"5 captures may have lost rows: to be read again" in told.stderr
     assert set(Fleet(fleet).failures["error"]) == {actions.LOST}
+    assert run(*call).returncode == 1
+    assert rows_of(fleet) == before
+
+
+def test_a_capture_whose_rows_are_gone_counts_once_when_it_can_be_read_again(
+    run: Run, tmp_path: Path
+) -> None:
+    """What is left of its rows must neither go before, nor stay beside the new ones."""
+    capture, fleet = tmp_path / "a.pcap", tmp_path / "fleet"
+    content = (CAPTURES / SPLIT).read_bytes()
+    capture.write_bytes(content)
+    call = ("fleet", capture, "-o", fleet, "--workers", "1")
+    run(*call)
+    before, read = rows_of(fleet), capture.stat()
+    gone_file(fleet)
+    capture.write_text("no capture")
+    for words in ((*call, "--again"), call):
+        assert run(*words).returncode == 2
+        assert Fleet(fleet).failures["error"].tolist() == [actions.LOST]
+        assert rows_of(fleet)["sums"] == before["sums"]
+    capture.write_bytes(content)
+    os.utime(capture, ns=(read.st_atime_ns, read.st_mtime_ns))
     assert run(*call).returncode == 1
     assert rows_of(fleet) == before
 

@@ -105,8 +105,8 @@ def without_gone(
             actions += _anew(path, one, rows, sets)
     if any(one["partition.kind"] == "captures" for one in gone):
         found = {id for one in left for id in read(path, one, ["set"])["set"].to_pylist()}
-        lost += ({"set": id, "host": "", "path": UNKNOWN} for id in found - known)
-    kept = ("set", "path", "host", "size", "modified", "first_ns", "version")
+        lost += ({"set": id, "file": 0, "host": "", "path": UNKNOWN} for id in found - known)
+    kept = ("set", "file", "path", "host", "size", "modified", "first_ns", "version")
     told = {name: [row.get(name) for row in lost] for name in kept}
     told |= {"error": [LOST] * len(lost), "attempts": [0] * len(lost)}
     told |= {"day": [None] * len(lost), "scanned": [_now_ms() * 1000] * len(lost)}
