@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, Run
-from nagle_scan.system import leftovers
 
 CAPTURE = CAPTURES / "epoll-fd0.pcap"
 HOSTILE = "a\x7f\x80\x9b2J\u061c\u200f\u202e\u2066\u2028\ufeff\U000e0041.pcap"
@@ -70,32 +66,3 @@ def test_json_has_nothing_that_a_terminal_obeys(format: str, run: Run, tmp_path:
     text = run(path, "--format", format).stdout.decode()
     assert all(sign.isprintable() or sign == "\n" for sign in text)
     assert json.loads(text)["captures"][0]["path"] == str(path)
-
-
-KILLED = """
-import os, signal
-from nagle_scan.system import leftovers
-with leftovers.folder() as name:
-    open(os.path.join(name, "half"), "w").close()
-    print(name, flush=True)
-    {end}
-"""
-
-
-def left_by(end: str) -> Path:
-    script = KILLED.format(end=end)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    return Path(done.stdout.strip())
-
-
-def test_what_a_killed_run_left_is_removed_by_the_next(run: Run, tmp_path: Path) -> None:
-    left = left_by("os.kill(os.getpid(), signal.SIGKILL)")
-    assert (left / "half").exists()
-    with leftovers.folder() as living:
-        for path in (left, Path(living)):
-            os.utime(path, (0, 0))
-        others = Path(tempfile.mkdtemp(prefix="nagle-scan-other-"))
-        os.utime(others, (0, 0))
-        assert run(CAPTURE, "-qq", "-o", tmp_path / "x.zip").returncode == 1
-        assert [left.exists(), Path(living).exists(), others.exists()] == [False, True, True]
-        shutil.rmtree(others)

@@ -79,12 +79,8 @@ def _spooled(capture: Bytes | IO[bytes], label: str) -> tuple[str, IO[bytes]]:
     import tempfile
     from io import BytesIO
 
-    from nagle_scan.system import leftovers
-
     source = BytesIO(bytes(capture)) if isinstance(capture, Bytes) else capture
-    leftovers.clear()
-    file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
-    files.lock(file.fileno())
+    file = tempfile.NamedTemporaryFile(prefix=files.TEMPORARY)  # noqa: SIM115
     try:
         shutil.copyfileobj(source, file, 1 << 20)
         file.flush()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from nagle_scan.report import evidence, formats
-from nagle_scan.system import files, leftovers
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     from nagle_scan.report.options import Options
@@ -24,7 +24,7 @@ WRITTEN = (1980, 1, 1, 0, 0, 0)
 def write(result: Result, path: str, options: Options) -> None:
     """Writes all of it. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
     packed = io.BytesIO()
-    with leftovers.folder() as folder, ZipFile(packed, "w") as bundle:
+    with files.temporary_folder() as folder, ZipFile(packed, "w") as bundle:
         for name in NAMES:
             result.doing(f"writing {name}")
             written = os.path.join(folder, name)

@@ -210,9 +210,7 @@ def _members(result: "Result", format: Format, options: "Options") -> str | None
 
 def content(result: "Result", name: str, options: "Options") -> bytes:
     """What `write` would write into a file of this name. Raises `OutputError`."""
-    from nagle_scan.system import leftovers
-
-    with leftovers.folder() as folder:
+    with files.temporary_folder() as folder:
         path = os.path.join(folder, name)
         try:
             write(result, path, of(name), options)

@@ -13,11 +13,18 @@ import stat
 import sys
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from nagle_scan.errors import NagleScanError, OutputError
 
+if TYPE_CHECKING:
+    import tempfile
+
 PATIENCE_S = 10.0
-"""Somebody must write into a pipe that a key or names are read from."""
+"""Somebody must write into a pipe that names are read from."""
+
+TEMPORARY = "nagle-scan-"
+"""The names of temporary files and folders begin so."""
 
 _half_written: set[str] = set()
 _may_change = allocate_lock()
@@ -123,12 +130,11 @@ def whole(path: str) -> Iterator[str]:
         # A pipe or a device is written to directly.
         if not os.path.exists(target) or os.path.isfile(target):
             name = _temporary(target)
-        with locked(name) if name != target else contextlib.nullcontext():
-            yield name
-            if name != target:
-                with _may_change:
-                    os.replace(name, target)
-                    _half_written.discard(name)
+        yield name
+        if name != target:
+            with _may_change:
+                os.replace(name, target)
+                _half_written.discard(name)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
     except OutputError as error:
@@ -140,24 +146,11 @@ def whole(path: str) -> Iterator[str]:
                 _remove(name)
 
 
-@contextlib.contextmanager
-def locked(path: str) -> Iterator[None]:
-    """Tells other processes that this one still needs it: see `leftovers`."""
-    with contextlib.ExitStack() as held:
-        if os.name == "posix":  # Elsewhere nothing is locked, and nothing removed.
-            with contextlib.suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY)
-                held.callback(os.close, descriptor)
-                lock(descriptor)
-        yield
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder while the `with` block runs."""
+    import tempfile
 
-
-def lock(descriptor: int) -> None:
-    """Until it is closed. Raises `OSError` where another process has the lock."""
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return tempfile.TemporaryDirectory(prefix=TEMPORARY)
 
 
 def _remove(name: str) -> None:
