@@ -18,6 +18,7 @@ import pytest
 from conftest import CAPTURES, COMMAND, Run, needs_full
 from conversation import (
     Conversation,
+    Side,
     ethernet,
     in_ethernet,
     interleaved,
@@ -220,7 +221,9 @@ def test_frames_cut_before_the_tcp_header(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) -> None:
-    first, second = stalled(), stalled(Conversation(("10.0.0.9", 50000), now_ms=3.0))
+    # Of other sequence numbers: else it would be the same connection, captured twice.
+    isn: dict[Side, int] = {"client": 7_000, "server": 9_000}
+    first, second = stalled(), stalled(Conversation(("10.0.0.9", 50000), isn=isn, now_ms=3.0))
     frames = interleaved(first, second)
     mine = {id(frame) for frame in first.frames}
     packets = [
