@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Row(SimpleNamespace):
-    """Numbers of a connection, which can be printed, compared and pickled."""
+    """Numbers of a connection, which can be printed and compared."""
 
 
 @dataclass(frozen=True)

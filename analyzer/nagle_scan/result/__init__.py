@@ -58,13 +58,12 @@ class Result:
         min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
         has_exchanges: bool = False,
         threads: int | None = None,
-        key_is_random: bool = False,
     ) -> None:
         self.paths = paths
         self.filter = filter
         self.core = core
         self.key = key
-        self.key_is_random = key_is_random
+        self.key_is_random = False
         self.min_wait_ms = min_wait_ms
         self.threads = threads
         self.has_exchanges = has_exchanges
