@@ -94,7 +94,7 @@ delayed_ack
   max_ms: ms
   consistent_with: text
 report
-  reading: text[]  How to read a verdict, and what never to conclude from it.
+  +reading: text[]  How to read a verdict; of several lines, in the first.
   sentence: text  The verdict in one line.
   sentences: text[]  The answer: the verdict, then cost, fix and rest, if any.
   notices: text[]  What to know of the capture.

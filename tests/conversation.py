@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -73,13 +74,17 @@ def ipv6(source: str, destination: str) -> Packet:
     return IPv6(src=source, dst=destination)
 
 
+CLIENT, SERVER = ("10.0.0.1", 40000), ("10.0.0.2", 8000)
+
+
 @dataclass
 class Conversation:
     """One TCP connection, captured at the client: the round trip lies between it and the server."""
 
-    client: tuple[str, int] = ("10.0.0.1", 40000)
-    server: tuple[str, int] = ("10.0.0.2", 8000)
-    isn: dict[Side, int] = field(default_factory=lambda: {"client": 1000, "server": 5000})
+    client: tuple[str, int] = CLIENT
+    server: tuple[str, int] = SERVER
+    isn: dict[Side, int] = field(default_factory=dict)
+    """Other ends have others, as stacks choose them: else one connection is the other's copy."""
     network: Network = ipv4
     rtt_ms: float = 1.0
     mss: int = 1460
@@ -91,6 +96,9 @@ class Conversation:
     holds: list[Hold] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        ends = repr((*self.client, *self.server)).encode()
+        other = crc32(ends) ^ crc32(repr((*CLIENT, *SERVER)).encode())
+        self.isn = self.isn or {"client": 1000 + other % 2**31, "server": 5000 + other % 2**30}
         self.sent: dict[Side, int] = {"client": 0, "server": 0}
         self.acked: dict[Side, int] = {"client": 0, "server": 0}
 

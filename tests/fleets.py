@@ -167,7 +167,7 @@ def connection(service: str, number: int, lost_ms: float, **columns: Any) -> dic
         client_port=40_000 + number,
         stalls=stalls,
         stalled_ms=lost_ms,
-        sentence=f"{service} held part of its replies {stalls} times for ~40.0 ms each.",
+        sentence=f"{service} held data back {stalls} times for ~40.0 ms each.",
         change=f"The socket on {service}: set TCP_NODELAY.",
         fix=f"On {service}: set TCP_NODELAY.",
         day=BEGIN.date(),

@@ -23,9 +23,10 @@ class Summary:
     own_pauses_ms: float
     verdict: str
     exchanges: int
-    affected_exchanges: int
-    affected_latency_ms: float
-    affected_stalled_ms: float
+    cost_connections: int
+    cost_exchanges: int
+    cost_latency_ms: float
+    cost_stalled_ms: float
     stalls_by_confidence: list[int]
     stalled_ms_by_confidence: list[float]
     clean: int
@@ -79,6 +80,7 @@ class Group:
     len_unacked: int
     len: int
     unacked_full_sized: bool
+    alternate: bool
     frames_split: list[tuple[int, int]]
     connection: int
     frame_first_reply: int | None
@@ -90,6 +92,7 @@ class ServerGroup:
     stalled_ms: float
     stalls_by_confidence: list[int]
     stalled_ms_by_confidence: list[float]
+    held_ms: tuple[float, float]
     clients: int
     nagle: str
     sockets: tuple[int, int, int, int]

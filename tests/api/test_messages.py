@@ -290,6 +290,28 @@ TOLD = [
         True,
         "MongoDB header of message ends with {a}, its body in {b}",
     ),
+    (b"gets k\r\n", b"gets l\r\n", 11211, True, "memcached command in {a}, the next in {b}"),
+    (
+        b"\xff" * 16 + b"\0\x13\4",
+        b"\xff" * 16 + b"\0\x13\4",
+        179,
+        True,
+        "BGP KEEPALIVE message ends with {a}, the next in {b}",
+    ),
+    (
+        b"\0\1\0\0\0\6\1\3\0\0\0\2",
+        b"\0\2\0\0\0\6\1\3\0\0\0\2",
+        502,
+        True,
+        "Modbus request ends with {a}, the next in {b}",
+    ),
+    (
+        b"\0\0\x20\0\0\0" + bytes(32),
+        b"\0\0\x20\0\0\0" + bytes(32),
+        48898,
+        False,
+        "ADS response ends with {a}, the next in {b}",
+    ),
 ]
 
 
@@ -453,7 +475,9 @@ def test_headers_suffice_where_messages_were_cut() -> None:
     assert told.says == "record (application data) ends with {a}, the next in {b}"
     assert services.recognise(pair._replace(unacked_cut=700)) is None
     two = PayloadPair((first + second)[:190], second, 443, False, len(first + second) - 190)
-    assert services.recognise(two) == Told("TLS", "record (application data) begins with {b}")
+    assert services.recognise(two) == Told(
+        "TLS", "record (application data) begins with {b}", is_split=None
+    )
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,9 @@ def test_a_file_name_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None
 
 def test_quiet_is_the_verdict_alone_and_twice_nothing(run: Run, tmp_path: Path) -> None:
     done = run(STALLS, "-q", "-o", tmp_path / "a.json")
-    assert done.stdout.decode() == "Stalls: 9 certain stalls, 391.6 ms lost, on 1 of 1 connection\n"
+    assert (
+        done.stdout.decode() == "Stalls: 9 certain stalls, 391.6 ms lost, on the only connection\n"
+    )
     assert (tmp_path / "a.json").exists()
     done = run(STALLS, "-qq")
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
@@ -138,7 +140,7 @@ def test_tables_fit_a_narrow_terminal() -> None:
     """The median and the longest are there, columns between them are left out."""
     style = PLAIN._replace(width=80)
     heads = ("server", "exchanges", "", "p50", "p75", "p90", "p95", "p99", "max")
-    rows = [heads, ("127.0.0.1:8888", "108", "without stalls, at best", *["43.8 ms"] * 6)]
+    rows = [heads, ("127.0.0.1:8888", "108", "without stalls", *["43.8 ms"] * 6)]
     narrow = list(style.table(rows, ("p75", "p90", "exchanges", "p95")))
     assert max(map(len, narrow)) <= 80
     assert {"p50", "p99", "max"} <= set(narrow[0].split())

@@ -121,7 +121,7 @@ def test_a_service_leads_to_its_worst_connections_and_their_reports(
         assert "100 certain" in row
         assert "4.4 s certain" in row
         assert "44.4 ms" in row
-        assert "in the first captured hour already" in row
+        assert "since the first capture" in row
         target = shown.unfolded(shown.page.locator("#services > .box a").first)
         assert service["fix"] in target.inner_text()
         worst = fleet.worst[fleet.worst["service"] == service["service"]]

@@ -97,7 +97,7 @@ def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     row = nagle_scan.Fleet(fleet).stalls.iloc[0]
     report = run("fleet", "-o", fleet, "--report", f"{row['set'][:12]}/{row['connection']}")
     assert (report.returncode, report.stderr) == (0, b"")
-    assert "held part of its" in Path(report.stdout.decode()[6:].strip()).read_text()
+    assert "held data back" in Path(report.stdout.decode()[6:].strip()).read_text()
 
 
 def copy(name: str, folder: Path, as_name: str = "") -> Path:

@@ -29,7 +29,7 @@ def hours(*each: tuple[int, int] | None, step: timedelta = HOUR) -> list[Row]:
     ]
 
 
-CLEAN, FIRST = (1000, 0), "in the first captured hour already"
+CLEAN, FIRST = (1000, 0), "since the first capture"
 CASES: dict[str, tuple[Sequence[tuple[int, int] | None], int | None, str]] = {
     "the first hour above the usual": ([USUAL] * 5 + [ABOVE] * 4, 5, "80 us per exchange before"),
     "nothing was usual": ([CLEAN] * 5 + [ABOVE] * 4, 5, "usually nothing before"),

@@ -162,7 +162,7 @@ def test_each_host_finds_and_reads_its_own(hosts: Hosts, tmp_path: Path) -> None
     assert len(fleet.captures) == 4, "a ring that went round keeps both"
     row = fleet.stalls[fleet.stalls["server_port"] == 8888].iloc[0]
     fleet.report(row["set"], row["connection"], tmp_path / "report.html", scheduler=hosts.scheduler)
-    assert "held part of its" in (tmp_path / "report.html").read_text()
+    assert "held data back" in (tmp_path / "report.html").read_text()
     with pytest.raises(CaptureError, match=rf"^{HERE}/none\*: no host has such a capture$"):
         scan_fleet(f"{HERE}/none*", tmp_path / "fleet", **call)  # type: ignore[arg-type]
 

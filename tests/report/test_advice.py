@@ -36,12 +36,15 @@ def group(**fields: Any) -> _core.Group:
         "stalls": 9,
         "exchanges": 10,
         "ack_delay_ms": 41.3,
+        "ack_delay_min_ms": 40.2,
+        "ack_delay_max_ms": 44.0,
         "timer_proven": True,
         "consistent_with": "Linux, or Windows 8 and later, 40 ms",
         "quick_acks": True,
         "len_unacked": 143,
         "len": 6,
         "unacked_full_sized": False,
+        "alternate": True,
         "frames_split": [],
         "frame_first_reply": None,
     }
@@ -258,7 +261,7 @@ def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
 def test_messages_without_answers_are_not_pieces_of_one() -> None:
     remedies = advice.for_group(group(stalls=90, exchanges=1))
     assert "TCP_NODELAY" in remedies[0].what
-    assert all("pieces of" not in remedy.what for remedy in remedies)
+    assert all("segments of" not in remedy.what for remedy in remedies)
     assert advice.test_well(group(stalls=90, exchanges=1)) == ""
 
 
@@ -289,9 +292,41 @@ def test_a_small_head_before_full_segments_is_no_tail(
 
 
 def test_the_pieces_are_told_with_their_sizes() -> None:
-    assert "typically 143 and 6 bytes." in advice.for_group(group())[0].what
-    assert "of 143 and 6 bytes." in advice.for_group(group(stalls=1))[0].what
+    assert "typically 143 and 6 bytes: send" in advice.for_group(group())[0].what
+    assert "of 143 and 6 bytes: send" in advice.for_group(group(stalls=1))[0].what
     assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
+
+
+MODBUS = b"\0\1\0\0\0\6\1\3\0\0\0\2"
+ADS = b"\0\0\x20\0\0\0" + bytes(32)
+KEEPALIVE = b"\xff" * 16 + b"\0\x13\4"
+GET = b"get key\r\n"
+
+
+@pytest.mark.parametrize(
+    ("port", "message"), [(502, MODBUS), (48898, ADS), (179, KEEPALIVE), (11211, GET)]
+)
+def test_separate_messages_are_not_to_be_sent_in_one_write(
+    port: int, message: bytes, tmp_path: Path
+) -> None:
+    """Nobody can merge a poll with the next one: the option alone helps."""
+    made = Conversation(server=("10.0.0.2", port))
+    made.open()
+    for _ in range(3):
+        hold = made.stall(first=len(message), second=len(message))
+        hold.unacked.packet[Raw].load = hold.held.packet[Raw].load = message
+    path = write(tmp_path / "separate.pcap", made.frames)
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    first, *others = advice.for_group(found.worst, [str(path)])
+    assert first.short == "set TCP_NODELAY"
+    assert first.what.startswith("these are separate messages (")
+    assert all("send the whole message" not in remedy.what for remedy in others)
+
+
+def test_what_may_be_one_message_or_several_is_said_to_be_unknown() -> None:
+    first, second, *_ = advice.for_group(group(alternate=False))
+    assert first.short == "set TCP_NODELAY"
+    assert "if these are parts of one message, which the capture does not show" in second.what
 
 
 def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
@@ -314,7 +349,7 @@ def test_a_capture_that_is_gone_costs_the_name_only(tmp_path: Path) -> None:
         ("jdk-httpserver", "HTTP head (typically 77 bytes) and its body (100 bytes) separately"),
         ("jdk-httpserver", "JDK HttpServer (com.sun.net.httpserver): -Dsun.net.httpserver.nodelay"),
         ("epoll-fd0", "HTTP head (typically 143 bytes) and its body (6 bytes) separately"),
-        ("java-split", "pieces of typically 6 and 7 bytes"),
+        ("java-split", "segments of typically 6 and 7 bytes"),
     ],
 )
 def test_reports_of_real_captures_name_the_knob(name: str, words: str, run: Run) -> None:

@@ -102,7 +102,7 @@ def outcome(case: Element) -> list[str]:
         ('timestamp="2', 'timestamp="x'),
         ("<system-err />", ""),
         ('type="nagle_delack"', ""),
-        ('classname="nagle-scan"', 'file="a.py"'),
+        ('classname="nagle-scan.java-split_pcap"', 'file="a.py"'),
         ('name="java-split.pcap"', 'name=" java  split"'),
     ],
 )
@@ -124,8 +124,8 @@ def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:
         scan.stalls["hold_ms"].sum() / 1000, abs=1e-3
     )
     assert failure.get("type") == "nagle_delack"
-    assert "held part of its request 9 times" in failure.get("message", "")
-    assert "Send the whole message in one write" in (failure.text or "")
+    assert "held data back 9 times" in failure.get("message", "")
+    assert "send the whole message in one write" in (failure.text or "")
 
 
 def test_each_server_has_a_test(tmp_path: Path) -> None:

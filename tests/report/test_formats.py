@@ -21,7 +21,7 @@ of_each = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.n
 def test_names_and_suffixes_are_there_once() -> None:
     assert len(set(SUFFIXES)) == len(SUFFIXES)
     assert len({format.name for format in FORMATS}) == len(FORMATS)
-    assert set(Options._fields) == {*GIVEN, "baseline_map"}
+    assert set(Options._fields) == {*GIVEN, "baseline_map", "follows"}
     assert all(format.takes <= set(Options._fields) for format in FORMATS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 
 import nagle_scan
@@ -38,7 +39,7 @@ def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
     said = run(crowd, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
     for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):
         whole = " ".join(html.unescape(text).replace("\\", "").split())
-        assert "20 clients of 10.0.0.5:8443 held part of their requests 60 times" in whole
+        assert "20 clients of 10.0.0.5:8443 held data back 60 times" in whole
         assert "not in effect on the clients' sockets to 10.0.0.5:8443" in whole
         assert "more like these" not in whole
 
@@ -60,7 +61,7 @@ def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> No
     ]
     said = " ".join(run(write(tmp_path / "many.pcap", interleaved(*each))).stdout.decode().split())
     assert "on all 30 connections" in said
-    assert " (client of port 8000) and others: send the whole message in one write." in said
+    assert " (client of port 8000) and others: set TCP_NODELAY." in said
 
 
 def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
@@ -74,8 +75,8 @@ def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
     """'143 ms, consistent with 40 ms' would puzzle anyone."""
     far = run(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").stdout.decode()
     timer = "consistent with Linux, or Windows 8 and later, 40 ms"
-    told = f"(~41.7 ms late, {timer}; the rest is network round trip)"
-    assert told in " ".join(far.split())
+    told = rf"\(4\d-4\d ms late, {timer}; the rest is network round trip\)"
+    assert re.search(told, " ".join(far.split()))
     assert "network round trip" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
 
 
@@ -124,7 +125,7 @@ def test_a_page_says_where_tables_end_and_how_they_are_sorted(
 ) -> None:
     assert "of sockets: see" in page_of(crowd, tmp_path)
     idle = shown(report("labelled/gvisor-client-five-pieces-rtt01/server.pcap.gz"))
-    assert "idle clients come last" in idle
+    assert "those of idle clients last" in idle
     busy = shown(report("epoll-fd0.pcap"))
     assert "of sockets: see" not in busy
     assert "come last" not in busy

@@ -21,7 +21,7 @@ from pages import section
 CHAINS = CAPTURES / "chains"
 HOLDER = "127.0.0.1:8100"
 RELAYS = ("127.0.0.1:8101", "127.0.0.1:8102")
-LEAD = rf"{HOLDER} holds part of its reply; 2 relays forward it; [\d.,]+ m?s lost, once\."
+LEAD = rf"{HOLDER} holds data back; 2 relays forward it; [\d.,]+ m?s lost, once\."
 PROXY = "A proxy on 127.0.0.1 that only forwards would look the same"
 
 
@@ -165,7 +165,7 @@ def test_a_leg_that_a_proxy_may_have_sent_is_not_blamed(
     groups = nagle_scan.scan(path).core.groups()
     assert all(group.may_be_relay and group.worst.confidence != "certain" for group in groups)
     for text in reports(path, capsys).values():
-        assert "First capture the other connections of 127.0.0.1" in text
+        assert "If 127.0.0.1 is a proxy, capture its upstream first" in text
         assert "TCP_NODELAY is not in effect" not in text
 
 

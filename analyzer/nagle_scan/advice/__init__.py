@@ -11,7 +11,7 @@ from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 from nagle_scan.words import causes
-from nagle_scan.words.wording import sentence_start
+from nagle_scan.words.wording import range_ms
 
 __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
@@ -30,13 +30,23 @@ class Remedy(NamedTuple):
 
     where: str
     short: str
-    """`what` in a few words."""
-    what: str
+    """`how` in a few words."""
+    how: str
     price: str
     known_by: str = ""
     settings: tuple[Setting, ...] = ()
-    in_general: str = ""
-    """`what` without side-specific detail; empty if there is none."""
+    why: str = ""
+    """What the side that needs it does, before `how`."""
+
+    @property
+    def what(self) -> str:
+        """Why and how."""
+        return f"{self.why}: {self.how}" if self.why else self.how
+
+    @property
+    def as_above(self) -> "Remedy":
+        """The same where `how` and `price` were told before."""
+        return self._replace(how=f"{self.short}, as above.", price="")
 
 
 MERGE = Remedy(
@@ -45,6 +55,9 @@ MERGE = Remedy(
     "send the whole message in one write (one buffer, writev(), MSG_MORE or TCP_CORK, cleared at "
     "its end, or a buffered stream that is flushed once).",
     "Cost: a change in the program. It also saves packets, and Nagle may stay on.",
+)
+PARTS = MERGE._replace(
+    how=f"if these are parts of one message, which the capture does not show, {MERGE.how}"
 )
 NODELAY = Remedy(
     "the socket on {sender}",
@@ -68,7 +81,8 @@ STREAM = Remedy(
     "write each message in one call, and messages due at the same time together.",
     "Cost: a change in the program. Messages that follow one another still wait.",
 )
-TYPED = "there is nothing to merge in messages this small:"
+SEPARATE = "these are separate messages"
+TYPED = "there is nothing to merge in messages this small"
 TERMINAL_PORTS = (22, 23)
 """SSH and Telnet (IANA)."""
 MOST_OF_A_KEY = 4
@@ -84,23 +98,36 @@ QUICKACK = Remedy(
 )
 
 
+class Advised(NamedTuple):
+    """What to change for the stalls of a group, in the order to try it."""
+
+    remedies: list[Remedy]
+    is_split: bool | None
+    """Are parts of one message held, not messages of their own? `None` if that does not show."""
+
+
 def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     """Remedies for the stalls of `group`, in the order to try them.
 
     With the `paths` of the captures, the sender's first bytes may reveal its program.
     """
-    return for_groups([group], paths)[0]
+    return for_groups([group], paths)[0].remedies
 
 
 def for_groups(
     groups: Sequence[_core.Group], paths: Sequence[str] = (), scan: _core.Scan | None = None
-) -> list[list[Remedy]]:
+) -> list[Advised]:
     """As `for_group`, for several groups in one pass over the captures of the `scan`."""
     found = _payloads([frame for group in groups for frame in _frames(group)], paths, scan)
-    return [_remedies(group, _sample(group, found)) for group in groups]
+    return [_advised(group, _sample(group, found)) for group in groups]
 
 
-def _remedies(group: _core.Group, sample: Sample) -> list[Remedy]:
+def _advised(group: _core.Group, sample: Sample) -> Advised:
+    is_split = _is_split(group, sample)
+    return Advised(_remedies(group, sample, is_split), is_split)
+
+
+def _remedies(group: _core.Group, sample: Sample, is_split: bool | None) -> list[Remedy]:
     hints = likely(sample)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
     # A faster ACK does not help where the ACK was not delayed.
@@ -108,12 +135,37 @@ def _remedies(group: _core.Group, sample: Sample) -> list[Remedy]:
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
     if is_typed(group):
-        return [nodelay._replace(what=f"{TYPED} {nodelay.what}"), *others]
-    if is_stream(group.exchanges, group.stalls):
-        return [nodelay, STREAM, *others]
-    what = f"{_pieces(group, sample)}. {sentence_start(MERGE.what)}"
-    merge = MERGE._replace(what=what, in_general=MERGE.what)
-    return [merge, nodelay, *others]
+        return [nodelay._replace(why=TYPED), *others]
+    if is_split is False:
+        why = f"{SEPARATE}{_told(sample)}" if _by_bytes(sample) is False else ""
+        return [nodelay._replace(why=why), STREAM, *others]
+    pieces = _pieces(group, sample)
+    if is_split is None:
+        return [nodelay, PARTS._replace(why=pieces), *others]
+    return [MERGE._replace(why=pieces), nodelay, *others]
+
+
+def _is_split(group: _core.Group, sample: Sample) -> bool | None:
+    """Are parts of one message held, by its bytes, else by lengths that alternate?"""
+    if group.unacked_full_sized:
+        return True
+    if is_typed(group) or is_stream(group.exchanges, group.stalls):
+        return False
+    seen = _by_bytes(sample)
+    return True if seen is None and group.alternate else seen
+
+
+def _by_bytes(sample: Sample) -> bool | None:
+    """The same as far as the messages themselves tell, in all cases alike."""
+    if _ends_head(sample):
+        return True
+    told = {one.is_split if one else None for one in recognised(sample)}
+    return told.pop() if len(told) == 1 else None
+
+
+def _ends_head(sample: Sample) -> bool:
+    """Does a whole segment end with an empty line, as an HTTP head does?"""
+    return any(ends_http_head(pair.unacked) for pair in sample.pairs if not pair.unacked_cut)
 
 
 def is_typed(group: _core.Group) -> bool:
@@ -163,7 +215,8 @@ def test_well(
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")
     else:
-        here = f" (~{group.ack_delay_ms:.0f} ms here)" if timer and group.ack_delay_ms else ""
+        late = range_ms(group.ack_delay_min_ms, group.ack_delay_max_ms)
+        here = f" ({late} here)" if timer and group.ack_delay_ms else ""
         sentences.append(
             f"Clients that pause longer than the ACK timer{here} between requests will not "
             "reproduce this. Test with several requests on one connection, back to back."
@@ -175,13 +228,12 @@ def _pieces(group: _core.Group, sample: Sample) -> str:
     """How the sender cuts its messages."""
     typically = "typically " if group.stalls > 1 else ""
     first, second = f"{typically}{group.len_unacked:,}", f"{group.len:,}"
-    # A whole segment that ends with an empty line ends an HTTP head.
-    if any(ends_http_head(pair.unacked) for pair in sample.pairs if not pair.unacked_cut):
+    if _ends_head(sample):
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) separately"
     unseen = not any(pair.unacked for pair in sample.pairs)
     guess = unseen and service_of(Sample(group.server_port, sample.by_client)).name == "HTTP"
     told = ", perhaps an HTTP head and its body" if guess else _told(sample)
-    return f"it sends pieces of {first} and {second} bytes{told}"
+    return f"it sends segments of {first} and {second} bytes{told}"
 
 
 def _told(sample: Sample) -> str:

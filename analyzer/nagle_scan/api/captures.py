@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from itertools import count as count_from
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
@@ -19,11 +20,15 @@ TIME = r"(?<!\d)20\d\d-?[01]\d-?[0-3]\d[-_T. ]?[0-2]\d[-:_.]?[0-5]\d([-:_.]?[0-6
 """`tcpdump -G 60 -w name-%Y%m%d-%H%M%S.pcap` and the like."""
 EPOCH = r"(?<!\d)1\d{9}(?!\d)"
 """`-w name-%s.pcap`."""
-COUNTER = r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dmp)\d+$"
-"""`tcpdump -C 100 -w name.pcap`: name.pcap, name.pcap1, name.pcap2."""
+TIME_OF_DAY = r"(?<=[-_])[0-2]\d[0-5]\d[0-6]\d(?=\.)"
+"""`-w name-%H%M%S.pcap`."""
+DATE = r"(?<=cap|dmp)\.20\d\d-?[01]\d-?[0-3]\d$"
+"""`logrotate` with `dateext`: name.pcap.2026-11-26."""
+COUNTER = r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dmp)\d+$|_\d{5}(?=\.)"
+"""`tcpdump -C 100 -w name.pcap`: name.pcap, name.pcap1, name.pcap2; others: name_00001.pcap."""
 
 
-CAPTURE_NAME = r"(?i)\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|xz|bz2))?$"
+CAPTURE_NAME = r"(?i)\.(pcap|pcapng|cap|dmp)\d*(\.20\d\d-?\d\d-?\d\d)?(\.(gz|zst|xz|bz2))?$"
 
 
 _File = TypeVar("_File")
@@ -164,8 +169,8 @@ def rotated_name(path: str) -> str:
     """The path without what a rotation counts or dates; the path itself if that is nothing."""
     folder, name = os.path.split(path)
     name = re.sub(COMPRESSED, "", name)
-    for pattern in (DUMPCAP, TIME, EPOCH, COUNTER):
-        name = re.sub(pattern, "*" if pattern in (TIME, EPOCH) else "", name)
+    for pattern in (DUMPCAP, TIME, EPOCH, TIME_OF_DAY, DATE, COUNTER):
+        name = re.sub(pattern, "" if pattern in (DUMPCAP, COUNTER) else "*", name)
     return os.path.join(folder, name)
 
 
@@ -178,7 +183,10 @@ def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
     used: set[str] = set()
     for paths in parts:
         name = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
-        stems = (name if number == 1 else f"{name}-{number}" for number in count_from(1))
+        suffix = re.search(CAPTURE_NAME, name)
+        end = suffix.start() if suffix else len(name)
+        again = (f"{name[:end]}-{number}{name[end:]}" for number in count_from(2))
+        stems = chain([name], again)
         stem = next(stem for stem in stems if stem not in used)
         used.add(stem)
         yield CaptureSet(name_of(paths), stem, paths)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from nagle_scan import _core, timeline
 from nagle_scan.report import header, json, notices, verdicts
 from nagle_scan.report.formats import FOR_PICTURES
+from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.system import files
@@ -116,8 +117,8 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
         ("exchanges", f"{row.exchanges:,}"),
         ("mean latency now", maybe_duration(row.mean_latency_ms)),
         ("without stalls", maybe_duration(row.predicted_latency_ms)),
-        ("Nagle at the client", row.client_nagle),
-        ("Nagle at the server", row.server_nagle),
+        ("TCP_NODELAY in effect, client", IN_EFFECT[row.client_nagle]),
+        ("TCP_NODELAY in effect, server", IN_EFFECT[row.server_nagle]),
     ]
     # The timeline has already escaped the texts in the SVG.
     picture = Markup(timeline.svg(timeline.ladder, scan, row.connection))

@@ -35,7 +35,9 @@ class Joined:
     def add(self, result: Result, options: Options, name: str) -> None:
         """Adds the result of one capture. Raises `OutputError`."""
         if self._module is None:
-            self._file.write(formats.content(result, os.path.basename(self.path), options))
+            follows = options._replace(follows=self._number > 0)
+            self._file.write(formats.content(result, os.path.basename(self.path), follows))
+            self._number += 1
         else:
             self._put(self._module.part(result, options, name, self._number))
 

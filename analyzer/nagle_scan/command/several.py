@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = (TEXT, "json")
 """For several captures, standard output gets the table, or one JSON document per line."""
+MOST_TOLD = 5
+"""Captures that cannot be read and are told one by one."""
 WORST_FIRST = (EXIT_STALLS, EXIT_UNUSABLE, EXIT_CANNOT_TELL)
 
 
@@ -94,15 +96,18 @@ class _Every:
         self._joined = [Joined(path) for path in outputs.paths]
         self._wrote: list[str] = []
         self._all_written = True
+        self._unusable = 0
 
     def add(self, capture: "CaptureSet", scan: "Scan") -> None:
         """A failed write does not lose the verdict."""
-        quietly = self._outputs._replace(paths=[]).of_one_capture(capture.stem)
+        # Without TCP there is nothing to say but its line in the index.
+        folder = self._outputs.folder if scan.core.summary().tcp_packets else None
+        quietly = self._outputs._replace(paths=[], folder=folder).of_one_capture(capture.stem)
         if self._outputs.printed == TEXT:
             quietly = quietly._replace(quiet=2)
         row = table.row(capture.name, scan, self._gate.status(scan))
         if quietly.write(scan, self._chosen):
-            row = row._replace(page=f"{capture.stem}.html")
+            row = row._replace(page=f"{capture.stem}.html" if folder else "")
         else:
             row = row._replace(status=EXIT_UNUSABLE)
         self.rows.append(row)
@@ -111,7 +116,9 @@ class _Every:
 
     def add_unusable(self, capture: "CaptureSet", error: str) -> None:
         """A capture that cannot be read costs no other."""
-        terminal.note(printable(error))
+        self._unusable += 1
+        if self._unusable <= MOST_TOLD:
+            terminal.note(printable(error))
         name = printable(capture.name)
         reason = printable(error)
         for path in map(printable, capture.paths):
@@ -147,6 +154,8 @@ class _Every:
 
     def print(self) -> None:
         """The table, and what was written."""
+        if (more := self._unusable - MOST_TOLD) > 0:
+            terminal.note(f"{count(more, 'more capture')} cannot be read")
         outputs = self._outputs
         wrote = [] if outputs.quiet else self._wrote
         if outputs.printed != TEXT:

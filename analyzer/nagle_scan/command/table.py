@@ -68,7 +68,7 @@ def _held_by(scan: "Scan") -> str:
     """The worst sender, and how many others there are; possible stalls count if all are."""
     from nagle_scan.report import held
 
-    groups = sorted(scan.core.groups(), key=certainty.is_only_possible)
+    groups = scan.core.groups()
     word = held.word(groups[0])
     first, *more = dict.fromkeys(held.party(group) for group in groups if held.word(group) == word)
     return first + (f" and {len(more):,} more" if more else "")
@@ -129,8 +129,8 @@ def last_head(rows: Sequence[Row]) -> str:
 
 
 def ordered(rows: Sequence[Row]) -> list[Row]:
-    """Those losing the most time first; equals keep their order."""
-    return sorted(rows, key=lambda row: (-sum(row.stalled_ms_by_confidence), _rank(row)))
+    """The surest stalls first, then those losing the most time; equals keep their order."""
+    return sorted(rows, key=_place)
 
 
 def lines(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
@@ -139,14 +139,13 @@ def lines(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
         (
             _short(row.name),
             row.verdict,
-            certainty.counts(row),
-            certainty.lost(row),
+            certainty.cell(row),
             row.held_or_reason,
         )
         for row in ordered(rows)[:MOST_ROWS]
     ]
     yield ""
-    yield from style.table([("capture", "verdict", "stalls", "lost", last_head(rows)), *cells])
+    yield from style.table([("capture", "verdict", "stalls, time lost", last_head(rows)), *cells])
     if len(rows) > MOST_ROWS:
         yield f"  ... and {len(rows) - MOST_ROWS:,} more (-o DIR/ writes all to {INDEX})"
 
@@ -156,6 +155,8 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME_ROOM else f"{name[:half]}...{name[-half:]}"
 
 
-def _rank(row: Row) -> int:
-    """Problems come before clean captures."""
-    return (*certainty.VERDICTS[:2], UNUSABLE, "inconclusive", "clean").index(row.verdict)
+def _place(row: Row) -> tuple[int, float]:
+    """Without stalls, problems come before clean captures."""
+    if surest := certainty.shares(row)[:1]:
+        return certainty.doubt(row), -surest[0].lost_ms
+    return len(CONFIDENCES), (UNUSABLE, "inconclusive", "clean").index(row.verdict)

@@ -87,7 +87,7 @@ def _no_onset(stalls: Sequence[int]) -> str:
     if first is None:
         return ""
     if first == 0:
-        return "in the first captured hour already"
+        return "since the first capture"
     if first < EARLIER or len(stalls) <= EARLIER:
         return f"fewer than {EARLIER} captured hours before"
     return "now and then; no lasting rise"

@@ -19,6 +19,8 @@ class Told(NamedTuple):
     protocol: str
     says: str
     is_sure: bool = True
+    is_split: bool | None = True
+    """Do both segments carry parts of one message? `None` if that does not show."""
 
     def sentence(self, a: str, b: str) -> str:
         """The same in words, with names for the two segments."""
@@ -50,6 +52,8 @@ class Framing(NamedTuple):
     counts: bool = False
     """Is the number of each message the one before plus 1?"""
     header: str = "header"
+    parts: bool | None = False
+    """Do messages that follow one another belong together? `None` if that does not show."""
 
 
 class Walk(NamedTuple):
@@ -82,9 +86,10 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
     header_ends = first.missing == first.last.body_len and not framing.short
     fits = first.messages + (then.messages if then else 0) + header_ends
     magic = first.has_magic or (then is not None and then.has_magic)
-    if first.missing or then:
-        return _weighed(framing, pair, fits, _split(framing, first, then), magic)
-    return None
+    if not first.missing and then is None:
+        return None
+    told = _weighed(framing, pair, fits, _split(framing, first, then), magic)
+    return told and told._replace(is_split=first.missing > 0 or framing.parts)
 
 
 def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
@@ -94,7 +99,7 @@ def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
         return None
     says = f"{then.first.kind} begins with {{b}}"
     told = _weighed(framing, pair, then.messages, says, then.has_magic)
-    return told if told and told.is_sure else None
+    return told._replace(is_split=framing.parts) if told and told.is_sure else None
 
 
 def _goes_on(framing: Framing, walk: Walk) -> Told | None:
@@ -140,13 +145,16 @@ def _walk(
 
 
 FRAMINGS = (
-    Framing("TLS", units.tls),
+    Framing("TLS", units.tls, parts=None),
+    Framing("BGP", units.bgp),
     Framing("MongoDB", units.mongodb),
-    Framing("PostgreSQL", units.postgres, frozenset({5432}), looks=1, sure=2),
-    Framing("HTTP/2", units.http2, looks=1, sure=2),
-    Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER),
-    Framing("MySQL", units.mysql_reply, counts=True),
-    Framing("AMQP", units.amqp, frozenset({5672}), sure=3),
+    Framing("PostgreSQL", units.postgres, frozenset({5432}), looks=1, sure=2, parts=True),
+    Framing("HTTP/2", units.http2, looks=1, sure=2, parts=True),
+    Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER, parts=True),
+    Framing("MySQL", units.mysql_reply, counts=True, parts=True),
+    Framing("AMQP", units.amqp, frozenset({5672}), sure=3, parts=True),
+    Framing("Modbus", units.modbus, frozenset({502}), looks=NEVER),
+    Framing("ADS", units.ads, frozenset({48898}), looks=NEVER),
     Framing("DNS", units.dns, frozenset({53}), looks=NEVER, header="length prefix"),
     Framing("MQTT", units.mqtt, frozenset({1883}), sure=4, short=True),
     Framing("WebSocket", units.websocket, sure=4),

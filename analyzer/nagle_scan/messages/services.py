@@ -146,7 +146,10 @@ def _speaks(name: str) -> Named:
 def _by_port(port: int) -> Named:
     for service in SERVICES:
         if port in service.ports:
-            return Named(service.name, f"Port {port} is {service.name} ({service.registry}).")
+            # 'Cassandra's default' names it already.
+            known = f"{service.name} ({service.registry})"
+            named = service.registry if service.name in service.registry else known
+            return Named(service.name, f"Port {port} is {named}.")
     return Named()
 
 

@@ -20,7 +20,8 @@ class Text(NamedTuple):
 def _text(unacked: bytes, held: bytes, says: str, ports: Sequence[int] = ()) -> Text:
     """`says` begins with the protocol, and has `{a}` and `{b}` for the two segments."""
     protocol, _, words = says.partition(" ")
-    return Text(unacked, held, Told(protocol, words), frozenset(ports))
+    told = Told(protocol, words, is_split=", the next " not in words)
+    return Text(unacked, held, told, frozenset(ports))
 
 
 METHOD = rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [^\r\n]* HTTP/1\.[01]\r\n"
@@ -33,6 +34,7 @@ STORE = (
     rb"(?: \d{1,20})?(?: noreply)?\r\n"
 )
 """memcached, doc/protocol.txt: keys have at most 250 bytes. Bounds keep a match linear."""
+FETCH = rb"gets? [^\r\n]{1,512}\r\n\Z"
 CUT_LINE = rb"[A-Z]{0,16}(?:[ /][^\r\n]*)?\Z"
 """What may be the beginning of the next message's first line."""
 LINE = rb"[\x20-\x7e]+\r?\n\Z"
@@ -95,6 +97,7 @@ TEXTS = (
     ),
     _text(STORE + rb"\Z", rb"", "memcached command line ends with {a}, its data in {b}"),
     _text(STORE, rb"", "memcached command in {a}, more in {b}"),
+    _text(FETCH, FETCH, "memcached command in {a}, the next in {b}", (11211,)),
     _text(
         rb"VALUE \S{1,250} \d{1,10} \d{1,10}(?: \d{1,20})?\r\n",
         rb"",

@@ -266,3 +266,37 @@ def dns(data: bytes, by_client: bool) -> Unit | None:
     """RFC 1035, section 4.2.2."""
     kind = "query" if by_client else "response"
     return Unit(kind, 2, int.from_bytes(data[:2])) if len(data) >= 2 else None
+
+
+BGP_MARKER = b"\xff" * 16
+BGP_KINDS = {1: "OPEN", 2: "UPDATE", 3: "NOTIFICATION", 4: "KEEPALIVE", 5: "ROUTE-REFRESH"}
+
+
+def bgp(data: bytes, by_client: bool) -> Unit | None:
+    """RFC 4271, section 4.1."""
+    del by_client
+    if len(data) < 19 or not data.startswith(BGP_MARKER) or data[18] not in BGP_KINDS:
+        return None
+    return Unit(f"{BGP_KINDS[data[18]]} message", 19, int.from_bytes(data[16:18]) - 19, magic=True)
+
+
+MODBUS_LONGEST = 254
+
+
+def modbus(data: bytes, by_client: bool) -> Unit | None:
+    """Modbus Messaging on TCP/IP V1.0b, section 3.1.3: a number, the protocol 0 and a length."""
+    length = int.from_bytes(data[4:6])
+    if len(data) < 8 or data[2:4] != b"\0\0" or not 2 <= length <= MODBUS_LONGEST:
+        return None
+    return Unit("request" if by_client else "response", 6, length)
+
+
+ADS_LONGEST = 2**20
+
+
+def ads(data: bytes, by_client: bool) -> Unit | None:
+    """Beckhoff InfoSys, 'AMS/TCP Header': two reserved bytes and a length, least first."""
+    length = int.from_bytes(data[2:6], "little")
+    if len(data) < 6 or data[:2] != b"\0\0" or not 32 <= length <= ADS_LONGEST:
+        return None
+    return Unit("request" if by_client else "response", 6, length)

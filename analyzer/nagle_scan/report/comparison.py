@@ -148,7 +148,7 @@ def _server(server: ServerChange) -> ShownServer:
         rows.append(("before", *_counts(before), *_latencies(before.latency_ms, before)))
         if before.stalls and before.predicted_ms:
             predicted = _latencies(before.predicted_ms, before)
-            rows.append(("predicted, at best", "", "", "", *predicted))
+            rows.append(("predicted", "", "", "", *predicted))
     rows.append(("now", *_counts(after), *_latencies(after.latency_ms if after else (), after)))
     return ShownServer(server.shown, STATES[server.state], rows)
 
@@ -173,5 +173,5 @@ def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
             predicted_ms, measured_ms = server.prediction
             yield (
                 f"Median exchange of {server.shown} without the stalls: "
-                f"predicted {duration(predicted_ms)} at best, measured {duration(measured_ms)}."
+                f"predicted about {duration(predicted_ms)}, measured {duration(measured_ms)}."
             )

@@ -1,6 +1,6 @@
 """What to change, for each side that holds data; sides with the same advice share it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple
 
 from nagle_scan import _core, advice
@@ -23,12 +23,14 @@ class Fix(NamedTuple):
     """Whose ACKs those wait for that a remedy on that side helps."""
     remedies: Sequence[advice.Remedy]
     test_well: str
-    unsure: Collection[str]
+    unsure: frozenset[str]
     """Senders with possible stalls only."""
     first: str = ""
     """What to find out first."""
     is_of_some: bool = False
     """More sides hold data than were looked at."""
+    is_split: bool | None = None
+    """Does the first of the senders hold parts of a message? `None` if that does not show."""
 
     @property
     def choice(self) -> str:
@@ -43,17 +45,20 @@ class Fix(NamedTuple):
         return self.named(str)
 
     def named(self, mark: Callable[[str], str]) -> str:
-        """The senders, each marked up; 'if it stalls' where that is only possible."""
-        more = max(len(self.senders) - MOST_NAMED, 0)
+        """The senders, each marked up; which of them may not stall at all is told."""
+        senders, unsure = self.senders, self.unsure.intersection(self.senders)
+        more = max(len(senders) - MOST_NAMED, 0)
         # A name takes no more room than '1 more'.
-        more = more if more > 1 else 0
-        shown = [
-            mark(sender) + " (if it stalls)" * (sender in self.unsure)
-            for sender in self.senders[: len(self.senders) - more]
-        ]
-        rest = "others" if self.is_of_some else f"{more} more"
-        last = rest if more else shown.pop()
-        return f"{', '.join(shown)} and {last}" if shown else last
+        shown = senders[: len(senders) - more] if more > 1 else senders
+        star = "*" if len(unsure) < len(senders) else ""
+        names = [mark(sender) + star * (sender in unsure) for sender in shown]
+        if len(shown) < len(senders):
+            names.append("others" if self.is_of_some else f"{more} more")
+        *first, last = names
+        said = f"{', '.join(first)} and {last}" if first else last
+        if not unsure.isdisjoint(shown) and star:
+            return f"{said} ({star} only possible)"
+        return said if star else f"{said} (if {'they stall' if first else 'it stalls'})"
 
     def where(self, remedy: advice.Remedy) -> str:
         """Where to make the change."""
@@ -76,6 +81,10 @@ class Fix(NamedTuple):
         where = sentence_start(self.where(self.remedies[0]))
         return f"{self.first} {where}: {self.in_few_words}.".lstrip()
 
+    def of(self, senders: Set[str]) -> "Fix":
+        """The same for some of its senders."""
+        return self._replace(senders=[one for one in self.senders if one in senders])
+
     @property
     def in_full(self) -> str:
         """The best remedy, with its price; empty without any."""
@@ -91,14 +100,19 @@ class _Party(NamedTuple):
 
     name: str
     group: _core.ServerGroup
-    remedies: Sequence[advice.Remedy]
+    advised: advice.Advised
     receivers: frozenset[str]
+
+    @property
+    def remedies(self) -> Sequence[advice.Remedy]:
+        """None for a relay that only passes on."""
+        return [] if _only_passes_on(self.group) else self.advised.remedies
 
     @property
     def kind(self) -> tuple[object, ...]:
         """Equal for parties with the same advice, but for what helps only on the other side."""
         own = [one for one in self.remedies if SENDER in one.where]
-        general = [(one.where, one.in_general or one.what, one.settings) for one in own]
+        general = [(one.where, one.how, one.settings) for one in own]
         return (*general, _find_out_first(self.group))
 
 
@@ -119,6 +133,17 @@ def fixes(
     return [_fix(alike, first_told)._replace(is_of_some=is_of_some) for alike in kinds.values()]
 
 
+def each_once(fixes: Sequence[Fix]) -> list[Fix]:
+    """The same, with each remedy told at length where it comes first."""
+    told: set[str] = set()
+    shown = []
+    for fix in fixes:
+        remedies = [one.as_above if one.how in told else one for one in fix.remedies]
+        told |= {one.how for one in fix.remedies}
+        shown.append(fix._replace(remedies=remedies))
+    return shown
+
+
 def of_each(
     groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
 ) -> dict[str, Fix]:
@@ -136,10 +161,10 @@ def _parties(
         worst.setdefault(held.party(group), group)
         receivers.setdefault(held.party(group), set()).add(held.receiver(group))
     chosen = list(worst.items())[:MOST_PARTIES]
-    remedies = advice.for_groups([group.worst for _, group in chosen], paths, scan)
+    advised = advice.for_groups([group.worst for _, group in chosen], paths, scan)
     return [
-        _Party(name, group, [] if _only_passes_on(group) else told, frozenset(receivers[name]))
-        for (name, group), told in zip(chosen, remedies, strict=True)
+        _Party(name, group, told, frozenset(receivers[name]))
+        for (name, group), told in zip(chosen, advised, strict=True)
     ]
 
 
@@ -147,15 +172,15 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
     most = max(len(party.remedies) for party in alike)
     fullest = [party for party in alike if len(party.remedies) == most]
     receivers = set().union(*(party.receivers for party in fullest))
-    whose = "their" if alike[1:] else "its"
     several = "clients" if fullest[0].group.worst.sender == "server" else "servers"
     return Fix(
         [party.name for party in alike],
-        receivers.pop() if len(receivers) == 1 else f"{whose} {several}",
+        receivers.pop() if len(receivers) == 1 else f"the {several}",
         _shared(alike, fullest[0].remedies),
         _test_well(alike, first_told),
-        {party.name for party in alike if held.word(party.group) == "possible"},
+        frozenset(party.name for party in alike if held.word(party.group) == "possible"),
         _find_out_first(alike[0].group),
+        is_split=alike[0].advised.is_split,
     )
 
 
@@ -172,9 +197,7 @@ def _test_well(alike: Sequence[_Party], first_told: bool) -> str:
 def _shared(alike: Sequence[_Party], fullest: Sequence[advice.Remedy]) -> list[advice.Remedy]:
     """The remedies of all, without details of a single side."""
     return [
-        remedy
-        if all(remedy in party.remedies for party in alike)
-        else remedy._replace(what=remedy.in_general or remedy.what)
+        remedy if all(remedy in party.remedies for party in alike) else remedy._replace(why="")
         for remedy in fullest
     ]
 
@@ -188,6 +211,6 @@ def _find_out_first(group: _core.ServerGroup) -> str:
     if not group.may_be_relay or group.nagle == "on":
         return ""
     return (
-        f"First capture the other connections of {group.worst.sender_addr}: if it is a proxy that "
-        "only forwards, fix its upstream instead."
+        f"If {group.worst.sender_addr} is a proxy, capture its upstream first: where it only "
+        "forwards, the fix belongs there."
     )

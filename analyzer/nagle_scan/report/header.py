@@ -9,6 +9,8 @@ from nagle_scan.words.wording import sentence_start
 if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
+MOST_FIXES = 2
+
 
 class Item(NamedTuple):
     """A head in lower case, and one or two sentences."""
@@ -35,7 +37,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
             yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
         return
     else:
-        yield summary.verdict, _verdict(view)
+        yield verdicts.heading(summary).lower(), _verdict(view)
         yield "cost", view.cost
         yield "fix", _fix(view)
     other = sentences.rest(summary, [row for row, _ in view.causes])
@@ -49,8 +51,14 @@ def _verdict(view: "View") -> str:
 
 
 def _fix(view: "View") -> str:
-    """The first remedy; and whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
-    fix, group = view.fixes[0], view.groups[0]
-    is_sure = held.word(group) == "stalls" and not fix.first
-    option = held.option(group) if is_sure else ""
-    return f"{fix.in_short} {option}".strip()
+    """The first remedy for each side that the verdict names; of the sockets of a single one to a
+    single server whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
+    named = held.surest(view.groups)
+    senders = dict.fromkeys(map(held.party, named))
+    first, *others = view.fixes_of(senders.keys())
+    told = " ".join(fix.in_short for fix in (first, *others[: MOST_FIXES - 1]))
+    if others[MOST_FIXES - 1 :]:
+        told += " Others: see below."
+    is_one = len({(held.party(group), held.server(group.worst)) for group in named}) == 1
+    is_sure = is_one and held.word(named[0]) == "stalls" and not first.first
+    return f"{told} {held.option(named[0]) if is_sure else ''}".strip()

@@ -9,51 +9,61 @@ from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import count, duration, endpoint, round_trip_counts, times
+from nagle_scan.words.wording import count, duration, endpoint, range_ms, round_trip_counts, times
 
 LATE = "delayed by the receiver or by the path"
 """Of ACKs that came later than the round trip explains, and that no timer explains either."""
-HEADS = ("held by", "to", "stalls", "lost", "ACKs")
+ALIKE = 1.25
+"""Holds of which the longest is longer by more than this differ."""
+HEADS = ("held by", "to", "stalls, time lost", "ACKs")
 MOST_NAMED = 2
 
 
 def sentence(group: _core.ServerGroup) -> str:
-    """Who held what, how often, for how long, how sure and why."""
-    return _told(party(group), _whose_message(group), group, _reason(group))
+    """Who held data, how often, for how long, how sure and why."""
+    return _told(party(group), group, group.held_ms, _reason(group))
+
+
+def surest(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
+    """Those that a report names first: groups come with the surest first."""
+    best = certainty.doubt(groups[0])
+    return [group for group in groups if certainty.doubt(group) == best]
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     """The same of several groups: all stalls, told by those of the surest groups."""
-    total = certainty.total(groups)
-    best = certainty.shares(total)[0].word
-    surest = [group for group in groups if certainty.shares(group)[0].word == best]
-    if len(surest) == 1:
-        return _told(party(surest[0]), _whose_message(surest[0]), total, _reason(surest[0]))
-    kinds = sorted({_acks(group) for group in surest})
-    acks = f"{kinds[0]} ACKs" if len(kinds) == 1 else f"ACKs, some {' and some '.join(kinds)}"
-    return _told(_who(surest), _whose(surest), total, f"waiting for {acks}.")
+    total, named = certainty.total(groups), surest(groups)
+    held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
+    if len(named) == 1:
+        return _told(party(named[0]), total, held_ms, _reason(named[0]))
+    kinds = sorted({_acks(group) for group in named})
+    acks = f"ACKs ({_or(kinds)}: see the table)" if kinds[1:] else _ALL_ACKS[kinds[0]]
+    return _told(_who(named), total, held_ms, f"waiting for {acks}.")
 
 
-def _whose(groups: Sequence[_core.ServerGroup]) -> str:
-    """The messages of several groups."""
-    if len(set(map(party, groups))) == 1:
-        return _whose_message(groups[0])
-    sides = {group.worst.sender for group in groups}
-    if len(sides) > 1:
-        return "their messages"
-    return "their replies" if sides == {"server"} else "their requests"
+_ALL_ACKS = {
+    "delayed": "delayed ACKs",
+    "late": "late ACKs",
+    "on data": "ACKs that came with data",
+    "prompt": "prompt ACKs",
+}
 
 
-def _told(who: str, whose: str, counted: certainty.Counted, reason: str) -> str:
+def _or(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _told(who: str, counted: certainty.Counted, held_ms: tuple[float, float], reason: str) -> str:
     surest = certainty.shares(counted)[0]
-    total = duration(surest.lost_ms)
-    said = (
-        f"{times(surest.stalls)} for ~{surest.lost_ms / surest.stalls:.1f} ms each, {total} in all"
-    )
+    total, each_ms = duration(surest.lost_ms), surest.lost_ms / surest.stalls
+    each = f"~{each_ms:.1f} ms each"
+    if held_ms[1] > ALIKE * held_ms[0]:
+        each = f"{range_ms(*held_ms)} each ({each_ms:.1f} ms on average)"
+    said = f"{times(surest.stalls)} for {each}, {total} in all"
     if surest.stalls == 1:
         said = f"once, for {total}"
     held = certainty.HELD[surest.word]
-    return f"{who} {held} part of {whose} {said}{certainty.sure(counted)}, {reason}"
+    return f"{who} {held} data back {said}{certainty.sure(counted)}, {reason}"
 
 
 def _who(groups: Sequence[_core.ServerGroup]) -> str:
@@ -82,7 +92,7 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     told = count(group.clients, "client") if group.clients > 1 else f"client {name(client)}"
     ends = told, name(server(worst))
     by, to = ends if worst.sender == "client" else ends[::-1]
-    return by, to, certainty.counts(group), certainty.lost(group), _acks_in_detail(group)
+    return by, to, certainty.cell(group), _acks_in_detail(group)
 
 
 def _acks(group: _core.ServerGroup) -> str:
@@ -146,14 +156,18 @@ def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
     return f"On {which} {said}; {', '.join(others)}."
 
 
-def in_plain_words(group: _core.ServerGroup) -> str:
-    """What happens, for a reader who has never seen a packet."""
-    message = "reply" if group.worst.sender == "server" else "request"
-    message = "message" if _is_whole(group) else message
+def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
+    """What happens, for a reader who has never seen a packet.
+
+    `is_split`: parts of a message are held, not messages of their own.
+    """
+    message = "message"
+    if is_split:
+        message = "reply" if group.worst.sender == "server" else "request"
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
     if word(group) == "possible" and not unless:
         unless = ", if these are stalls"
-    begin = f"In plain words{unless}: {_in_pieces(group, message)}"
+    begin = f"In plain words{unless}: {_in_pieces(group, is_split, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
     cause = causes.of(group.worst.cause)
     if cause.ack_was_data:
@@ -171,7 +185,7 @@ def in_plain_words(group: _core.ServerGroup) -> str:
     )
 
 
-def _in_pieces(group: _core.ServerGroup, message: str) -> str:
+def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
     """What the sender's kernel sends, and what it holds."""
     each = "each of " if _several_hold(group) else ""
     program = f"the program on {each}{party(group)}"
@@ -181,22 +195,17 @@ def _in_pieces(group: _core.ServerGroup, message: str) -> str:
             f"the {message} of {program} is not a multiple of the MSS. "
             "The kernel sends the full segments and holds the small last one"
         )
-    if message == "message":
+    if is_split is None:
+        return (
+            f"{program} sends small segments one after another, parts of a message or messages of "
+            "their own. The kernel holds the next"
+        )
+    if not is_split:
         return f"{program} sends small messages one after another. The kernel holds the next"
     return (
         f"{program} writes its {message} in several pieces. "
         "The kernel sends the first and holds a small one"
     )
-
-
-def _is_whole(group: _core.ServerGroup) -> bool:
-    """Are whole messages held: keystrokes, or those of a stream?"""
-    # Imported here: a clean capture does not need it.
-    from nagle_scan import advice
-
-    worst = group.worst
-    typed = advice.is_typed(worst) and not worst.unacked_full_sized
-    return typed or advice.is_stream(worst.exchanges, worst.stalls)
 
 
 def party(group: _core.ServerGroup) -> str:
@@ -223,14 +232,6 @@ def server(pair: _core.Group) -> str:
 
 def _several_hold(group: _core.ServerGroup) -> bool:
     return group.clients > 1 and group.worst.sender == "client"
-
-
-def _whose_message(group: _core.ServerGroup) -> str:
-    if _several_hold(group):
-        return "their requests"
-    if _is_whole(group):
-        return "its messages"
-    return "its reply" if group.worst.sender == "server" else "its request"
 
 
 def _acks_in_detail(group: _core.ServerGroup) -> str:
@@ -262,11 +263,11 @@ def _timer(group: _core.ServerGroup) -> str:
     if not group.consistent_with:
         return f"{_how_late(worst)} late: no common default"
     named = f"consistent with {group.consistent_with}"
-    if not round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms):
-        return named
-    return f"~{worst.ack_delay_ms:.1f} ms late, {named}; the rest is network round trip"
+    has_rest = round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms)
+    if has_rest or worst.ack_delay_max_ms > ALIKE * worst.ack_delay_min_ms:
+        named = f"{_how_late(worst)} late, {named}"
+    return f"{named}; the rest is network round trip" if has_rest else named
 
 
 def _how_late(worst: _core.Group) -> str:
-    least, most = f"{worst.ack_delay_min_ms:.0f}", f"{worst.ack_delay_max_ms:.0f}"
-    return f"{least} ms" if least == most else f"{least}-{most} ms"
+    return range_ms(worst.ack_delay_min_ms, worst.ack_delay_max_ms)

@@ -9,16 +9,9 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.report import held
+from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.words.wording import count, duration, maybe_duration
 
-NODELAY = {
-    "on": "no",
-    "off": "yes",
-    "unknown": "not known",
-    "switched": "changed",
-    "mixed": "in part",
-}
-"""Is `TCP_NODELAY` in effect? By the state of Nagle's algorithm."""
 HEADS = (
     "hop",
     "client",
@@ -85,9 +78,9 @@ def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...
     return (
         str(hop.number),
         name(caller(hop)),
-        nodelay(hop.client_nagle),
+        IN_EFFECT[hop.client_nagle],
         name(hop.server),
-        nodelay(hop.server_nagle),
+        IN_EFFECT[hop.server_nagle],
         stalls(hop),
         duration(hop.stalled_ms) if hop.stalled_ms else "-",
         passed(hop),
@@ -100,11 +93,6 @@ def caller(hop: _core.HopRow) -> str:
     if hop.called_by:
         return _names(hop.called_by, " or ")
     return hop.client if hop.clients == 1 else count(hop.clients, "client")
-
-
-def nodelay(nagle: str) -> str:
-    """Is `TCP_NODELAY` in effect on these sockets?"""
-    return NODELAY[nagle]
 
 
 def stalls(hop: _core.HopRow) -> str:
@@ -134,7 +122,7 @@ def _of(nagle: str) -> str:
     return {
         "on": "is not in effect",
         "off": "is in effect",
-        "unknown": "is unknown",
+        "unknown": "is not known to be in effect",
         "switched": "was set during the connection",
         "mixed": "is in effect on some sockets",
     }[nagle]
@@ -147,11 +135,10 @@ def _holds(hop: _core.HopRow) -> bool:
 def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
     parts = []
     if hop.server_stalls:
-        parts.append(f"{hop.server} holds part of its reply")
+        parts.append(f"{hop.server} holds data back")
     if hop.client_stalls:
         several = not hop.called_by and hop.clients > 1
-        verb, whose = ("hold", "their requests") if several else ("holds", "its request")
-        parts.append(f"{_as_client(hop)} {verb} part of {whose}")
+        parts.append(f"{_as_client(hop)} {'hold' if several else 'holds'} data back")
     sides = [side for side in ("server", "client") if getattr(hop, f"{side}_stalls")]
     lost = f"{duration(hop.stalled_ms)} lost"
     if elsewhere := _elsewhere(hop, chain, sides):
@@ -194,7 +181,7 @@ def _predictions(chain: Sequence[_core.HopRow]) -> Iterator[str]:
         which = f" of hop {hop.number} alone" if len(holders) > 1 else ""
         yield (
             f"Without the stalls{which}, an exchange of the first client would take "
-            f"{duration(then_ms)} at best instead of {duration(now_ms)}.{_unless(hop, chain)}"
+            f"about {duration(then_ms)} instead of {duration(now_ms)}.{_unless(hop, chain)}"
         )
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from nagle_scan import _core
 from nagle_scan.report import hops, sentences
+from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.system import files
@@ -81,7 +82,7 @@ def _templates() -> Environment:
         "told": certainty.told,
         "held_for": lambda stall: held_for(stall.wait_ms, stall.hold_ms),
         "holder": sentences.holder,
-        "nodelay": hops.nodelay,
+        "nodelay": IN_EFFECT.get,
         "relay_sockets": hops.relay_sockets,
         "maybe_duration": maybe_duration,
         "percentiles": percentiles,

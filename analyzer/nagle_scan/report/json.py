@@ -47,7 +47,7 @@ def report(result: Result, options: Options) -> dict[str, Any]:
     """The sentences shared by all reports."""
     view = View(result, LIMITS, options)
     return {
-        "reading": list(READING),
+        **({} if options.follows else {"reading": list(READING)}),
         "sentence": verdicts.in_one_line(view.summary),
         "sentences": [item.text for item in header.of(view)],
         "notices": [*view.urgent, *view.notes],

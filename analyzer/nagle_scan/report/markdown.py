@@ -69,7 +69,7 @@ def _stalls(view: View) -> Iterator[str]:
     if groups:
         more = f" ({view.groups_more:,} more: -o stalls.csv)" if view.groups_more else ""
         yield f"### Who holds data{more}"
-        yield from table(groups[0], "llrrll"[: len(groups[0])], groups[1:])
+        yield from table(groups[0], "lllll"[: len(groups[0])], groups[1:])
     if view.clearest is not None:
         yield from _clearest(view, view.clearest)
     for fix in view.fixes:
@@ -115,8 +115,7 @@ def _connections(view: View) -> Iterator[str]:
         "client",
         "server",
         "held by",
-        "stalls",
-        "lost",
+        "stalls, time lost",
         "mean now",
     )
     cells = [
@@ -125,14 +124,13 @@ def _connections(view: View) -> Iterator[str]:
             code(row.client),
             code(row.server),
             sentences.holder(row),
-            certainty.counts(row),
-            certainty.lost(row),
+            certainty.cell(row),
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
         )
         for row in view.connections
     ]
-    yield from table((*heads, sentences.WITHOUT_STALLS), "rlllrrrr", cells)
+    yield from table((*heads, sentences.WITHOUT_STALLS), "rllllrr", cells)
 
 
 def _latencies(view: View) -> Iterator[str]:
@@ -223,7 +221,7 @@ def _clean(view: View) -> Iterator[str]:
     yield from _hops(view)
     yield from _latencies(view)
     if view.waits:
-        yield "### Longest waits"
+        yield f"### {view.waits_heading}"
         heads = ("tcp.stream", "wait", "cause", "sender", "frames", "")
         rows = [
             (

@@ -30,5 +30,5 @@ def table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -
     yield f"| {' | '.join(heads)} |"
     yield "|" + "|".join("---:" if column == "r" else "---" for column in alignment) + "|"
     for row in rows:
-        yield f"| {' | '.join(row)} |"
+        yield f"| {' | '.join(row)} |".replace("\N{NO-BREAK SPACE}", " ")
     yield ""

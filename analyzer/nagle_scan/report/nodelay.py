@@ -7,8 +7,14 @@ from nagle_scan import _core
 from nagle_scan.words.wording import endpoint
 
 NOT_KNOWN = "not known"
-IN_EFFECT = {"on": "no", "off": "yes", "unknown": NOT_KNOWN}
-"""By what the capture shows of Nagle's algorithm."""
+IN_EFFECT = {
+    "on": "no",
+    "off": "yes",
+    "switched": "changed",
+    "mixed": "in part",
+    "unknown": NOT_KNOWN,
+}
+"""By what the capture shows of Nagle's algorithm on one socket or several."""
 NO_PROOF = "two small segments in a row would prove it"
 
 

@@ -33,7 +33,7 @@ def of(result: "Result") -> Iterator[Notice]:
         yield Notice(anonymized(result))
     for path, warning, is_loss in summary.warnings:
         yield Notice((f"{printable(path)}: " if len(names) > 1 else "") + warning, is_loss)
-    if summary.clock_ms >= COARSE_CLOCK_MS:
+    if summary.tcp_packets and summary.clock_ms >= COARSE_CLOCK_MS:
         times, there = "its timestamps", ""
         if summary.clocks_differ:
             times, there = "timestamps of some captures", " there"

@@ -15,6 +15,9 @@ class Options(NamedTuple):
     baseline_map: Pairs = ()
     """Servers of the baseline, and what they are now."""
 
+    follows: bool = False
+    """A result before it in the same file says how to read both."""
+
     def given(self) -> list[str]:
         """The options that are set."""
         return [name for name, value in self._asdict().items() if value]

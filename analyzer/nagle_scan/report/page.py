@@ -26,6 +26,8 @@ PAPER = Limits(
 )  # fmt: skip
 """What fits on six sheets."""
 PAPER_DETAILS = 1
+WAITS = {"clean": "Where the time went instead", "inconclusive": "What can be seen"}
+"""What the waits without a stall are called, by verdict."""
 MAX_CAPTURES = 3
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
@@ -56,7 +58,9 @@ class Page(View):
         self.title = self.in_one_line
         self.header = header.of(self)
         self.mark = verdicts.mark(self.summary)
-        self.word = verdicts.word(self.summary.verdict)
+        self.word = verdicts.heading(self.summary)
+        self.drawn_head = "What happens on the wire" if self.summary.stalls else "The longest wait"
+        self.waits_head = WAITS.get(self.summary.verdict, "Other waits")
         self.captures = [_name(path) for path in result.captures[:MAX_CAPTURES]]
         self.captures_more = max(len(result.captures) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns, self.summary.has_dates)
@@ -117,12 +121,6 @@ class Page(View):
     def detailed(self) -> frozenset[int]:
         """The connections among `details`."""
         return frozenset(detail.row.connection for detail in self.details)
-
-    @property
-    def idle_last(self) -> bool:
-        """Are idle clients listed after shorter waits? Those kept somebody waiting."""
-        lengths = [wait.wait_ms for wait, _ in self.waits]
-        return lengths != sorted(lengths, reverse=True)
 
     @property
     def display_filter(self) -> str | None:

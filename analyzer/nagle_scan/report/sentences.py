@@ -11,8 +11,8 @@ from nagle_scan import _core
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import count, duration, percent, sentence_start
 
-WITHOUT_STALLS = "without stalls, at best"
-"""A prediction is a best case: a segment that the program wrote late was held for less."""
+WITHOUT_STALLS = "without stalls"
+"""A prediction: the program may have written a held segment late, and a fix may save more."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
 LEAST_OWN_PAUSES = 0.1
@@ -29,60 +29,90 @@ def cost(
 ) -> str:
     """The share of the latency that stalls are, and an exchange with and without them.
 
-    `servers` are those with stalls. `elsewhere`: not captured at the client.
+    Of stalls that are likely or better; what is only possible is told apart. `servers` are those
+    with stalls. `elsewhere`: not captured at the client.
     """
-    return _cost(summary, servers, elsewhere) + _own_pauses(summary)
+    said = _cost(summary, servers, elsewhere), _own_pauses(summary), _perhaps(summary)
+    return " ".join(filter(None, said))
 
 
 def _own_pauses(summary: _core.Summary) -> str:
     """How much of the waits the programs themselves take, if that is a notable part."""
-    own_ms, waits_ms = summary.own_pauses_ms, summary.stalled_ms + summary.own_pauses_ms
+    own_ms = summary.own_pauses_ms
+    waits_ms = certainty.counted_ms(summary) + own_ms
     if own_ms < LEAST_OWN_PAUSES * waits_ms or own_ms <= 0:
         return ""
     return (
-        f" The waits add up to {duration(waits_ms)}; "
+        f"The waits add up to {duration(waits_ms)}; "
         f"the programs themselves pause for {duration(own_ms)} of it."
     )
 
 
-def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere: bool) -> str:
+def _perhaps(summary: _core.Summary) -> str:
+    """What is only possible, where other stalls are surer."""
+    stalls, lost_ms = summary.stalls_by_confidence[0], summary.stalled_ms_by_confidence[0]
+    if not stalls or certainty.is_only_possible(summary):
+        return ""
+    return f"{sentence_start(count(stalls, 'possible stall'))} ({duration(lost_ms)}) not counted."
+
+
+def _part(summary: _core.Summary) -> float | None:
+    """The share of the latency that the stalls are; `None` for a stream of messages."""
     # Imported here: a clean capture does not need it.
     from nagle_scan import advice
 
-    exchanges, whole_ms = summary.affected_exchanges, summary.affected_latency_ms
+    possible, *surer = summary.stalls_by_confidence
+    exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     # The 'latency' of a stream of messages is meaningless.
-    if exchanges == 0 or whole_ms <= 0 or advice.is_stream(exchanges, summary.stalls):
-        return f"{duration(summary.stalled_ms)} in all; {NO_LATENCY}."
-    lost_ms = min(summary.affected_stalled_ms, whole_ms)
-    if lost_ms <= 0:
-        return f"{duration(summary.stalled_ms)} in all, outside the exchanges: no reply was late."
-    part = percent(lost_ms / whole_ms)
-    share = f"{sentence_start(part)} of the latency on {_affected(summary)}"
-    share += _over_all(exchanges, servers, part)
-    if lost_ms < LEAST_GAIN * whole_ms:
+    if exchanges == 0 or whole_ms <= 0 or advice.is_stream(exchanges, sum(surer) or possible):
+        return None
+    return min(summary.cost_stalled_ms / whole_ms, 1.0)
+
+
+def is_minor(summary: _core.Summary) -> bool:
+    """Do stalls that are likely or better take hardly any of the latency?"""
+    part = _part(summary) if summary.verdict == "stalls" else None
+    return part is not None and part < LEAST_GAIN
+
+
+def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere: bool) -> str:
+    part, stalled = _part(summary), duration(certainty.counted_ms(summary))
+    if part is None:
+        return f"{stalled} in all; {NO_LATENCY}."
+    if part <= 0:
+        return f"{stalled} in all, outside the exchanges: no reply was late."
+    exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
+    lost_ms = part * whole_ms
+    share = f"{sentence_start(percent(part))} of the latency on {_affected(summary)}"
+    share += _over_all(exchanges, servers, percent(part))
+    if part < LEAST_GAIN:
         median = _median_cost(summary, servers)
         return f"{share}: {duration(lost_ms)} of {duration(whole_ms)}.{median}"
     seen = " (as seen at the capture point)" if elsewhere else ""
-    return (
-        f"{share}: an exchange takes {duration(whole_ms / exchanges)} on average{seen}, at best "
-        f"{duration((whole_ms - lost_ms) / exchanges)} {_without(summary)}."
-    )
+    now, then = duration(whole_ms / exchanges), duration((whole_ms - lost_ms) / exchanges)
+    takes = f"its only exchange took {now}{seen}"
+    if exchanges > 1:
+        takes = f"an exchange takes {now} on average{seen}"
+    return f"{share}: {takes}, about {then} {_without(summary)}."
 
 
 def _affected(summary: _core.Summary) -> str:
-    affected, connections = summary.affected_connections, summary.connections
-    if affected == connections:
-        few = {1: "this connection", 2: "both connections"}
-        return few.get(connections, f"all {connections:,} connections")
-    return f"the {affected:,} affected of {count(connections, 'connection')}"
+    if summary.cost_connections == summary.connections:
+        return all_of(summary.connections)
+    affected = f"{summary.cost_connections:,} affected of {summary.connections:,} connections"
+    return f"the {affected}"
+
+
+def all_of(connections: int) -> str:
+    """All connections of a capture."""
+    few = {1: "the only connection", 2: "both connections"}
+    return few.get(connections, f"all {connections:,} connections")
 
 
 def _without(summary: _core.Summary) -> str:
     if certainty.is_only_possible(summary):
         return "without these stalls, if they are stalls"
-    less_sure = [share.word for share in certainty.shares(summary)[1:]]
-    including = f", including the {' and '.join(less_sure)} ones" if less_sure else ""
-    return f"without the stalls{including}"
+    return "without the stalls"
 
 
 def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> str:
@@ -116,7 +146,8 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     delays = [row for row in others if row.turn != "idle"]
     busy = [row for row in delays if (row.cause, row.sender) not in HARMLESS]
     worst = max(busy, key=lambda row: row.total_ms, default=None)
-    if worst is None or worst.total_ms < summary.stalled_ms:
+    stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
+    if worst is None or worst.total_ms < stalled_ms:
         return ""
     kind = "other wait" if summary.stalls else "wait"
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
@@ -134,7 +165,7 @@ def handshakes(scan: _core.Scan) -> str:
         return f"Connecting took {duration(took[0])}."
     middle, most = took[len(took) // 2], took[-1]
     return (
-        f"{len(took):,} connections came about, in {duration(middle)} at the median and "
+        f"{len(took):,} connections were opened, in {duration(middle)} at the median and "
         f"{duration(most)} at most."
     )
 

@@ -76,7 +76,7 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 
 def _answer(view: View, style: Style) -> Iterator[str]:
     """Verdict, cost, fix and rest, on the first screen."""
-    colours = {"stalls": style.bad, "clean": style.good}
+    colours = {"stalls": style.bad, "stalls, minor": style.bad, "clean": style.good}
     items = header.of(view)
     width = max(len(item.head) for item in items)
     for head, text in items:
@@ -93,7 +93,7 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         yield from _clearest(view.clearest, style)
     if view.plain_words is not None:
         yield "\n" + style.wrapped(view.plain_words, "")
-    for fix in view.fixes:
+    for fix in view.fixes_told:
         yield from _fix(fix, style)
     if view.first_exchange is not None:
         yield "\n" + style.wrapped(f"  {view.first_exchange}", "  ")
@@ -129,7 +129,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
     summary = view.summary
     counts = f"{summary.affected_connections} of {summary.connections}"
     yield f"\n{style.bold}Affected connections{style.end} ({counts})\n"
-    heads = ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now")
+    heads = ("stream", "client", "server", "held by", "stalls, time lost", "exchanges", "mean now")
     rows = [(*heads, sentences.WITHOUT_STALLS)]
     rows += [
         (
@@ -137,8 +137,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
             row.client,
             row.server,
             sentences.holder(row),
-            certainty.counts(row),
-            certainty.lost(row),
+            certainty.cell(row),
             str(row.exchanges),
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
@@ -178,7 +177,7 @@ def _fix(fix: Fix, style: Style) -> Iterator[str]:
     if fix.first:
         yield style.wrapped(f"  {fix.first}", "  ")
     for number, remedy in enumerate(fix.remedies, 1):
-        words = f"{sentence_start(fix.where_there(remedy))}: {remedy.what} {remedy.price}"
+        words = f"{sentence_start(fix.where_there(remedy))}: {remedy.what} {remedy.price}".rstrip()
         yield style.wrapped(f"  {number}. {words}", "     ")
         if remedy.known_by:
             yield style.wrapped(f"     {remedy.known_by}", "     ")
@@ -249,7 +248,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
     ]
     yield from style.table(causes)
     yield from ("\n" + style.wrapped(f"  {told}", "  ") for told in view.other_waits)
-    yield f"\n{style.bold}Longest waits{style.end}\n"
+    yield f"\n{style.bold}{view.waits_heading}{style.end}\n"
     rows = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [
         (

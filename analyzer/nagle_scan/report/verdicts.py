@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nagle_scan import _core
+from nagle_scan.report import sentences
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count
 
-NOTHING_HELD = "If something is slow here, it is not Nagle's algorithm: TCP_NODELAY will not help."
+NOTHING_HELD = (
+    "Nothing was held for 1 ms or more: if something takes longer here, it is not Nagle's "
+    "algorithm, and TCP_NODELAY will not help."
+)
 NOTHING_LONG = (
     "Shorter stalls, or ones that the other end's data ended away from the sender's host, would "
     "not show here."
@@ -38,14 +42,28 @@ def mark(summary: _core.Summary) -> str:
     return " (anonymized)" if summary.anonymized else ""
 
 
+def heading(summary: _core.Summary) -> str:
+    """The verdict above a report; stalls that cost hardly anything are minor."""
+    return word(summary.verdict) + (", minor" if sentences.is_minor(summary) else "")
+
+
 def _in_one_line(summary: _core.Summary) -> str:
-    connections = count(summary.connections, "connection")
+    head = heading(summary)
     if summary.stalls:
-        affected = f"{summary.affected_connections:,} of {connections}"
-        return f"{word(summary.verdict)}: {certainty.told(summary)}, on {affected}"
+        affected, connections = summary.affected_connections, summary.connections
+        of = f"{affected:,} of {connections:,} connections"
+        on = sentences.all_of(connections) if affected == connections else of
+        return f"{head}: {certainty.told(summary)}, on {on}"
     if summary.verdict == "clean":
-        return f"Clean: no Nagle stall on {connections}"
-    return f"Inconclusive: {why_inconclusive(summary)}"
+        rest = f" ({summary.not_judged:,} cannot be judged)" if summary.not_judged else ""
+        return f"{head}: no Nagle stall on {_judged(summary)}{rest}"
+    return f"{head}: {why_inconclusive(summary)}"
+
+
+def _judged(summary: _core.Summary) -> str:
+    """The connections that a clean capture is clean of; which ones are not is told apart."""
+    which = count(summary.connections, "connection")
+    return f"{summary.clean:,} of {which}" if summary.not_judged else which
 
 
 def why_inconclusive(summary: _core.Summary) -> str:
@@ -76,11 +94,8 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
-    """What a clean capture is free of; which connections cannot be judged is told apart."""
-    which = count(summary.connections, "connection")
-    if summary.not_judged:
-        which = f"{summary.clean:,} of {which}"
-    said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {which}"
+    """What a clean capture is free of."""
+    said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {_judged(summary)}"
     if summary.short_holds:
         said += f"; there may be {_short(summary)}"
         if min_wait_ms > SHORT_LISTED_MS:
@@ -123,7 +138,7 @@ def not_judged(summary: _core.Summary) -> str:
 def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
     kinds = (
         (summary.one_sided, "captured in one direction only"),
-        (summary.blurred, "a hold and a pause of the program cannot be told apart"),
+        (summary.blurred, "could be Nagle or the program pausing"),
         (summary.coarse, "timestamps are too coarse to reveal a hold"),
         (summary.lossy, "too many frames are missing"),
         (summary.disordered, "segments appear after their ACKs: two clocks"),
@@ -132,7 +147,7 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
             "pure ACKs seem to be missing, as with a capture filter for data only",
         ),
         (summary.without_mss, "the MSS is unknown, and the longest segments may have been held"),
-        (summary.cut_off, "the capture ends just after a late ACK, before what that released"),
+        (summary.cut_off, "the capture ends too soon after a late ACK"),
     )
     return ((number, why) for number, why in kinds if number)
 

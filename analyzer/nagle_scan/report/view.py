@@ -3,7 +3,7 @@
 Everything is computed on demand: no format pays for what it does not show.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
-from nagle_scan.words import causes, certainty
+from nagle_scan.words import causes
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -50,7 +50,7 @@ class _Shared:
 
     @cached_property
     def groups(self) -> list[_core.ServerGroup]:
-        return sorted(self.core.groups(), key=certainty.doubt)
+        return self.core.groups()
 
     @cached_property
     def hops(self) -> list[_core.HopRow]:
@@ -163,7 +163,9 @@ class View:
     @property
     def plain_words(self) -> str | None:
         """What the first group means, for a reader who has never seen a packet."""
-        return held.in_plain_words(self.groups[0]) if self.groups else None
+        if not self.groups:
+            return None
+        return held.in_plain_words(self.groups[0], self._shared.fixes[0].is_split)
 
     @property
     def not_judged(self) -> str:
@@ -210,10 +212,22 @@ class View:
         """What to change, for each side that holds data."""
         return self._shared.fixes[: self.limits.fixes]
 
+    @property
+    def fixes_told(self) -> "list[Fix]":
+        """The same for readers: what several sides need is explained once."""
+        from nagle_scan.report.fixes import each_once
+
+        return each_once(self.fixes)
+
+    def fixes_of(self, senders: Set[str]) -> "list[Fix]":
+        """What to change for these sides, whatever a format shows below."""
+        alike = (fix.of(senders) for fix in self._shared.fixes)
+        return [fix for fix in alike if fix.senders]
+
     def fix_for(self, group: _core.ServerGroup) -> "Fix | None":
-        """The fix for the side that holds, if it is among `fixes`."""
+        """The fix for the side that holds, if it was looked at."""
         sender = held.party(group)
-        return next((fix for fix in self.fixes if sender in fix.senders), None)
+        return next((fix for fix in self._shared.fixes if sender in fix.senders), None)
 
     def first_remedy(self, group: _core.ServerGroup) -> str:
         """The best remedy for a group, with its price; empty without any."""
@@ -262,6 +276,14 @@ class View:
         """The longest waits that are not stalls, and what they mean."""
         rows = self.core.longest_waits(self.limits.waits)
         return [(wait, self._meaning(wait)) for wait in rows]
+
+    @property
+    def waits_heading(self) -> str:
+        """Above the longest waits: an idle client kept nobody waiting, so its waits come last."""
+        # Those of idle clients that began in the middle of what it sent are among the others.
+        rows = (row for row, _ in self.causes)
+        idle = any((row.cause, row.sender) == ("sender_app", "client") for row in rows)
+        return "Longest waits" + (" (those of idle clients last)" if idle else "")
 
     def _meaning(self, wait: _core.WaitRow) -> str:
         row = self.core.connection(wait.connection)

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
 from nagle_scan.errors import OutputError
@@ -14,7 +15,7 @@ WIDTH = 100
 NARROWEST, WIDEST = 80, 160
 """Tables need the one, and nobody reads lines beyond the other."""
 NARROWEST_CELL = 18
-"""A last column is not wrapped to less."""
+"""A column is not wrapped to less while another can be."""
 NUMBER = r"-?|[\d.,]+( us| ms| s| B)?"
 
 
@@ -38,27 +39,25 @@ class Style(NamedTuple):
         return f"{colour}{head}{self.end}" + lines[len(head) :]
 
     def table(self, rows: Sequence[tuple[str, ...]], spare: Sequence[str] = ()) -> Iterator[str]:
-        """Aligned columns: numbers to the right, texts to the left, the last one wrapped.
+        """Aligned columns: numbers to the right, texts to the left, wrapped where there is no room.
 
-        On a narrow terminal the columns with the heads in `spare` are left out until it fits.
+        The columns with the heads in `spare` are left out, in this order, until it fits.
         """
-        for head in spare if self.width < WIDTH else ():
-            if _table_width(rows) > self.width and head in rows[0]:
+        for head in spare:
+            if _table_width(_least_widths(rows)) > self.width and head in rows[0]:
                 at = rows[0].index(head)
                 rows = [(*row[:at], *row[at + 1 :]) for row in rows]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        numbers = [is_number_column(rows, column) for column in range(len(widths))]
-        before = 2 + sum(width + 2 for width in widths[:-1])
-        room = self.width - before
+        widths = _widths(rows, self.width)
+        are_numbers = [is_number_column(rows, column) for column in range(len(widths))]
         for row in rows:
-            *cells, last = (
-                cell.rjust(width) if is_number else cell.ljust(width)
-                for cell, width, is_number in zip(row, widths, numbers, strict=True)
-            )
-            fits = numbers[-1] or room < NARROWEST_CELL
-            first, *more = [last] if fits else _lines(last.rstrip(), room)
-            yield ("  " + "  ".join([*cells, first])).rstrip()
-            yield from (" " * before + line for line in more)
+            cells = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
+            for line in zip_longest(*cells, fillvalue=""):
+                columns = zip(line, widths, are_numbers, strict=True)
+                aligned = (
+                    cell.rjust(width) if is_number else cell.ljust(width)
+                    for cell, width, is_number in columns
+                )
+                yield f"  {'  '.join(aligned)}".rstrip().replace("\N{NO-BREAK SPACE}", " ")
 
 
 PLAIN = Style()
@@ -91,11 +90,33 @@ def _width(stream: TextIO) -> int:
     return min(max(columns, NARROWEST), WIDEST) if columns else WIDTH
 
 
-def _table_width(rows: Sequence[tuple[str, ...]]) -> int:
-    """With its last column as narrow as it may become."""
-    *widths, last = (max(map(len, column)) for column in zip(*rows, strict=True))
-    last = last if is_number_column(rows, len(widths)) else min(last, NARROWEST_CELL)
-    return 2 + sum(width + 2 for width in widths) + last
+def _table_width(widths: Sequence[int]) -> int:
+    return sum(width + 2 for width in widths)
+
+
+def _widths(rows: Sequence[tuple[str, ...]], room: int) -> list[int]:
+    """Of the columns: the widest texts are wrapped until the table fits."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = _least_widths(rows)
+    cells = [
+        max(word, min(width, NARROWEST_CELL)) for word, width in zip(words, widths, strict=True)
+    ]
+    for least in (cells, words):
+        while _table_width(widths) > room:
+            wrappable = [at for at, width in enumerate(widths) if width > least[at]]
+            if not wrappable:
+                break
+            widths[max(wrappable, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _least_widths(rows: Sequence[tuple[str, ...]]) -> list[int]:
+    """Of the longest words; numbers are not wrapped."""
+    columns = list(zip(*rows, strict=True))
+    return [
+        max(map(len, column if is_number_column(rows, at) else " ".join(column).split(" ")))
+        for at, column in enumerate(columns)
+    ]
 
 
 def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:

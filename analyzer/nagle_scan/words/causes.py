@@ -179,8 +179,7 @@ CAUSES = (
         words="the {by} had no data ready",
         meaning={
             "client": "the client was idle between two requests",
-            "server": "the server was working on the request, or overloaded; look at the program, "
-            "not the network",
+            "server": "the server had not answered yet: it was busy, or waiting for another server",
         },
         colour=colours.PALE,
         meaning_midway="the {by} paused within a message, or between messages that nobody had "

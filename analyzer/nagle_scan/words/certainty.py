@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from nagle_scan.words.wording import count, duration
 
+UNBROKEN = "\N{NO-BREAK SPACE}"
 CONFIDENCES = ("certain", "likely", "possible")
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 """What a sender did, by confidence."""
@@ -65,6 +66,12 @@ def is_only_possible(counted: Counted) -> bool:
     return [share.word for share in shares(counted)] == ["possible"]
 
 
+def counted_ms(counted: Counted) -> float:
+    """The time lost to stalls that are likely or better; to possible ones where all are."""
+    every = counted.stalled_ms_by_confidence
+    return every[0] if is_only_possible(counted) else sum(every[1:])
+
+
 def told(counted: Counted) -> str:
     """All in one phrase: '28 certain stalls, 1.1 s lost, plus 3 likely (121.0 ms)'."""
     first, *rest = shares(counted)
@@ -88,5 +95,14 @@ def counts(counted: Counted) -> str:
 
 
 def lost(counted: Counted) -> str:
-    """For the cell beside it, in the same order: '1.1 s, 121.0 ms'."""
-    return ", ".join(duration(share.lost_ms) for share in shares(counted))
+    """For the cell beside it: '1.1 s certain, 121.0 ms likely', or '1.1 s' where all are alike."""
+    every = shares(counted)
+    if len(every) == 1:
+        return duration(every[0].lost_ms)
+    return ", ".join(f"{duration(share.lost_ms)} {share.word}" for share in every)
+
+
+def cell(counted: Counted) -> str:
+    """Both in one cell: '28 certain 1.1 s, 3 likely 121.0 ms'."""
+    told = (f"{one.stalls:,} {one.word} {duration(one.lost_ms)}" for one in shares(counted))
+    return ", ".join(one.replace(" ", UNBROKEN) for one in told)

@@ -65,6 +65,12 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds:.1f} ms"
 
 
+def range_ms(least_ms: float, most_ms: float) -> str:
+    """Two durations as a range: '41-44 ms', or '44 ms' where they are the same."""
+    least, most = f"{least_ms:.0f}", f"{most_ms:.0f}"
+    return f"{least} ms" if least == most else f"{least}-{most} ms"
+
+
 def percent(share: float) -> str:
     """A share of 0 to 1; the ends are reserved for none and all."""
     if 0 < share < 0.01:

@@ -10,6 +10,7 @@ use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
+use crate::result::groups::ServerGroup;
 use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::SegmentExcerpt;
@@ -25,7 +26,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Rows of one kind.
 type PyRows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
@@ -45,11 +46,13 @@ pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
 #[pyclass(frozen, name = "Scan")]
 pub struct PyScan {
     pub(super) scan: Arc<Scan>,
+    /// Reports ask several times.
+    groups: OnceLock<Vec<ServerGroup>>,
 }
 
 impl PyScan {
     pub fn new(scan: Scan) -> Self {
-        Self { scan: Arc::new(scan) }
+        Self { scan: Arc::new(scan), groups: OnceLock::new() }
     }
 
     fn wait<'py>(
@@ -59,6 +62,10 @@ impl PyScan {
     ) -> PyResult<Bound<'py, WaitRow>> {
         WaitRow::new(py, finding, judged, &self.scan.names)
     }
+
+    fn server_groups(&self, py: Python<'_>) -> &[ServerGroup] {
+        py.detach(|| self.groups.get_or_init(|| groups::server_groups(&self.scan)))
+    }
 }
 
 #[pymethods]
@@ -67,10 +74,10 @@ impl PyScan {
         Summary::new(&self.scan)
     }
 
-    /// Stalls by server, side and cause, those that lose most first.
+    /// Stalls by server, side and cause, the surest first, of equals those that lose most.
     fn groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
-        let groups = py.detach(|| groups::server_groups(&self.scan));
-        groups.iter().map(|group| PyServerGroup::new(py, group, &self.scan.names)).collect()
+        let groups = self.server_groups(py).iter();
+        groups.map(|group| PyServerGroup::new(py, group, &self.scan.names)).collect()
     }
 
     /// Kinds of sockets, and how many there are in all.
@@ -113,7 +120,7 @@ impl PyScan {
             return Ok(Vec::new());
         };
         let judged = &self.scan.connections[index];
-        let stalls = clearest::clearest_of(judged, self.scan.findings_of(index), limit);
+        let stalls = clearest::clearest_of(&self.scan, self.server_groups(py), index, limit);
         stalls.into_iter().map(|finding| self.wait(py, (judged, finding))).collect()
     }
 
@@ -138,7 +145,7 @@ impl PyScan {
     }
 
     fn clearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, WaitRow>>> {
-        let clearest = self.scan.clearest.among(&self.scan.connections);
+        let clearest = clearest::clearest(&self.scan, self.server_groups(py));
         clearest.map(|wait| self.wait(py, wait)).transpose()
     }
 

@@ -10,7 +10,6 @@ use crate::judge::pooled::copies;
 use crate::judge::pooled::fan_out;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::result::cause_totals::CauseTotals;
-use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;
 use crate::result::server_exchanges::ServerJudged;
 use crate::result::sorter::Sorter;
@@ -36,7 +35,6 @@ pub struct Judged {
     pub blocks: Vec<JudgedBlock>,
     pub totals: Totals,
     pub causes: CauseTotals,
-    pub clearest: Clearest,
     /// In the order of the servers.
     pub servers: Vec<ServerJudged>,
     /// Directions that pass on what arrives on another connection.
@@ -49,7 +47,6 @@ struct Sums {
     blocks: Vec<JudgedBlock>,
     totals: Totals,
     causes: CauseTotals,
-    clearest: Clearest,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
 }
@@ -101,7 +98,6 @@ pub fn judge_all(
         judged.blocks.extend(sums.blocks);
         judged.totals += sums.totals;
         judged.causes += sums.causes;
-        judged.clearest += sums.clearest;
         for (server, more) in sums.servers {
             judged.servers[server] += more;
         }
@@ -163,7 +159,6 @@ impl Sums {
             }
             self.totals.add(&judged, findings);
             self.causes.add(findings);
-            self.clearest.add(&judged, findings);
             (taken, kept) = (own.end, rulings.len());
             judged
         };

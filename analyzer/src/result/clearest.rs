@@ -2,104 +2,48 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::findings::{Finding, Findings};
+use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::result::connections::JudgedConnections;
 use crate::result::first::first_by_key;
+use crate::result::groups::{self, ServerGroup};
+use crate::result::scan::Scan;
 use crate::track::Side;
 use std::cmp::Reverse;
-use std::ops::AddAssign;
 
-/// The stalls of each kind: what they cost, and the clearest of them.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Clearest([OfKind; Cause::STALLS.len() * Side::BOTH.len()]);
-
-#[derive(Debug, Clone, Copy, Default)]
-struct OfKind {
-    lost_ns: i64,
-    clearest: Option<Clear>,
+/// The stall to show: of the group that reports name first, the one whose release is closest to the usual.
+pub fn clearest<'a>(
+    scan: &'a Scan,
+    groups: &[ServerGroup],
+) -> Option<(&'a JudgedConnection, Finding<'a>)> {
+    let first = groups.first()?;
+    let of_group = |&index: &usize| first.is_of(&scan.connections[index]);
+    let stalls = scan.affected().filter(of_group).flat_map(|index| {
+        let judged = &scan.connections[index];
+        let stalls = scan.findings_of(index).stalls().filter(|stall| kind(*stall) == first.kind());
+        stalls.map(move |stall| (judged, stall))
+    });
+    stalls.min_by_key(|(judged, stall)| (clearness(judged, *stall), judged.id))
 }
 
-/// A stall, told by its connection and its place among the findings there.
-/// The clearest comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Clear {
-    clearness: Clearness,
-    connection: u32,
-    at: usize,
-}
-
-impl Clearest {
-    /// The stall to show: the surest kind's, the costliest of equals, with the release closest to the usual.
-    pub fn among<'a>(
-        &self,
-        connections: &'a JudgedConnections,
-    ) -> Option<(&'a JudgedConnection, Finding<'a>)> {
-        let Clear { connection, at, .. } = self.main().1.clearest?;
-        let index = connections.index_of(connection)?;
-        Some((&connections[index], connections.findings_of(index).iter().nth(at)?))
-    }
-
-    /// Adds a connection with its findings.
-    pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
-        for (at, finding) in findings.iter().enumerate() {
-            let Some(kind) = kind(finding) else { continue };
-            let (clearness, connection) = (clearness(judged, finding), judged.id);
-            let kind = &mut self.0[kind];
-            kind.lost_ns = kind.lost_ns.saturating_add(finding.lost_ns());
-            kind.offer(Clear { clearness, connection, at });
-        }
-    }
-
-    /// The kind that a headline names first: the surest, of equals the costliest.
-    fn main(&self) -> (usize, OfKind) {
-        let all = self.0.into_iter().enumerate();
-        let surest = all.filter_map(|(at, kind)| {
-            kind.clearest.map(|clear| ((clear.clearness.0, -kind.lost_ns), (at, kind)))
-        });
-        surest.min_by_key(|(key, _)| *key).map(|(_, kind)| kind).unwrap_or_default()
-    }
-}
-
-impl OfKind {
-    fn offer(&mut self, other: Clear) {
-        if self.clearest.is_none_or(|known| other < known) {
-            self.clearest = Some(other);
-        }
-    }
-}
-
-impl AddAssign for Clearest {
-    fn add_assign(&mut self, more: Self) {
-        for (kind, more) in self.0.iter_mut().zip(more.0) {
-            kind.lost_ns = kind.lost_ns.saturating_add(more.lost_ns);
-            more.clearest.into_iter().for_each(|other| kind.offer(other));
-        }
-    }
-}
-
-/// The stalls among the findings of a connection: the surest kind first, and of each the clearest first.
+/// The stalls of the connection with this index: those of the kind that reports name first, and of each kind
+/// the clearest first.
 pub fn clearest_of<'a>(
-    judged: &JudgedConnection,
-    findings: Findings<'a>,
+    scan: &'a Scan,
+    groups: &[ServerGroup],
+    index: usize,
     limit: usize,
 ) -> Vec<Finding<'a>> {
-    let mut all = Clearest::default();
-    all.add(judged, findings);
-    let main = all.main().0;
-    let order = |stall: &Finding<'a>| (kind(*stall) != Some(main), clearness(judged, *stall));
+    let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
+    let named = groups.first().filter(|group| group.is_of(judged)).map(ServerGroup::kind);
+    let named = named.filter(|&named| findings.stalls().any(|stall| kind(stall) == named));
+    let main = named.or_else(|| groups::main_kind(scan, index));
+    let order = |stall: &Finding<'a>| (Some(kind(*stall)) != main, clearness(judged, *stall));
     first_by_key(findings.stalls(), limit, order)
 }
 
-/// Causes and sides, as a headline names them: a place for each, if it is a stall.
-fn kind(finding: Finding<'_>) -> Option<usize> {
-    let first = match finding.cause {
-        Cause::NagleDelack => 0,
-        Cause::NagleRtt => Side::BOTH.len(),
-        Cause::NagleReply => 2 * Side::BOTH.len(),
-        _ => return None,
-    };
-    Some(first + finding.wait.by as usize)
+/// What was held until when, and by which side.
+fn kind(stall: Finding<'_>) -> (Cause, Side) {
+    (stall.cause, stall.wait.by)
 }
 
 pub type Clearness = (Reverse<Confidence>, i64, u64);

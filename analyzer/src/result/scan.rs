@@ -8,7 +8,6 @@ use crate::judge::findings::Findings;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::cause_totals::CauseTotals;
-use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedConnections;
 use crate::result::names::Names;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
@@ -65,7 +64,6 @@ pub struct Scan {
     pub servers: Vec<ServerExchanges>,
     pub totals: Totals,
     pub causes: CauseTotals,
-    pub clearest: Clearest,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
     /// Waits beyond what is listed: count and sum in ns.
@@ -97,7 +95,6 @@ impl Scan {
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
             causes: judged.causes,
-            clearest: judged.clearest,
             passed_on: judged.passed_on,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,

@@ -26,8 +26,8 @@ pub struct ServerExchanges {
 #[derive(Default)]
 pub struct ServerJudged {
     totals: ServerTotals,
-    /// Boxed: few of many servers have stalls.
-    moved: Option<Box<Moved>>,
+    /// By the verdict on their connections, stalls or possible. Boxed: few of many servers have stalls.
+    moved: [Option<Box<Moved>>; 2],
 }
 
 /// Latencies of one server's exchanges with stalls, and what they would have been without.
@@ -50,8 +50,11 @@ impl ServerJudged {
         findings: Findings<'_>,
     ) {
         let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
-        for (latency_ns, rest_ns) in rests_of(suspects, findings, round_trip_ns) {
-            let moved = self.moved.get_or_insert_default();
+        let at = usize::from(!judged.surely_stalls);
+        for (latency_ns, rest_ns) in
+            rests_of(suspects, findings, judged.surely_stalls, round_trip_ns)
+        {
+            let moved = self.moved[at].get_or_insert_default();
             moved.from.record(latency_ns as u64);
             moved.to.record(rest_ns as u64);
             judged.exchanges_stalled_ns += latency_ns - rest_ns;
@@ -63,23 +66,27 @@ impl ServerJudged {
 impl AddAssign for ServerJudged {
     fn add_assign(&mut self, more: Self) {
         self.totals += more.totals;
-        let Some(more) = more.moved else { return };
-        let moved = self.moved.get_or_insert_default();
-        moved.from.add(&more.from);
-        moved.to.add(&more.to);
+        for (moved, more) in self.moved.iter_mut().zip(more.moved) {
+            let Some(more) = more else { continue };
+            let moved = moved.get_or_insert_default();
+            moved.from.add(&more.from);
+            moved.to.add(&more.to);
+        }
     }
 }
 
 /// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns: at least
-/// one round trip.
+/// one round trip. Possible stalls count only where none is surer.
 fn rests_of(
     suspects: &[Suspect],
     mut findings: Findings<'_>,
+    surely: bool,
     round_trip_ns: i64,
 ) -> impl Iterator<Item = (i64, i64)> {
     suspects.iter().filter_map(move |suspect| {
         findings = findings.skip_past(|wait| wait.to.frame < suspect.begin_frame);
-        let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
+        let (begin, end) = (suspect.begin_frame, suspect.end_frame());
+        let (stalls, stalled_ns) = stalls_from(findings, begin, end, surely);
         let latency_ns = suspect.latency_ns;
         let rest_ns = (latency_ns - stalled_ns).max(round_trip_ns).min(latency_ns);
         (stalls > 0).then_some((latency_ns, rest_ns))
@@ -101,8 +108,10 @@ pub fn without_stalls(
 impl ServerExchanges {
     fn new(server: ServerLatency, judged: ServerJudged) -> Self {
         let ServerLatency { server, latency } = server;
-        let stalled = judged.moved.as_ref().map_or(0, |moved| moved.from.len());
-        let predicted = judged.moved.map(|moved| latency.moved(&moved.from, &moved.to));
+        let [surely, perhaps] = judged.moved;
+        let moved = if judged.totals.verdict() == Verdict::Stalls { surely } else { perhaps };
+        let stalled = moved.as_ref().map_or(0, |moved| moved.from.len());
+        let predicted = moved.map(|moved| latency.moved(&moved.from, &moved.to));
         Self { server, totals: judged.totals, latency, stalled, predicted }
     }
 }
@@ -115,7 +124,8 @@ pub struct ServerTotals {
     pub stalls: u64,
     pub stalled_ns: i64,
     pub latency_ns: i64,
-    pub latency_stalled_ns: i64,
+    /// What stalls took of it, by the verdict on their connections, stalls or possible.
+    latency_stalled_ns: [i64; 2],
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
     /// How many connections have each [`Verdict`].
@@ -133,6 +143,11 @@ impl ServerTotals {
         }
     }
 
+    /// What the stalls of its verdict took of the latency.
+    pub fn latency_stalled_ns(&self) -> i64 {
+        self.latency_stalled_ns[usize::from(self.verdict() != Verdict::Stalls)]
+    }
+
     fn add(&mut self, judged: &JudgedConnection) {
         self.connections += 1;
         self.latency_ns = self.latency_ns.saturating_add(judged.latency_ns);
@@ -143,8 +158,8 @@ impl ServerTotals {
             self.affected += 1;
             self.stalls += u64::from(judged.stalls);
             self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-            self.latency_stalled_ns =
-                self.latency_stalled_ns.saturating_add(judged.exchanges_stalled_ns);
+            let sum_ns = &mut self.latency_stalled_ns[usize::from(!judged.surely_stalls)];
+            *sum_ns = sum_ns.saturating_add(judged.exchanges_stalled_ns);
         }
     }
 }
@@ -156,7 +171,8 @@ impl AddAssign for ServerTotals {
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        self.latency_stalled_ns = self.latency_stalled_ns.saturating_add(more.latency_stalled_ns);
+        let sums = self.latency_stalled_ns.iter_mut().zip(more.latency_stalled_ns);
+        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
         self.client_nagle += more.client_nagle;
         self.server_nagle += more.server_nagle;
         add(&mut self.verdicts, more.verdicts);
@@ -174,18 +190,19 @@ pub fn stalls_of_each(connections: &JudgedConnections, exchanges: &[Exchange]) -
         let rest = findings.slice(past[index]..findings.len());
         let rest = rest.skip_past(|wait| wait.to.frame < row.begin.frame);
         past[index] = findings.len() - rest.len();
-        stalls_from(rest, row.begin.frame, row.end.frame)
+        stalls_from(rest, row.begin.frame, row.end.frame, false)
     };
     exchanges.iter().map(stalls).collect()
 }
 
 /// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
-/// to frame `end`; the first of `findings` does not end before it.
-fn stalls_from(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
+/// to frame `end`, of those that are likely or better if only `sure` ones count; the first of `findings` does
+/// not end before it.
+fn stalls_from(findings: Findings<'_>, begin: u64, end: u64, sure: bool) -> (u64, i64) {
     findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
-        .filter(|row| row.is_stall() && is_within(row.wait, begin))
+        .filter(|row| row.is_stall() && (row.is_sure() || !sure) && is_within(row.wait, begin))
         .fold((0, 0), |(count, sum), row| (count + 1, row.lost_ns().saturating_add(sum)))
 }
 
@@ -225,7 +242,7 @@ mod tests {
         let rests = |round_trip_ms: i64| {
             let findings = Findings::new(&waits, &rulings);
             let suspects = [Suspect::new(&exchange)];
-            rests_of(&suspects, findings, round_trip_ms * MS).collect::<Vec<(i64, i64)>>()
+            rests_of(&suspects, findings, false, round_trip_ms * MS).collect::<Vec<(i64, i64)>>()
         };
         assert_eq!(rests(1), [(50 * MS, 10 * MS)]);
         assert_eq!(rests(18), [(50 * MS, 18 * MS)]);

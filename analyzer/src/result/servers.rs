@@ -74,7 +74,7 @@ fn row(scan: &Scan, server: &ServerExchanges) -> ServerRow {
         stalls: totals.stalls,
         stalled_ns: totals.stalled_ns,
         latency_sum_ns: totals.latency_ns,
-        latency_stalled_ns: totals.latency_stalled_ns,
+        latency_stalled_ns: totals.latency_stalled_ns(),
         latency: Percentiles::of(&server.latency),
         predicted: Percentiles::of(predicted),
         client_nagle: totals.client_nagle,

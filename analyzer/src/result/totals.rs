@@ -12,13 +12,9 @@ pub struct Totals {
     pub affected_connections: u64,
     pub stalls: u64,
     pub stalled_ns: i64,
-    /// For how much longer the waits of the stalls took: the programs themselves pause.
-    pub own_pauses_ns: i64,
     pub exchanges: u64,
-    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
-    pub affected_exchanges: u64,
-    pub affected_latency_ns: i64,
-    pub affected_stalled_ns: i64,
+    /// What the stalls cost, by the verdict on their connections, stalls or possible.
+    costs: [Cost; 2],
     pub by_confidence: ByConfidence,
     /// Connections that are clean, and those among them that may hold something shorter.
     pub clean: u64,
@@ -32,6 +28,27 @@ pub struct Totals {
     pub short_latency_ns: i64,
     /// Connections with data whose handshake was not captured.
     pub without_handshake: u64,
+}
+
+/// Connections with stalls, their exchanges, the sum of their latencies, and what stalls took of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    pub connections: u64,
+    pub exchanges: u64,
+    pub latency_ns: i64,
+    pub stalled_ns: i64,
+    /// For how much longer the waits of the stalls took: the programs themselves pause.
+    pub own_pauses_ns: i64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, more: Self) {
+        self.connections += more.connections;
+        self.exchanges += more.exchanges;
+        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
+        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
+        self.own_pauses_ns = self.own_pauses_ns.saturating_add(more.own_pauses_ns);
+    }
 }
 
 /// Stalls and their waits by [`Confidence`].
@@ -101,15 +118,26 @@ impl Totals {
         self.affected_connections += 1;
         self.stalls += u64::from(judged.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-        self.affected_exchanges += u64::from(judged.exchanges);
-        self.affected_latency_ns = self.affected_latency_ns.saturating_add(judged.latency_ns);
-        self.affected_stalled_ns =
-            self.affected_stalled_ns.saturating_add(judged.exchanges_stalled_ns);
+        let mut own_pauses_ns = 0_i64;
         for stall in findings.stalls() {
             self.by_confidence.add(&stall);
-            let own_ns = stall.wait.wait_ns() - stall.lost_ns();
-            self.own_pauses_ns = self.own_pauses_ns.saturating_add(own_ns);
+            if stall.is_sure() || !judged.surely_stalls {
+                let own_ns = stall.wait.wait_ns() - stall.lost_ns();
+                own_pauses_ns = own_pauses_ns.saturating_add(own_ns);
+            }
         }
+        self.costs[usize::from(!judged.surely_stalls)] += Cost {
+            connections: 1,
+            exchanges: judged.exchanges.into(),
+            latency_ns: judged.latency_ns,
+            stalled_ns: judged.exchanges_stalled_ns,
+            own_pauses_ns,
+        };
+    }
+
+    /// What the stalls of the verdict cost: what is only possible counts only where nothing is likely.
+    pub fn cost(&self) -> Cost {
+        self.costs[usize::from(self.verdict() != Verdict::Stalls)]
     }
 
     /// Connections with data that cannot be judged.
@@ -135,13 +163,8 @@ impl AddAssign for Totals {
         self.affected_connections += more.affected_connections;
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
-        self.own_pauses_ns = self.own_pauses_ns.saturating_add(more.own_pauses_ns);
         self.exchanges += more.exchanges;
-        self.affected_exchanges += more.affected_exchanges;
-        self.affected_latency_ns =
-            self.affected_latency_ns.saturating_add(more.affected_latency_ns);
-        self.affected_stalled_ns =
-            self.affected_stalled_ns.saturating_add(more.affected_stalled_ns);
+        add(&mut self.costs, more.costs);
         self.by_confidence += more.by_confidence;
         self.clean += more.clean;
         self.unproven += more.unproven;

@@ -4,7 +4,13 @@
 
 use crate::judge::statistics;
 use crate::judge::thresholds::FEW_RELEASES;
+use crate::track::thresholds::JIFFY_NS;
 use crate::track::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
+
+/// Delays of a fixed timer differ by less than this part of their median, or half a jiffy.
+const LIKE_ONE_OF: i64 = 8;
+const ADAPTIVE_OR_TICKS: &str = "an adaptive timer (Linux, up to 200 ms) or Windows ticks";
+const NOT_FIXED: &str = "no fixed timer";
 
 /// The late ACKs of one receiver, whether anything waited for them or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub struct Timer {
     pub median_ns: i64,
     pub min_ns: i64,
     pub max_ns: i64,
+    /// Are most of them as long as the median?
+    pub alike: bool,
 }
 
 impl Timer {
@@ -29,7 +37,10 @@ impl Timer {
     pub fn of(delays_ns: &mut [i64]) -> Option<Self> {
         let (min_ns, max_ns) = (*delays_ns.iter().min()?, *delays_ns.iter().max()?);
         let median_ns = statistics::upper(delays_ns)?;
-        Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
+        let near_ns = (median_ns / LIKE_ONE_OF).max(JIFFY_NS / 2);
+        let like = delays_ns.iter().filter(|&&delay_ns| (delay_ns - median_ns).abs() <= near_ns);
+        let alike = 2 * like.count() > delays_ns.len();
+        Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns, alike })
     }
 
     /// Were the ACKs late because of the receiver, which is `rtt_ns` away, and not because of the path?
@@ -69,15 +80,19 @@ impl Timer {
         if self.count >= 5 && min < 35 && (140..=255).contains(&max) && median > 60 {
             return ("a 200-250 ms heartbeat timer (lwIP, old BSD)", false);
         }
+        if !self.alike {
+            let adapts = min >= 35 && max <= 225;
+            return if adapts { (ADAPTIVE_OR_TICKS, true) } else { (NOT_FIXED, false) };
+        }
         match median {
             0..=9 => ("no delay", false),
-            10..=34 if max > 2 * min => ("no fixed timer", false),
+            10..=34 if max > 2 * min => (NOT_FIXED, false),
             10..=34 => ("a shortened delayed-ACK timer", false),
             35..=48 => ("Linux, or Windows 8 and later, 40 ms", true),
             49..=60 => ("Windows 8 and later, or Solaris, 50 ms", false),
             61..=88 => ("an adaptive timer (Linux, Windows 8 and later)", true),
             89..=112 => ("macOS, BSD or one tick of Windows, 100 ms", false),
-            113..=179 => ("an adaptive timer (Linux, up to 200 ms) or Windows ticks", true),
+            113..=179 => (ADAPTIVE_OR_TICKS, true),
             180..=225 => ("Windows up to 7, 200 ms", false),
             226..=500 => ("an unusually long timer", false),
             _ => ("no known timer", false),
@@ -106,6 +121,13 @@ mod tests {
         assert!(!named(&[41, 42, 42, 45, 132, 142, 145, 150, 160, 163]).contains("heartbeat"));
         assert_eq!(named(&[12, 14, 22, 31, 42]), "no fixed timer");
         assert_eq!(named(&[20, 21, 22]), "a shortened delayed-ACK timer");
+    }
+
+    #[test]
+    fn delays_that_differ_are_no_fixed_timer() {
+        assert_eq!(named(&[41, 56]), ADAPTIVE_OR_TICKS);
+        assert_eq!(named(&[14, 218]), NOT_FIXED);
+        assert_eq!(named(&[39, 207, 207, 209]), "Windows up to 7, 200 ms");
     }
 
     #[test]

@@ -46,13 +46,16 @@ fn open_head(scan: &Scan, listed: &Listed) -> Vec<u8> {
 /// escape nothing beyond U+001F.
 fn printable(json: String) -> String {
     use std::fmt::Write;
-    const HIDDEN: [RangeInclusive<char>; 7] = [
+    const HIDDEN: [RangeInclusive<char>; 10] = [
         '\u{7f}'..='\u{9f}',
         '\u{61c}'..='\u{61c}',
+        '\u{180e}'..='\u{180e}',
         '\u{200b}'..='\u{200f}',
         '\u{2028}'..='\u{202e}',
         '\u{2060}'..='\u{2069}',
         '\u{feff}'..='\u{feff}',
+        '\u{fff9}'..='\u{fffb}',
+        '\u{fffe}'..='\u{ffff}',
         '\u{e0000}'..='\u{e007f}',
     ];
     let is_hidden = |sign: char| HIDDEN.iter().any(|range| range.contains(&sign));

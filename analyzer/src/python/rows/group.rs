@@ -37,6 +37,8 @@ pub struct Group {
     pub len_unacked: u32,
     pub len: u32,
     pub unacked_full_sized: bool,
+    /// A short and a long segment alternate.
+    pub alternate: bool,
     /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
     pub frames_split: Vec<(u64, u64)>,
     /// The connection of the first of them.
@@ -73,6 +75,7 @@ impl Group {
             len_unacked: pair.pieces.unacked_len,
             len: pair.pieces.held_len,
             unacked_full_sized: pair.pieces.unacked_full_sized,
+            alternate: pair.pieces.alternate,
             frames_split: pair.pieces.frames.clone(),
             connection: pair.pieces.connection,
             frame_first_reply: pair.pieces.first_reply,
@@ -90,6 +93,8 @@ pub struct PyServerGroup {
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
     pub stalled_ms_by_confidence: [f64; 3],
+    /// The shortest and the longest hold of the surest stalls.
+    pub held_ms: (f64, f64),
     /// Hosts at the other end of the server.
     pub clients: u64,
     pub nagle: &'static str,
@@ -113,6 +118,7 @@ impl PyServerGroup {
             stalled_ms: ms(group.stalled_ns),
             stalls_by_confidence: group.by_confidence.stalls,
             stalled_ms_by_confidence: group.by_confidence.stalled_ns.map(ms),
+            held_ms: (ms(group.held_ns.0), ms(group.held_ns.1)),
             clients: group.clients,
             nagle: group.nagle.name(),
             sockets: (sockets.on, sockets.off, sockets.unknown, sockets.switched),

@@ -22,9 +22,10 @@ pub struct Summary {
     pub verdict: &'static str,
     pub exchanges: u64,
     /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
-    pub affected_exchanges: u64,
-    pub affected_latency_ms: f64,
-    pub affected_stalled_ms: f64,
+    pub cost_connections: u64,
+    pub cost_exchanges: u64,
+    pub cost_latency_ms: f64,
+    pub cost_stalled_ms: f64,
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
     pub stalled_ms_by_confidence: [f64; 3],
@@ -69,6 +70,7 @@ pub struct Summary {
 impl Summary {
     pub fn new(scan: &Scan) -> Self {
         let totals = &scan.totals;
+        let cost = totals.cost();
         let captures = &scan.captures;
         let clocks = Clocks::of(captures);
         let hidden = |why: Hidden| totals.hidden[why as usize];
@@ -81,12 +83,13 @@ impl Summary {
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
-            own_pauses_ms: ms(totals.own_pauses_ns),
+            own_pauses_ms: ms(cost.own_pauses_ns),
             verdict: totals.verdict().name(),
             exchanges: totals.exchanges,
-            affected_exchanges: totals.affected_exchanges,
-            affected_latency_ms: ms(totals.affected_latency_ns),
-            affected_stalled_ms: ms(totals.affected_stalled_ns),
+            cost_connections: cost.connections,
+            cost_exchanges: cost.exchanges,
+            cost_latency_ms: ms(cost.latency_ns),
+            cost_stalled_ms: ms(cost.stalled_ns),
             stalls_by_confidence: totals.by_confidence.stalls,
             stalled_ms_by_confidence: totals.by_confidence.stalled_ns.map(ms),
             clean: totals.clean,

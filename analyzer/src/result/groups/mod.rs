@@ -9,15 +9,18 @@ mod sockets;
 
 pub use self::pairs::HostPair;
 
-use self::pairs::pairs;
+use self::pairs::{of_hosts, pairs, widen};
 
 use crate::judge::causes::Cause;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
-use crate::track::Side;
+use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 /// What one side of one server's connections holds back, for one cause.
@@ -30,6 +33,10 @@ pub struct ServerGroup {
     /// Stalls that would look the same if a relay passed them on.
     pub as_of_relay: u64,
     pub by_confidence: ByConfidence,
+    /// Of the surest among them.
+    pub confidence: Confidence,
+    /// The shortest and the longest hold of those, in ns.
+    pub held_ns: (i64, i64),
     /// Hosts at the other end of the server.
     pub clients: u64,
     /// Unknown unless all pairs agree.
@@ -44,11 +51,19 @@ pub struct ServerGroup {
     pub some_full_sized: bool,
 }
 
-/// All stalls by server, side and cause; the groups that lose most come first.
+/// All stalls by server, side and cause; the surest groups come first, of equals those that lose most.
 pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
     let mut groups = merged(pairs(scan));
     sockets::count(scan, &mut groups);
     groups
+}
+
+/// The cause and the side of the stalls of a connection that are the surest, of equals those that lose most.
+pub fn main_kind(scan: &Scan, connection: usize) -> Option<(Cause, Side)> {
+    let connections = [connection];
+    let kinds = of_hosts(scan, &connections);
+    let main = kinds.min_by_key(|kind| (Reverse(kind.confidence), -kind.stalled_ns));
+    main.map(|kind| (kind.cause, kind.sender))
 }
 
 /// Cause, whether the server is the one that holds, and the server.
@@ -66,7 +81,7 @@ fn merged(pairs: Vec<HostPair>) -> Vec<ServerGroup> {
             None => groups.push(ServerGroup::new(pair)),
         }
     }
-    groups.sort_by_key(|group| -group.stalled_ns);
+    groups.sort_by_key(|group| (Reverse(group.confidence), -group.stalled_ns));
     groups
 }
 
@@ -77,6 +92,8 @@ impl ServerGroup {
             stalled_ns: worst.stalled_ns,
             as_of_relay: worst.as_of_relay,
             by_confidence: worst.by_confidence,
+            confidence: worst.confidence,
+            held_ns: worst.held_ns,
             clients: 1,
             nagle: worst.nagle,
             sockets: NagleTotals::default(),
@@ -85,6 +102,20 @@ impl ServerGroup {
             some_full_sized: worst.pieces.unacked_full_sized,
             worst,
         }
+    }
+
+    /// The cause, and the side that holds.
+    pub fn kind(&self) -> (Cause, Side) {
+        (self.worst.cause, self.worst.sender)
+    }
+
+    /// Is the connection one to its server?
+    pub fn is_of(&self, judged: &JudgedConnection) -> bool {
+        judged.half(Side::Server).endpoint == self.server()
+    }
+
+    fn server(&self) -> Endpoint {
+        Endpoint { addr: self.worst.server_addr(), port: self.worst.server_port }
     }
 
     /// May a relay be the sender, as far as most of its stalls show?
@@ -98,6 +129,8 @@ impl ServerGroup {
         self.stalled_ns = self.stalled_ns.saturating_add(pair.stalled_ns);
         self.as_of_relay += pair.as_of_relay;
         self.by_confidence += pair.by_confidence;
+        let surest = (&mut self.confidence, &mut self.held_ns);
+        widen(surest, (pair.confidence, pair.held_ns));
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -113,7 +146,6 @@ impl ServerGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::model::Confidence;
     use crate::judge::nagle::timers::Timer;
     use crate::result::groups::pieces::Pieces;
 
@@ -134,6 +166,7 @@ mod tests {
             as_of_relay: 0,
             by_confidence: ByConfidence::default(),
             confidence: Confidence::Certain,
+            held_ns: (40 * MS, 41 * MS),
             nagle: Nagle::On,
             nagle_proof: (2, 3),
             ack_delays: timer(40),
@@ -197,10 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn the_group_that_loses_most_comes_first() {
+    fn the_surest_group_comes_first_and_of_equals_the_one_that_loses_most() {
         let one = HostPair { server_port: 80, ..pair(1, 50) };
-        let groups = merged(vec![one, pair(1, 40), pair(2, 30)]);
+        let unsure = HostPair { server_port: 81, confidence: Confidence::Possible, ..pair(1, 90) };
+        let groups = merged(vec![unsure, one, pair(1, 40), pair(2, 30)]);
         let lost: Vec<i64> = groups.iter().map(|group| group.stalled_ns / MS).collect();
-        assert_eq!(lost, [70, 50]);
+        assert_eq!(lost, [70, 50, 90]);
     }
 }

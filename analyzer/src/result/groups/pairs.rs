@@ -38,6 +38,8 @@ pub struct HostPair {
     pub by_confidence: ByConfidence,
     /// Best confidence among them.
     pub confidence: Confidence,
+    /// The shortest and the longest hold of those, in ns.
+    pub held_ns: (i64, i64),
     /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
@@ -68,6 +70,20 @@ impl HostPair {
     }
 }
 
+pub const NO_RANGE: (i64, i64) = (i64::MAX, 0);
+
+/// Widens the range of the surest holds by those of `more`, unless these are less sure.
+pub fn widen(
+    (confidence, range): (&mut Confidence, &mut (i64, i64)),
+    more: (Confidence, (i64, i64)),
+) {
+    if more.0 > *confidence {
+        (*confidence, *range) = more;
+    } else if more.0 == *confidence {
+        *range = (range.0.min(more.1.0), range.1.max(more.1.1));
+    }
+}
+
 /// The connections of one client's host to one server.
 type OfHosts = HashMap<(IpAddr, Endpoint), Vec<usize>, RandomState>;
 
@@ -91,7 +107,7 @@ pub fn pairs(scan: &Scan) -> Vec<HostPair> {
 }
 
 /// What two hosts hold on their `connections`: of each cause, either of them.
-fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = HostPair> {
+pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = HostPair> {
     let sides = Cause::STALLS.map(|cause| Side::BOTH.map(|by| (cause, by)));
     let mut kinds = sides.as_flattened().iter().map(|&kind| (kind, None)).collect::<Vec<_>>();
     for &index in connections {
@@ -130,6 +146,7 @@ impl PairSums {
             as_of_relay: 0,
             by_confidence: ByConfidence::default(),
             confidence: Confidence::Possible,
+            held_ns: NO_RANGE,
             nagle: judged.half(sender).nagle,
             nagle_proof: judged.half(sender).proof,
             ack_delays: None,
@@ -154,7 +171,9 @@ impl PairSums {
             pair.stalls += 1;
             pair.stalled_ns = pair.stalled_ns.saturating_add(stall.lost_ns());
             pair.as_of_relay += u64::from(judged.half(stall.wait.by).model().relay >= RELAY_NOTED);
-            pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));
+            let confidence = pair.by_confidence.add(&stall);
+            let held_ns = (stall.lost_ns(), stall.lost_ns());
+            widen((&mut pair.confidence, &mut pair.held_ns), (confidence, held_ns));
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
                 self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));

@@ -14,7 +14,7 @@ pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
         return;
     }
     let mut totals: HashMap<Endpoint, [NagleTotals; 2], RandomState> =
-        groups.iter().map(|group| (server(group), Default::default())).collect();
+        groups.iter().map(|group| (group.server(), Default::default())).collect();
     for run in scan.connections.blocks().flat_map(runs_of_servers) {
         let Some(of_server) = totals.get_mut(&run[0].half(Side::Server).endpoint) else { continue };
         for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
@@ -25,10 +25,6 @@ pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
         }
     }
     for group in groups {
-        group.sockets = totals[&server(group)][group.worst.sender as usize];
+        group.sockets = totals[&group.server()][group.worst.sender as usize];
     }
-}
-
-fn server(group: &ServerGroup) -> Endpoint {
-    Endpoint { addr: group.worst.server_addr(), port: group.worst.server_port }
 }
