@@ -36,7 +36,7 @@ fn takes(rows: &mut Rows) -> impl Iterator<Item = impl FnMut(&Range, usize) + Se
 fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
     let mut rows: Rows = vec![Vec::new(); SHARDS];
     let (paths, progress) = ([path.to_str().unwrap().to_owned()], Arc::new(Progress::default()));
-    let reading = Reading { threads: count, range_len };
+    let reading = Reading { range_len, ..Reading::by(count) };
     let takes = takes(&mut rows).collect();
     let mut summaries =
         read_all(&paths, &Labels::default(), None, reading, &progress, takes).unwrap();
@@ -191,7 +191,7 @@ fn a_panic_of_a_shard_ends_the_reading() {
         let (done, ended) = channel();
         thread::spawn(move || {
             let take = |_: &Range, shard: usize| assert_ne!(shard, 7, "a bug");
-            let reading = Reading { threads: count, range_len: 10_000 };
+            let reading = Reading { range_len: 10_000, ..Reading::by(count) };
             let labels = Labels::default();
             let read =
                 || read_all(&paths, &labels, None, reading, &Arc::default(), vec![take; SHARDS]);
