@@ -17,6 +17,7 @@ from conftest import CAPTURES, Run, write_evidence
 from conversation import (
     ETHERNET,
     Conversation,
+    Side,
     in_ethernet,
     interleaved,
     over_ipv6,
@@ -97,7 +98,8 @@ def test_times_lengths_and_headers_are_those_of_the_capture(tmp_path: Path) -> N
 
 
 def test_each_link_type_gets_an_interface(tmp_path: Path) -> None:
-    one, two = stalled(), stalled(Conversation(("10.0.0.3", 40000), now_ms=0.3))
+    isn: dict[Side, int] = {"client": 7_000, "server": 9_000}
+    one, two = stalled(), stalled(Conversation(("10.0.0.3", 40000), isn=isn, now_ms=0.3))
     rows = [(0, time_ns, data) for time_ns, data in records(one.frames)]
     rows += [(1, time_ns, data) for time_ns, data in records(two.frames, bytes)]
     path = tmp_path / "two.pcapng"
@@ -280,7 +282,9 @@ def test_wireshark_finds_no_new_fault(name: str, tmp_path: Path) -> None:
 
 
 def test_wireshark_reads_every_kind_of_frame(tmp_path: Path) -> None:
-    made = interleaved(stalled(), stalled(over_ipv6(now_ms=0.5)))
+    other = over_ipv6(now_ms=0.5)
+    other.isn = {"client": 7_000, "server": 9_000}
+    made = interleaved(stalled(), stalled(other))
     rows = [(0, frame.time_ns, in_ethernet(frame.packet)) for frame in made[::2]]
     rows += [(1, frame.time_ns, bytes(frame.packet)) for frame in made[1::2]]
     path = tmp_path / "mixed.pcapng"
