@@ -135,8 +135,8 @@ class Result:
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
         `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
         (category), `conclusive` (bool), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
-        (float64: from the client's last SYN to its ACK of the server's, Wireshark's
-        `tcp.analysis.initial_rtt`), `mss` (int64, bytes), `capture_point` (category), `stalls`
+        (float64: from the client's last SYN to its ACK of the server's, where both were surely
+        captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes), `capture_point` (category), `stalls`
         (int64), `connect_ms` and `first_reply_ms` (float64: from the first SYN, where connecting
         was slow), `stalled_ms` (float64), `exchanges` (int64),
         `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).

@@ -32,7 +32,8 @@ const STALLED: Field =
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
 const HANDSHAKE_RTT: Field = field!(
     "handshake_rtt_ms",
-    "From the client's last SYN to its ACK of the server's: Wireshark's `tcp.analysis.initial_rtt`."
+    "From the client's last SYN to its ACK of the server's, where both were surely captured. Wireshark's \
+     `tcp.analysis.initial_rtt` is less strict: of 745 connections, 127 have it alone, and 14 differ."
 );
 const CONNECT: Field = field!(
     "connect_ms",
