@@ -17,22 +17,31 @@ CAPTURE = CAPTURES / "epoll-fd0.pcap"
 HOSTILE = "a\x7f\x80\x9b2J\u061c\u200f\u202e\u2066\u2028\ufeff\U000e0041.pcap"
 
 
-def limited(megabytes: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    limit = megabytes * 10**6
+def limited(
+    limit: int, *words: str | Path, of: int = resource.RLIMIT_AS
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [COMMAND, *words],
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        preexec_fn=lambda: resource.setrlimit(of, (limit, limit)),
     )
+
+
+@pytest.mark.parametrize(("of", "limit"), [(resource.RLIMIT_NOFILE, 8), (resource.RLIMIT_FSIZE, 0)])
+def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_path: Path) -> None:
+    """`ulimit -n 8`, `ulimit -f 0`."""
+    done = limited(limit, CAPTURE, "-qq", "-o", tmp_path / "ticket.zip", of=of)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("megabytes", [20, 30, 40, 60, 100, 150, 250, 400])
 def test_too_little_memory_is_one_line(megabytes: int, tmp_path: Path) -> None:
     """At whichever place it lacks: the linker, Python, numpy, a thread of the engine."""
     for words in (["-q"], ["-qq", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json"]):
-        done = limited(megabytes, CAPTURE, *words)
+        done = limited(megabytes * 10**6, CAPTURE, *words)
         if done.returncode == 1:
             assert done.stderr == ""
         else:
@@ -41,10 +50,10 @@ def test_too_little_memory_is_one_line(megabytes: int, tmp_path: Path) -> None:
 
 def test_enough_memory_changes_nothing(run: Run) -> None:
     plain = run(CAPTURE)
-    done = limited(4000, CAPTURE)
+    done = limited(4000 * 10**6, CAPTURE)
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout.decode())
     assert done.stderr == ""
-    assert limited(4000, "nowhere.pcap").stderr == run("nowhere.pcap").stderr.decode()
+    assert limited(4000 * 10**6, "nowhere.pcap").stderr == run("nowhere.pcap").stderr.decode()
 
 
 def test_a_signal_ends_a_limited_run_too(tmp_path: Path) -> None:

@@ -136,9 +136,9 @@ class Result:
         `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
         (category), `conclusive` (bool), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
         (float64: from the client's last SYN to its ACK of the server's, where both were surely
-        captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes), `capture_point` (category), `stalls`
-        (int64), `connect_ms` and `first_reply_ms` (float64: from the first SYN, where connecting
-        was slow), `stalled_ms` (float64), `exchanges` (int64),
+        captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes),
+        `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
+        from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
         `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
         return self._table("connections").set_index("connection")

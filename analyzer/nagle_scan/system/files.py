@@ -13,12 +13,8 @@ import stat
 import sys
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from nagle_scan.errors import NagleScanError, OutputError
-
-if TYPE_CHECKING:
-    import tempfile
 
 PATIENCE_S = 10.0
 """Somebody must write into a pipe that names are read from."""
@@ -146,11 +142,16 @@ def whole(path: str) -> Iterator[str]:
                 _remove(name)
 
 
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder while the `with` block runs."""
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A folder while the `with` block runs. Raises `OutputError`, also for an `OSError` in it."""
     import tempfile
 
-    return tempfile.TemporaryDirectory(prefix=TEMPORARY)
+    try:
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY) as folder:
+            yield folder
+    except OSError as error:
+        raise OutputError(f"temporary folder: cannot write: {reason_of(error)}") from None
 
 
 def _remove(name: str) -> None:
