@@ -547,3 +547,14 @@ def test_every_picture_is_drawn_on_the_axes_without_a_warning(path: Path) -> Non
             assert draw(ax=axes) is axes
             figure.savefig(io.BytesIO(), format="png", dpi=30)
     assert "matplotlib.pyplot" not in vars(mpl)
+
+
+def test_what_a_user_writes_into_a_table_stays_there() -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    for name in ("stalls", "waits", "connections", "exchanges", "servers"):
+        before = getattr(scan, name)
+        mine = getattr(scan, name)
+        mine["note"] = "mine"
+        mine.loc[:, mine.select_dtypes("number").columns[0]] = -1
+        mine.drop(mine.index, inplace=True)
+        assert getattr(scan, name).equals(before), name

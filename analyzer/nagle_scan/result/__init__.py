@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
@@ -73,6 +72,7 @@ class Result:
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, Rows] = {}
         self._last: dict[int, Rows] = {}
+        self._tables: dict[str, pd.DataFrame] = {}
 
     @property
     def verdict(self) -> str:
@@ -122,7 +122,7 @@ class Result:
         """The captures, for what looks into frames again; none if they cannot be read again."""
         return self.paths if self.can_be_read_again else []
 
-    @cached_property
+    @property
     def connections(self) -> pd.DataFrame:
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
@@ -141,9 +141,9 @@ class Result:
         from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
         `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
-        return self._table("connections").set_index("connection")
+        return self._made_once("connections").set_index("connection")
 
-    @cached_property
+    @property
     def stalls(self) -> pd.DataFrame:
         """One row per stall, grouped by connection, in the order of time.
 
@@ -157,9 +157,9 @@ class Result:
         (float64: how long the receiver sat on its ACK), `release_ms` (float64: from the ACK to the
         held segment, at the capture point).
         """
-        return self._table("stalls")
+        return self._made_once("stalls")
 
-    @cached_property
+    @property
     def waits(self) -> pd.DataFrame:
         """One row per wait that is not a stall.
 
@@ -171,9 +171,9 @@ class Result:
         first 2,048 of clients that had their answer; of each side the first 8,192 others, and the
         128 longest of those that follow. Reports count the rest.
         """
-        return self._table("waits")
+        return self._made_once("waits")
 
-    @cached_property
+    @property
     def exchanges(self) -> pd.DataFrame:
         """One row per request and response, in the order of their ends.
 
@@ -185,17 +185,17 @@ class Result:
         response byte), `stalls` (int64), `stalled_ms` and `predicted_latency_ms` (float64: without
         the stalls).
         """
-        if self.has_exchanges:
-            return self._table("exchanges")
-        self._check_readable("scan with exchanges=True")
-        check_installed(*FOR_TABLES)
-        progress = _core.Progress()
-        core = _core.scan_captures(
-            self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
-        )
-        return self._frame(core.columns("exchanges"))
+        if not self.has_exchanges and "exchanges" not in self._tables:
+            self._check_readable("scan with exchanges=True")
+            check_installed(*FOR_TABLES)
+            progress = _core.Progress()
+            core = _core.scan_captures(
+                self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
+            )
+            self._tables["exchanges"] = self._frame(core.columns("exchanges"))
+        return self._made_once("exchanges")
 
-    @cached_property
+    @property
     def servers(self) -> pd.DataFrame:
         """One row per server endpoint with exchanges, those that lose most to stalls first.
 
@@ -207,7 +207,7 @@ class Result:
         `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 % from 129
         exchanges on, else exact).
         """
-        return self._table("servers")
+        return self._made_once("servers")
 
     def segments(self, connection: int) -> pd.DataFrame:
         """The segments of one connection, read again from the capture.
@@ -334,9 +334,12 @@ class Result:
             f"{summary.affected_connections} of {summary.connections} connections>"
         )
 
-    def _table(self, name: str) -> pd.DataFrame:
-        check_installed(*FOR_TABLES)
-        return self._frame(self.core.columns(name))
+    def _made_once(self, name: str) -> pd.DataFrame:
+        """A table that is made once. What users write into theirs is written into a copy."""
+        if name not in self._tables:
+            check_installed(*FOR_TABLES)
+            self._tables[name] = self._frame(self.core.columns(name))
+        return self._tables[name].copy(deep=False)
 
     def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
         return table(columns, self.core.summary().has_dates)
