@@ -27,7 +27,7 @@ EVIDENCE = {
     "pattern": r"releases them here with a probability of ([\d.]+);",
     "share (pi)": r"then ([\d.]+) of such waits are holds",
     "relay": r"would look the same: probability (\d\.\d+)",
-    "full-sized": r"(?:no algorithm holds|may have kept frame \d+): probability (\d\.\d+)",
+    "full-sized": r"which no algorithm holds: probability (\d\.\d+)",
     "probability": r"together: held with a probability of ([\d.]+)",
 }
 """The terms, as the sentences of a stall print them."""

@@ -208,12 +208,6 @@ thresholds! {
         from "judgement",
         larger "finds less in captures that begin in the middle";
 
-    /// Chance that nothing was held behind full-sized segments alone, where the sender has let others go behind such:
-    /// a write that was cut by the MSS waits for its congestion window there.
-    NOT_BEHIND_FULL: f64 = 0.9 chance,
-        from "judgement: BSD and gVisor let the tail of a large write go and hold a small write of its own",
-        larger "finds less on BSD and gVisor, and takes fewer full windows for holds";
-
     /// Delayed-ACK timers: median in ms, and the deviation of its logarithm.
     DELAY_TIMER: (f64, f64) = (42.0, 0.22) ms,
         from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",

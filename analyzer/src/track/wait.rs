@@ -22,10 +22,7 @@ pub mod fact {
     pub const DATA_ACK: u32 = 1 << 4;
     /// Data of its sender was unacknowledged when the segment after the wait left.
     pub const IN_FLIGHT: u32 = 1 << 5;
-    /// Earlier, a small segment of this sender left while only full-sized ones were unacknowledged: its algorithm is
-    /// Minshall's, if it is on.
-    pub const PASSED_FULL: u32 = 1 << 6;
-    // 7 is free.
+    // 6 and 7 are free.
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;

@@ -60,7 +60,7 @@ impl Groups<'_> {
                 held: held[place],
                 direction: model,
                 densities: Some(self.densities(at, place)),
-                by_size: direction.by_size(direction.wait(place)),
+                full: direction.full(direction.wait(place)),
                 most: most(direction.wait(place)),
                 turn: 1.0,
             })
@@ -104,7 +104,7 @@ impl Groups<'_> {
             let again =
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
-            let probability = own * (1.0 - relay) * (1.0 - direction.by_size(wait));
+            let probability = own * (1.0 - relay) * (1.0 - direction.full(wait));
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
             let is_delayed = delays.is_some_and(|delays| delays.is_delayed(wait));
             let held = Held::new(probability as f32, on, ratio);

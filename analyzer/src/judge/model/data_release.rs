@@ -9,7 +9,7 @@
 use crate::judge::model::candidates::{self, may_hold};
 use crate::judge::model::chain::{MOST_CONTRADICTIONS, SHARES, of_share};
 use crate::judge::model::density::{kernel, log_normal};
-use crate::judge::model::evidence::not_held_by_size;
+use crate::judge::model::evidence::full_sized;
 use crate::judge::model::held::{DirectionModel, Held};
 use crate::judge::model::length::OwnPauses;
 use crate::judge::model::ratios::Densities;
@@ -60,7 +60,7 @@ struct Event {
     wait: Wait,
     /// Probability that Nagle's algorithm was on, by what contradicts that.
     on: f64,
-    by_size: f64,
+    full: f64,
     hold_ns: i64,
 }
 
@@ -138,7 +138,7 @@ pub fn explain(
             held,
             direction: DirectionModel { data: releases, ..DirectionModel::default() },
             densities: Some(densities),
-            by_size: program.events[at].by_size,
+            full: program.events[at].full,
             most: MOST,
             turn,
         })
@@ -182,7 +182,7 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
                     place: place as u32,
                     wait: *wait,
                     on,
-                    by_size: not_held_by_size(connection.effective_mss().1, wait),
+                    full: full_sized(connection.effective_mss().1, wait),
                     hold_ns: pauses.hold_ns(wait),
                 }));
             }
@@ -272,7 +272,7 @@ impl Program {
         let releases = self.releases(&all);
         let weigh = |(event, &(densities, turn, ratio)): (&Event, &(Densities, f64, f64))| {
             let held = releases.pattern * of_share(releases.share, ratio);
-            let probability = event.on * held * (1.0 - event.by_size);
+            let probability = event.on * held * (1.0 - event.full);
             let held = Held::new(probability as f32, event.on as f32, ratio as f32);
             Weighed { densities, turn, held: held.lasting(event.hold_ns) }
         };

@@ -8,11 +8,10 @@ use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_PAUSES, NAGLE_ON,
-    NOT_BEHIND_FULL, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
 use crate::track::DEFAULT_MSS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::Wait;
 
 /// The waits of a direction by the clock of its sender.
 pub struct OwnClock {
@@ -122,8 +121,8 @@ impl Direction<'_> {
             }
     }
 
-    pub fn by_size(&self, wait: &Wait) -> f64 {
-        not_held_by_size(self.connection.effective_mss().1, wait)
+    pub fn full(&self, wait: &Wait) -> f64 {
+        full_sized(self.connection.effective_mss().1, wait)
     }
 
     /// How the receiver's ACKs come; `None` where nothing bounds the round trip to it.
@@ -142,15 +141,9 @@ impl Direction<'_> {
     }
 }
 
-/// Probability that no algorithm holds a segment of this size behind what was unacknowledged: it may be full-sized,
-/// where the MSS is inferred, or only full-sized ones were before it, and the sender lets it pass those.
-pub fn not_held_by_size(is_mss_inferred: bool, wait: &Wait) -> f64 {
-    let passes = wait.is(fact::PASSED_FULL) && !wait.is(fact::UNACKED_SMALL);
-    match is_mss_inferred && wait.len >= 2 * DEFAULT_MSS {
-        _ if passes => NOT_BEHIND_FULL,
-        true => FULL_SIZED,
-        false => 0.0,
-    }
+/// Probability that the segment is full-sized, which no algorithm holds: where the MSS is inferred.
+pub fn full_sized(is_mss_inferred: bool, wait: &Wait) -> f64 {
+    if is_mss_inferred && wait.len >= 2 * DEFAULT_MSS { FULL_SIZED } else { 0.0 }
 }
 
 /// How the ACKs of a receiver come.

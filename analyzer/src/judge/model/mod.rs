@@ -28,7 +28,7 @@ mod terms;
 
 pub use candidates::Exclusion;
 pub use data_release::DataReleases;
-pub use evidence::not_held_by_size;
+pub use evidence::full_sized;
 pub use held::{Confidence, DirectionModel, Held, most_by_clock};
 pub use terms::{Terms, explain};
 

@@ -17,8 +17,8 @@ pub struct Terms {
     pub direction: DirectionModel,
     /// Of its release and of its pause, per ms; `None` for no candidate.
     pub densities: Option<Densities>,
-    /// Probability that its size, or that of what was before it, let it go.
-    pub by_size: f64,
+    /// Probability that the segment is full-sized.
+    pub full: f64,
     /// The ratio at most.
     pub most: f64,
     /// Of a segment that data may have released: how usual it is that two such pieces leave without data between.
@@ -43,7 +43,7 @@ pub fn explain(
         held: Held::NOT,
         direction: DirectionModel::default(),
         densities: None,
-        by_size: 0.0,
+        full: 0.0,
         most: 1.0,
         turn: 1.0,
     })

@@ -2,7 +2,7 @@
 
 use crate::judge::model::{Terms, data_release};
 use crate::judge::words::evidence::{Contradictions, Digits, ExplainedStall, Ms, plural};
-use crate::judge::words::terms::{TermRow, row, size};
+use crate::judge::words::terms::{TermRow, row};
 use crate::track::Connection;
 use crate::track::wait::Wait;
 use std::fmt::{self, Write};
@@ -76,7 +76,7 @@ impl ExplainedStall<'_> {
 
 /// All terms of a segment that data may have released, in the order in which its probability is computed.
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
-    let Terms { held, direction, densities: Some(densities), by_size, turn, .. } = terms else {
+    let Terms { held, direction, densities: Some(densities), full, turn, .. } = terms else {
         return Vec::new();
     };
     let (data, by) = (direction.data, wait.by.name());
@@ -135,7 +135,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
                 "Nagle's algorithm was on, by what contradicts it; {contradictions} small segments were sent unheld"
             ),
         ),
-        size(wait, *by_size),
+        row("full-sized", format!("{full:.2}"), format!("frame {to} has {} bytes", wait.len)),
         row(
             "probability",
             format!("{:.5}", held.probability),

@@ -4,7 +4,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::{Confidence, DirectionModel, most_by_clock, not_held_by_size};
+use crate::judge::model::{Confidence, DirectionModel, full_sized, most_by_clock};
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use std::fmt::{self, Display, Formatter, Write};
@@ -44,8 +44,8 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| stall.on(out));
         add(&|out| stall.relay(out));
     }
-    if stall.by_size > 0.0 {
-        add(&|out| stall.size(out));
+    if stall.full > 0.0 {
+        add(&|out| stall.full_sized(out));
     }
     let is_known = !stall.wait.is(fact::DATA_ACK);
     if is_known && stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
@@ -63,8 +63,8 @@ pub struct ExplainedStall<'a> {
     pub wait: &'a Wait,
     pub judged: &'a JudgedConnection,
     pub model: DirectionModel,
-    /// Probability that its size, or that of what was before it, let it go.
-    by_size: f64,
+    /// Probability that the segment is full-sized.
+    full: f64,
     /// The sender of its data, and the receiver.
     pub by: &'static str,
     pub receiver: &'static str,
@@ -75,8 +75,8 @@ impl<'a> ExplainedStall<'a> {
         let wait = finding.wait;
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
         let model = judged.half(wait.by).model();
-        let by_size = not_held_by_size(judged.mss_inferred, wait);
-        Self { finding, wait, judged, model, by_size, by, receiver }
+        let full = full_sized(judged.mss_inferred, wait);
+        Self { finding, wait, judged, model, full, by, receiver }
     }
 
     /// Round trip between the capture point and the receiver, in ns.
@@ -198,7 +198,7 @@ impl<'a> ExplainedStall<'a> {
     /// The share of waits that are holds while the algorithm is on, without this one.
     fn share(&self) -> f64 {
         let held = &self.finding.held;
-        let own = f64::from(held.probability) / ((1.0 - self.model.relay) * (1.0 - self.by_size));
+        let own = f64::from(held.probability) / ((1.0 - self.model.relay) * (1.0 - self.full));
         self.model.share(own.min(1.0), held.on.into())
     }
 
@@ -211,21 +211,13 @@ impl<'a> ExplainedStall<'a> {
         )
     }
 
-    fn size(&self, out: &mut String) -> fmt::Result {
-        let (to, by_size) = (self.wait.to.frame, self.by_size);
-        match self.wait.is(fact::PASSED_FULL) && !self.wait.is(fact::UNACKED_SMALL) {
-            true => write!(
-                out,
-                "the {} has let small segments go behind full-sized ones, so that its congestion window, not \
-                 Nagle's algorithm, may have kept frame {to}: probability {by_size:.2}",
-                self.by
-            ),
-            false => write!(
-                out,
-                "no SYN was captured, so frame {to} may be full-sized, which no algorithm holds: probability \
-                 {by_size:.2}"
-            ),
-        }
+    fn full_sized(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
+            "no SYN was captured, so frame {} may be full-sized, which no algorithm holds: probability \
+             {:.2}",
+            self.wait.to.frame, self.full
+        )
     }
 
     fn coarse(&self, out: &mut String) -> fmt::Result {

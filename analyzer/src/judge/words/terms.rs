@@ -22,7 +22,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     if wait.is(fact::DATA_ACK) {
         return data_release::rows(terms, wait, connection);
     }
-    let Terms { exclusion, held, direction, densities, by_size, most, .. } = terms;
+    let Terms { exclusion, held, direction, densities, full, most, .. } = terms;
     let by = wait.by.name();
     let Some(densities) = densities else {
         let (value, text) = match exclusion {
@@ -33,7 +33,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         return vec![row("probability", value.to_owned(), text)];
     };
     let contradictions = connection.half(wait.by).contradictions();
-    let own = f64::from(held.probability) / ((1.0 - direction.relay) * (1.0 - by_size));
+    let own = f64::from(held.probability) / ((1.0 - direction.relay) * (1.0 - full));
     let share = direction.share(own.min(1.0), held.on.into());
     let text = format!(
         "frame {} left {} after the ACK in frame {}; {}",
@@ -86,7 +86,11 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             format!("{:.5}", direction.relay),
             format!("the {by} may have passed it on from a connection that is not captured"),
         ),
-        size(wait, *by_size),
+        row(
+            "full-sized",
+            format!("{full:.2}"),
+            format!("frame {} has {} bytes", wait.to.frame, wait.len),
+        ),
     ];
     let by_clock = most_by_clock(direction.step_ms, wait);
     rows.push(row(
@@ -100,18 +104,6 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         rows.push(row("held for", Ms(held.hold_ns()).to_string(), text));
     }
     rows
-}
-
-/// What the size of a segment, or of what was unacknowledged before it, tells.
-pub fn size(wait: &Wait, by_size: f64) -> TermRow {
-    let (to, len, by) = (wait.to.frame, wait.len, wait.by.name());
-    let behind = match wait.is(fact::PASSED_FULL) && !wait.is(fact::UNACKED_SMALL) {
-        true => {
-            format!("; only full-sized ones were before it, and the {by} has let others pass such")
-        }
-        false => String::new(),
-    };
-    row("full-sized", format!("{by_size:.2}"), format!("frame {to} has {len} bytes{behind}"))
 }
 
 /// How the probability follows from the other terms.

@@ -17,7 +17,6 @@ impl Observation<'_> {
         let facts = self.facts(release, from)
             | self.echoed(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
-            | when(half.passed_full_ones().0 != 0, fact::PASSED_FULL)
             | when(data_arrived && release.is_some(), fact::DATA_CAME)
             | when(advanced.is_some(), fact::ADVANCING_ACK);
         let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
