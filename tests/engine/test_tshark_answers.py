@@ -17,6 +17,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 import tshark_answers as tshark
+from nagle_scan.result.rows import Rows
 from tshark_answers import Answer
 
 SYN = 0x02
@@ -133,7 +134,8 @@ def own_streams(path: Path, said: Answer) -> list[Stream]:
     scan = nagle_scan.scan(path, threads=1)
     table = scan.connections
     streams = []
-    for number, segments in scan._segments_of(table.index.tolist()).items():
+    for number, columns_of in scan._segments_of(table.index.tolist()).items():
+        segments = Rows(columns_of)
         columns = [segments[name].tolist() for name in Segment._fields[:-1]]
         rows = [Segment._make([*row, number]) for row in zip(*columns, strict=True)]
         rtt_ns = {side: table[f"{side}_rtt_ms"].to_dict()[number] * MS for side in SIDES}

@@ -148,6 +148,7 @@ def generated(hosts: Hosts, folder: Path) -> Path:
         one = Conversation(
             (hosts.ip(length), 40000),
             (hosts.ip(length), 8000),
+            isn={"client": 1000 + number, "server": 5000},
             network=network(hosts),
             now_ms=0.37 * number,
         )

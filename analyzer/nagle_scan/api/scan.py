@@ -122,7 +122,7 @@ class Scan(Written, Result):
         >>> import nagle_scan
         >>> summary = nagle_scan.scan("captures/java-split.pcap").summary
         >>> summary.sentence
-        'Stalls: 9 certain stalls, 391.6 ms lost, on 1 of 1 connection'
+        'Stalls: 9 certain stalls, 391.6 ms lost, on the only connection'
         >>> summary.packets, summary.connections, summary.stalls
         (57, 1, 9)
         """

@@ -24,7 +24,7 @@ use crate::track::reader::order::Order;
 use crate::track::reader::plan::Plan;
 use crate::track::reader::range::{Range, SHARDS};
 use crate::track::reader::series::rank;
-use std::fs::Metadata;
+use std::fs;
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -73,10 +73,10 @@ impl Reading {
 /// Are these plain files, and few bytes in all? Special files tell no length, and packed ones not how much is in them.
 fn is_small(paths: &[String]) -> bool {
     let len = |path: &String| {
-        let mut file = system::open(path).ok().filter(|_| path != "-")?;
-        let about = file.metadata().ok().filter(Metadata::is_file)?;
+        // A pipe is opened once.
+        let about = fs::metadata(path).ok().filter(|about| path != "-" && about.is_file())?;
         let mut start = [0; 4];
-        file.read_exact(&mut start).ok()?;
+        system::open(path).ok()?.read_exact(&mut start).ok()?;
         (!capture::is_packed(&start)).then_some(about.len())
     };
     paths
