@@ -280,7 +280,7 @@ def test_text_without_what_is_needed_is_refused(text: str, reason: str, run: Run
 
 def test_no_frame_of_a_text_is_said_to_be_cut(run: Run) -> None:
     report = run(FIXTURES[0]).stdout.decode()
-    assert "Send the whole message in one write" in " ".join(report.split())
+    assert "send the whole message in one write" in " ".join(report.split())
     assert "Frames were cut" not in report
 
 

@@ -258,7 +258,7 @@ def test_nor_in_pages_pictures_tables_and_what_is_printed(run: Run, tmp_path: Pa
         "--anonymize",
         "--exit-zero",
         "-f",
-        f"host {addr} or tcp",
+        f"host {addr} or greater 1",
         "--names",
         f"{addr}={named}",
     ]
