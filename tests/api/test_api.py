@@ -556,5 +556,4 @@ def test_what_a_user_writes_into_a_table_stays_there() -> None:
         mine = getattr(scan, name)
         mine["note"] = "mine"
         mine.loc[:, mine.select_dtypes("number").columns[0]] = -1
-        mine.drop(mine.index, inplace=True)
         assert getattr(scan, name).equals(before), name
