@@ -41,12 +41,25 @@ impl Block {
 
     /// Where the connection of this number in its shard is among those of the block, if it is listed.
     pub fn place(&self, id: u32) -> Option<usize> {
-        // Mostly none is missing.
-        let place = id.wrapping_sub(self.connections.first()?.id) as usize;
-        match self.connections.get(place).is_some_and(|connection| connection.id == id) {
-            true => Some(place),
-            false => self.connections.binary_search_by_key(&id, |connection| connection.id).ok(),
-        }
+        place(&self.connections, id)
+    }
+
+    /// Drops all that is to be judged of the connections that `leaves_out` accepts.
+    pub fn leave_out(&mut self, leaves_out: impl Fn(&Connection) -> bool) {
+        let connections = &self.connections;
+        let is_kept = |id| !place(connections, id).is_some_and(|at| leaves_out(&connections[at]));
+        self.waits.retain(|wait| is_kept(wait.connection));
+        self.by_data.retain(|wait| is_kept(wait.connection));
+        self.arrivals.retain(|arrival| is_kept(arrival.connection));
+    }
+}
+
+fn place(connections: &[Connection], id: u32) -> Option<usize> {
+    // Mostly none is missing.
+    let place = id.wrapping_sub(connections.first()?.id) as usize;
+    match connections.get(place).is_some_and(|connection| connection.id == id) {
+        true => Some(place),
+        false => connections.binary_search_by_key(&id, |connection| connection.id).ok(),
     }
 }
 

@@ -9,48 +9,37 @@ use crate::track::{Connection, Side};
 const MOST_COPIES: usize = 8;
 
 /// Connections in which copies are looked for first: a capture that shows packets several times does so all along.
-const SAMPLE: usize = 4096;
+const SAMPLE: u32 = 4096;
 
 /// A connection among all: its number, its block and its place there.
 type Row = ([u32; 2], u32, (u32, u32));
 
 /// Marks all but the first of the connections that are one, and takes their waits out: they count once.
 pub fn mark(blocks: &mut [Block]) {
-    let copies = copies(blocks, SAMPLE);
-    if copies.is_empty() {
+    if copies(blocks, SAMPLE).is_empty() {
         return;
     }
-    for (block, place) in copies_of_all(blocks, copies) {
+    for (block, place) in copies(blocks, u32::MAX) {
         blocks[block as usize].connections[place as usize].is_copy = true;
     }
-    for Block { connections, waits, by_data, arrivals, .. } in blocks {
-        let kept = |id: u32| {
-            let at = connections.binary_search_by_key(&id, |connection| connection.id);
-            !at.is_ok_and(|at| connections[at].is_copy)
-        };
-        waits.retain(|wait| kept(wait.connection));
-        by_data.retain(|wait| kept(wait.connection));
-        arrivals.retain(|arrival| kept(arrival.connection));
+    for block in blocks {
+        block.leave_out(|connection| connection.is_copy);
     }
-}
-
-fn copies_of_all(blocks: &[Block], of_sample: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    let all: usize = blocks.iter().map(|block| block.connections.len()).sum();
-    if all > SAMPLE { copies(blocks, usize::MAX) } else { of_sample }
 }
 
 /// Block and place of the copies among the first `most` connections.
-fn copies(blocks: &[Block], most: usize) -> Vec<(u32, u32)> {
+fn copies(blocks: &[Block], most: u32) -> Vec<(u32, u32)> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, block) in (0..).zip(blocks) {
-        for (place, connection) in (0..).zip(&block.connections) {
-            let number = block.numbers[connection.id as usize];
-            if (number as usize) < most && connection.halves.iter().all(|half| half.bytes() > 0) {
-                let firsts = Side::BOTH.map(|side| connection.half(side).first_seq());
-                // Printed text may count from 0 or 1.
-                if firsts.iter().any(|&first| first > 1) {
-                    rows.push((firsts, number, (at, place)));
-                }
+        let number = |connection: &Connection| block.numbers[connection.id as usize];
+        // In the order of their numbers: of other blocks no more than the first is looked at.
+        let first = block.connections.iter().take_while(|connection| number(connection) < most);
+        for (place, connection) in (0..).zip(first) {
+            let firsts = Side::BOTH.map(|side| connection.half(side).first_seq());
+            // Printed text may count from 0 or 1.
+            let is_absolute = firsts.iter().any(|&first| first > 1);
+            if is_absolute && connection.halves.iter().all(|half| half.bytes() > 0) {
+                rows.push((firsts, number(connection), (at, place)));
             }
         }
     }
