@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// What `sender` sent again in this frame had arrived.
+    /// The bytes that `sender` sent again in this frame had arrived.
     fn note_needless(&self, sender: Side, frame: u64, recorder: &mut Recorder<'_>) {
         let last = self.half(sender).last_data.frame;
         recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
