@@ -5,7 +5,7 @@ use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
-use crate::result::totals::add;
+use crate::result::totals::{add, add_ns};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Exchange, Latency, ServerLatency, Side, Suspect};
 use std::ops::AddAssign;
@@ -171,8 +171,7 @@ impl AddAssign for ServerTotals {
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        let sums = self.latency_stalled_ns.iter_mut().zip(more.latency_stalled_ns);
-        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        add_ns(&mut self.latency_stalled_ns, more.latency_stalled_ns);
         self.client_nagle += more.client_nagle;
         self.server_nagle += more.server_nagle;
         add(&mut self.verdicts, more.verdicts);

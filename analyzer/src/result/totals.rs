@@ -80,13 +80,18 @@ impl ByConfidence {
 impl AddAssign for ByConfidence {
     fn add_assign(&mut self, more: Self) {
         add(&mut self.stalls, more.stalls);
-        let sums = self.stalled_ns.iter_mut().zip(more.stalled_ns);
-        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        add_ns(&mut self.stalled_ns, more.stalled_ns);
     }
 }
 
 pub fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}
+
+/// Adds times, and saturates.
+pub fn add_ns<const LEN: usize>(sums_ns: &mut [i64; LEN], more_ns: [i64; LEN]) {
+    let sums = sums_ns.iter_mut().zip(more_ns);
+    sums.for_each(|(sum_ns, more_ns)| *sum_ns = sum_ns.saturating_add(more_ns));
 }
 
 impl Totals {
