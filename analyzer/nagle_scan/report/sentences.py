@@ -143,8 +143,7 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
 
 def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did."""
-    delays = [row for row in others if row.turn != "idle"]
-    busy = [row for row in delays if (row.cause, row.sender) not in HARMLESS]
+    busy = [row for row in others if row.turn != "idle" and (row.cause, row.sender) not in HARMLESS]
     worst = max(busy, key=lambda row: row.total_ms, default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:

@@ -141,7 +141,7 @@ class Result:
         from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
         `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
-        return self._made_once("connections").set_index("connection")
+        return self._made_once("connections", index="connection")
 
     @property
     def stalls(self) -> pd.DataFrame:
@@ -334,11 +334,12 @@ class Result:
             f"{summary.affected_connections} of {summary.connections} connections>"
         )
 
-    def _made_once(self, name: str) -> pd.DataFrame:
+    def _made_once(self, name: str, index: str = "") -> pd.DataFrame:
         """A table that is made once. What users write into theirs is written into a copy."""
         if name not in self._tables:
             check_installed(*FOR_TABLES)
-            self._tables[name] = self._frame(self.core.columns(name))
+            made = self._frame(self.core.columns(name))
+            self._tables[name] = made.set_index(index) if index else made
         return self._tables[name].copy(deep=False)
 
     def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
