@@ -57,7 +57,6 @@ KNOWN = {
     "hard-jitter-tail-prompt-reply-nots": "jitter: missed at the receiver, prompt ACKs called late",
     "hard-jitter-uniform-prompt-reply-nots": "jitter: missed in the middle and at the receiver",
     "hard-radio-tail-prompt-request-nots": "jitter on a radio link: prompt ACKs called late",
-    "joined-asks200-radio": "joined midway: pauses of 200 ms of a program called cork",
     "joined-beats1000-rtt2": "joined midway: the period of a program taken for the round trip",
     "joined-beats1000-rtt26": "joined midway: the period of a program taken for the round trip",
     "joined-beats50-rtt2": "joined midway: the period of a program taken for the round trip",

@@ -8,9 +8,11 @@
 //! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer.
 //!
 //! # What it is not
-//! A hold by Nagle's algorithm, which ends with an ACK. A program that sleeps for 200 ms: it does not
+//! A hold by Nagle's algorithm, which ends with an ACK: where the receiver acknowledged what was sent before
+//! only after most of the wait, its ACK explains the wait. A program that sleeps for 200 ms: it does not
 //! wait a round trip longer than that. One with a timer of that very length looks the same; what happens
-//! fewer than three times is left to the program.
+//! fewer than three times is left to the program, and so is what a path to the sender delays by as much as
+//! the two differ.
 //!
 //! # What to do
 //! Clear `TCP_CORK` after the last piece of each message, or leave out `MSG_MORE` with it.
@@ -64,6 +66,7 @@ impl Corks {
             let count = lengths.iter().filter(alike).count();
             corks.is_repeated = count >= FEW_RELEASES as usize && 4 * count >= 3 * lengths.len();
         }
+        corks.is_repeated &= tells_timers_apart(connection.half(side));
         corks
     }
 
@@ -74,8 +77,7 @@ impl Corks {
     /// Did it wait for the timer though all before it was acknowledged early? Nagle's algorithm holds nothing
     /// then.
     pub fn is_left_behind(&self, wait: &Wait) -> bool {
-        let early_ack = wait.has_pure_ack() && 2 * wait.release_ns() > wait.span_ns();
-        early_ack && self.looks_corked(wait)
+        wait.has_pure_ack() && self.looks_corked(wait)
     }
 
     fn is_as_long(&self, wait: &Wait) -> bool {
@@ -98,7 +100,14 @@ fn may_be_corked(wait: &Wait) -> bool {
         | fact::RETRANSMITTED
         | fact::UNACKED_AT_SEND
         | fact::ACK_ONLY;
-    wait.is(fact::SMALL) && !wait.has_any(OTHER)
+    let late_ack = wait.has_pure_ack() && 2 * wait.release_ns() <= wait.span_ns();
+    wait.is(fact::SMALL) && !wait.has_any(OTHER) && !late_ack
+}
+
+/// Is the path between the sender and the capture point even enough for the kernel's timer to be told from a
+/// program's?
+fn tells_timers_apart(sender: &Half) -> bool {
+    sender.measured_rtt_ns().is_some() && sender.jitter_ns() < CORK_EARLY_NS
 }
 
 #[cfg(test)]
@@ -150,6 +159,34 @@ mod tests {
             told.end().judge().0.halves[1].nagle
         };
         assert_eq!([nagle(0.1), nagle(205.0)], [Nagle::On, Nagle::Unknown]);
+    }
+
+    /// The kernel's timer and a program's sleep differ by less than what such a path adds.
+    #[test]
+    fn an_uneven_path_to_the_sender_proves_no_cork() {
+        let causes = |uneven_ms: f64| {
+            let opened = Story::new().handshake(2.0, 2.0);
+            let story = opened.times(6, |story| {
+                let sent = story.after_ms(206.0, client(150)).after_ms(2.1, server(90));
+                let near = sent.after_ms(2.0, client(0)).after_ms(206.0, client(150));
+                near.after_ms(2.1, server(90)).after_ms(2.0 + uneven_ms, client(0))
+            });
+            let (_, rulings) = story.end().judge();
+            rulings.iter().filter(|ruling| ruling.cause == Cause::Cork).count()
+        };
+        assert!(causes(0.0) > 5);
+        assert_eq!(causes(9.0), 0);
+    }
+
+    /// A receiver that delays its ACKs by 200 ms holds the second piece as long as a cork would.
+    #[test]
+    fn a_late_ack_explains_the_wait() {
+        let story = Story::new().handshake(0.02, 2.0).times(5, |story| {
+            let asked = story.after_ms(900.0, client(150)).after_ms(203.9, server(0));
+            asked.after_ms(0.1, client(20)).after_ms(2.1, server(90)).after_ms(0.02, client(0))
+        });
+        let (_, rulings) = story.end().judge();
+        assert!(rulings.iter().all(|ruling| ruling.cause != Cause::Cork));
     }
 
     #[test]
