@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy matrix rules fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy matrix rules fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,10 +91,7 @@ docs: $(VENV)/.developer ## Build the documentation, with its notebooks executed
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto -E -c docs -d docs/_build/doctrees . docs/_build/html
 
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
-	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
-
-bench-fleet: $(VENV)/.developer ## Measure fleets only, into their section of docs/benchmark.md: make bench-fleet [PACKETS=10000000]
-	$(BIN)/python -m bench.run --fleet --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
+	$(BIN)/python -m bench.run --packets $(PACKETS)
 
 wheel: $(VENV)/.developer ## Build a wheel for Linux into dist: make wheel [ARCH=aarch64]
 	@sh scripts/prerequisites.sh wheel

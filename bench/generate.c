@@ -1,7 +1,7 @@
 /*
  * Writes a capture of simulated TCP connections and prints what is true about it.
  *
- *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE] [--seed NUMBER]
+ *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [-s SEED]
  *
  *   rpc     request, reply in two small pieces (143 + 6 bytes), ACK, think time. Every tenth
  *           server has Nagle on and its client delays ACKs: a stall in each exchange but the first
@@ -13,10 +13,9 @@
  *   bulk    trains of ten 1448-byte segments, an ACK for every second one
  *
  * The capture point is the server. The same arguments give the same bytes, another seed others. Memory grows with
- * CONNECTIONS, never with PACKETS. The truth is JSON, on standard error or in the --truth file.
+ * CONNECTIONS, never with PACKETS. The truth is JSON, on standard error.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +37,7 @@
 #define SHORT_PACKETS 10 /* per connection in mode short */
 #define SCAN_PACKETS 2   /* in modes scan and half */
 #define CROWD 10000      /* more connections than this think longer: the packet rate stays */
-#define RECORD_MAX 36 /* what a file adds to a frame: pcap 16 bytes, pcapng up to 35 */
+#define RECORD_HEADER 16
 #define FRAME_MAX (14 + 20 + 40 + BULK_LENGTH)
 #define OUTPUT_BYTES (256 * 1024)
 
@@ -74,8 +73,7 @@ struct connection {
 };
 
 struct truth {
-    uint64_t packets, bytes, connections, stalls, connections_with_stalls;
-    uint64_t quick_holds; /* tails held for one round trip only: not stalls */
+    uint64_t packets, connections, stalls, connections_with_stalls;
 };
 
 struct simulation {
@@ -90,9 +88,8 @@ struct simulation {
     struct truth truth;
     struct payload nothing, head, tail, bulk, requests[REQUEST_LENGTHS];
     int output;
-    bool pcapng;
     size_t buffered;
-    uint8_t buffer[OUTPUT_BYTES + RECORD_MAX + FRAME_MAX];
+    uint8_t buffer[OUTPUT_BYTES + RECORD_HEADER + FRAME_MAX];
 };
 
 struct packet {
@@ -156,46 +153,11 @@ static uint8_t *put_pcap_header(uint8_t *at)
     return put32_little(at, 1);                /* Ethernet */
 }
 
-/* A section header and one interface, both without options: times are in microseconds. */
-static uint8_t *put_pcapng_header(uint8_t *at)
-{
-    at = put32_little(put32_little(at, 0x0a0d0d0a), 28);
-    at = put32_little(put32_little(at, 0x1a2b3c4d), 1);                   /* version 1.0 */
-    at = put32_little(put32_little(put32_little(at, ~0u), ~0u), 28);      /* length not told */
-    at = put32_little(put32_little(put32_little(at, 1), 20), 1);          /* Ethernet */
-    return put32_little(put32_little(at, 262144), 20);                    /* snap length */
-}
-
-static void put_file_header(struct simulation *sim)
-{
-    uint8_t *at = sim->pcapng ? put_pcapng_header(sim->buffer) : put_pcap_header(sim->buffer);
-    sim->buffered = (size_t)(at - sim->buffer);
-}
-
 static uint8_t *put_pcap_record(uint8_t *at, uint64_t time_us, uint32_t length)
 {
     at = put32_little(at, (uint32_t)(time_us / 1000000));
     at = put32_little(at, (uint32_t)(time_us % 1000000));
     return put32_little(put32_little(at, length), length);
-}
-
-/* The length of an enhanced packet block around a frame of so many bytes. */
-static uint32_t block_length(uint32_t length)
-{
-    return 32 + (length + 3) / 4 * 4;
-}
-
-static uint8_t *put_pcapng_record(uint8_t *at, uint64_t time_us, uint32_t length)
-{
-    at = put32_little(put32_little(put32_little(at, 6), block_length(length)), 0);
-    at = put32_little(put32_little(at, (uint32_t)(time_us >> 32)), (uint32_t)time_us);
-    return put32_little(put32_little(at, length), length);
-}
-
-static uint8_t *end_pcapng_record(uint8_t *at, uint32_t length)
-{
-    memset(at, 0, 3);
-    return put32_little(at + (4 - length % 4) % 4, block_length(length));
 }
 
 /* ---- one packet ---- */
@@ -311,16 +273,13 @@ static void send_packet(struct simulation *sim, uint32_t index, struct packet pa
     c->clock_ms[packet.from] = clock_ms(sim, index, packet.from);
     uint64_t time_us = EPOCH_S * 1000000ull + sim->now_us;
     uint32_t length = frame_length(&packet);
-    at = sim->pcapng ? put_pcapng_record(at, time_us, length) : put_pcap_record(at, time_us, length);
+    at = put_pcap_record(at, time_us, length);
     at = put_ethernet(at, &packet);
     at = put_ipv4(at, index, c->ip_id[packet.from]++, &packet);
     at = put_tcp(at, index, c, &packet);
     at = put_bytes(at, packet.payload->bytes, packet.payload->length);
     c->sequence[packet.from] += packet.payload->length + (packet.flags & (SYN | FIN) ? 1u : 0);
     sim->truth.packets++;
-    if (sim->pcapng)
-        at = end_pcapng_record(at, length);
-    sim->truth.bytes += length;
     sim->buffered = (size_t)(at - sim->buffer);
     if (sim->buffered >= OUTPUT_BYTES)
         flush_output(sim);
@@ -401,15 +360,12 @@ static uint32_t send_head(struct simulation *sim, uint32_t index)
     return then(c, HELD_ACK, delay_us + round_trip(sim, c));
 }
 
+/* The first tail of mode rpc is held for one round trip only: no stall. */
 static void count_hold(struct truth *truth, struct connection *c)
 {
-    if (c->quick_ack) {
-        truth->quick_holds++;
-    } else {
-        truth->stalls++;
-        truth->connections_with_stalls += !c->has_stalled;
-        c->has_stalled = true;
-    }
+    truth->stalls += !c->quick_ack;
+    truth->connections_with_stalls += !c->quick_ack && !c->has_stalled;
+    c->has_stalled |= !c->quick_ack;
     c->quick_ack = false;
 }
 
@@ -539,7 +495,7 @@ static bool is_fixed(enum mode mode)
 static void simulate(struct simulation *sim)
 {
     const uint64_t interval_us = is_fixed(sim->mode) ? 20 : 5;
-    put_file_header(sim);
+    sim->buffered = (size_t)(put_pcap_header(sim->buffer) - sim->buffer);
     while (sim->truth.packets < sim->packets_wanted) {
         uint64_t opening_us = sim->opened * interval_us;
         bool may_open = sim->opened < sim->connections_wanted;
@@ -612,38 +568,25 @@ static void parse_plan(struct simulation *sim, int count, char **words)
         sim->packets_wanted = each * sim->connections_wanted;
 }
 
-static void print_truth(FILE *to, const struct truth *truth, const char *mode)
+static void print_truth(const struct truth *truth)
 {
-    fprintf(to, "{\"mode\": \"%s\", \"packets\": %ju, \"bytes\": %ju, \"connections\": %ju, ", mode,
-            (uintmax_t)truth->packets, (uintmax_t)truth->bytes, (uintmax_t)truth->connections);
-    fprintf(to, "\"stalls\": %ju, \"connections_with_stalls\": %ju, \"quick_holds\": %ju}\n",
-            (uintmax_t)truth->stalls, (uintmax_t)truth->connections_with_stalls,
-            (uintmax_t)truth->quick_holds);
+    fprintf(stderr, "{\"packets\": %ju, \"connections\": %ju, \"stalls\": %ju, ",
+            (uintmax_t)truth->packets, (uintmax_t)truth->connections, (uintmax_t)truth->stalls);
+    fprintf(stderr, "\"connections_with_stalls\": %ju}\n", (uintmax_t)truth->connections_with_stalls);
 }
 
 int main(int argc, char **argv)
 {
     static struct simulation sim = {.output = STDOUT_FILENO, .random_state = 896};
-    static const struct option options[] = {
-        {"pcapng", no_argument, NULL, 'n'},
-        {"truth", required_argument, NULL, 't'},
-        {"seed", required_argument, NULL, 's'},
-        {0}};
-    FILE *truth = stderr;
-    for (int option; (option = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+    for (int option; (option = getopt(argc, argv, "o:s:")) != -1;) {
         if (option == 'o' && strcmp(optarg, "-") != 0)
             sim.output = open(optarg, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        else if (option == 'n')
-            sim.pcapng = true;
-        else if (option == 't')
-            truth = fopen(optarg, "w");
         else if (option == 's')
             sim.random_state = parse_count(optarg, UINT64_MAX);
         else if (option == '?')
-            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE] "
-                 "[--seed NUMBER]");
+            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [-s SEED]");
     }
-    if (sim.output < 0 || truth == NULL)
+    if (sim.output < 0)
         fail("cannot create the output file");
     parse_plan(&sim, argc - optind, argv + optind);
     sim.connections = calloc(sim.connections_wanted, sizeof *sim.connections);
@@ -652,6 +595,6 @@ int main(int argc, char **argv)
         fail("not enough memory");
     fill_payloads(&sim);
     simulate(&sim);
-    print_truth(truth, &sim.truth, argv[optind]);
-    return fclose(truth) == 0 ? 0 : 1;
+    print_truth(&sim.truth);
+    return 0;
 }

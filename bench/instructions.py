@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-from bench.measuring import BUILD, BenchError, Capture, Command, build, generate
+from bench.measuring import BUILD, BenchError, Capture, build, generate, run
 from bench.run import NAGLE_SCAN
 
 Plan = tuple[str, int, int | None]
@@ -67,7 +67,7 @@ def instructions(words: list[str]) -> int:
 def scan_words(capture: Capture) -> list[str]:
     """The whole command, with its JSON written."""
     output = str(BUILD / "counted.json")
-    return [sys.executable, str(NAGLE_SCAN), str(capture.path), "-o", output, "--exit-zero"]
+    return [sys.executable, NAGLE_SCAN, str(capture.path), "-o", output, "--exit-zero"]
 
 
 def loop_words(capture: Capture) -> list[str]:
@@ -78,9 +78,9 @@ def loop_words(capture: Capture) -> list[str]:
 def each(name: str) -> tuple[float, float]:
     """Bytes and page faults that one more connection or stall takes."""
     less, more = (generate(*plan) for plan in SLOPES[name])
-    before, after = (Command(name, scan_words(capture)).run() for capture in (less, more))
+    before, after = (run(scan_words(capture)) for capture in (less, more))
     count = more.stalls - less.stalls or more.connections - less.connections
-    bytes_each = (after.peak_kib - before.peak_kib) * 1024 / count
+    bytes_each = (after.peak_bytes - before.peak_bytes) / count
     return bytes_each, (after.faults - before.faults) / count
 
 

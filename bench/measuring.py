@@ -1,28 +1,20 @@
-"""Captures that are generated, commands that are timed: what every measurement is made of."""
+"""Captures that are generated, and commands that are run and measured."""
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
-import shutil
 import statistics
 import subprocess
-import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("BENCH_BUILD", BENCH / "build"))
 """Programs, captures and results; what runs at the same time needs a folder of its own."""
-PROGRAMS = {"generate": [], "measure": [], "pcap_loop": ["-lpcap"]}  # name: libraries
-
-
-MOST_SPREAD = 0.15
-"""Something else was at work: the rounds are repeated, once."""
-FILES = 64
-PCAP_HEAD, RECORD_HEAD = 24, 16
+PROGRAMS = {"generate": [], "pcap_loop": ["-lpcap"]}  # name: libraries
 
 
 class BenchError(Exception):
@@ -40,74 +32,13 @@ class Capture:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """What one run of a whole process cost."""
+class Cost:
+    """The cost of one run of a whole process."""
 
     wall_s: float
     cpu_s: float  # user + system
-    peak_kib: int  # largest resident set
+    peak_bytes: int  # largest resident set
     faults: int  # pages touched for the first time
-
-
-@dataclass
-class Command:
-    """A command under measurement. One that is slow runs once, and is not warmed up."""
-
-    name: str
-    words: list[str]
-    slow: bool = False
-    stdin_words: list[str] = field(default_factory=list)
-    output: Path | None = None
-    """Removed before each run: to overwrite a large file is work of the file system."""
-    samples: list[Sample] = field(default_factory=list)
-
-    def run(self) -> Sample:
-        """Runs the command to its end, its output thrown away, and returns what it cost."""
-        result = BUILD / "measured.txt"
-        if self.output is not None:
-            self.output.unlink(missing_ok=True)
-        feeder = None
-        if self.stdin_words:
-            feeder = subprocess.Popen(
-                self.stdin_words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        finished = subprocess.run(
-            [str(BUILD / "measure"), str(result), *self.words],
-            check=False,
-            stdin=feeder.stdout if feeder else subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        if feeder is not None and feeder.stdout is not None:
-            feeder.stdout.close()
-            feeder.wait()
-        if finished.returncode != 0:
-            last_words = (finished.stderr.strip().splitlines() or ["(no message)"])[-1]
-            raise BenchError(f"{self.name}: exit status {finished.returncode}: {last_words}")
-        wall_s, cpu_s, peak_kib, faults = result.read_text().split()
-        return Sample(float(wall_s), float(cpu_s), int(peak_kib), int(faults))
-
-    @property
-    def median_s(self) -> float:
-        """Median wall time in seconds."""
-        return statistics.median(sample.wall_s for sample in self.samples)
-
-    @property
-    def median_cpu_s(self) -> float:
-        """Median of user and system time in seconds."""
-        return statistics.median(sample.cpu_s for sample in self.samples)
-
-    @property
-    def spread(self) -> float:
-        """How far its runs lie apart in wall time, as a share of their median."""
-        walls_s = [sample.wall_s for sample in self.samples]
-        return (max(walls_s) - min(walls_s)) / self.median_s
-
-    @property
-    def peak_mib(self) -> float:
-        """Median of the peak resident set, in MiB."""
-        return statistics.median(sample.peak_kib for sample in self.samples) / 1024
 
 
 def build() -> None:
@@ -123,24 +54,17 @@ def build() -> None:
             raise BenchError(f"cannot compile {source.name} (needs a C compiler and libpcap-dev)")
 
 
-def generator_words(mode: str, connections: int, packets: int | None) -> list[str]:
-    """The generator's command line; some modes have a fixed number of packets per connection."""
-    counts = [connections] if packets is None else [connections, packets]
-    return [str(BUILD / "generate"), mode, *map(str, counts)]
+def generate(mode: str, connections: int, packets: int | None = None, seed: int = 0) -> Capture:
+    """The capture for these arguments, generated unless it is there.
 
-
-def generate(
-    mode: str, connections: int, packets: int | None = None, suffix: str = ".pcap", seed: int = 0
-) -> Capture:
-    """Returns the capture for these arguments, generated unless a present one is up to date."""
-    name = "-".join(map(str, filter(None, [mode, connections, packets, seed])))
-    path = BUILD / f"{name}{suffix}"
-    truth_path = BUILD / f"{path.name}.json"  # written last: with it the capture is whole
-    if not path.exists() or not is_newer(truth_path, BUILD / "generate"):
-        truth_path.unlink(missing_ok=True)
-        words = [*generator_words(mode, connections, packets), "-o", str(path)]
-        words += ["--pcapng"] if suffix == ".pcapng" else []
-        words += ["--seed", str(seed)] if seed else []
+    Modes with a fixed number of packets per connection take no `packets`.
+    """
+    plan = [mode, *(str(count) for count in (connections, packets) if count is not None)]
+    path = BUILD / f"{'-'.join(plan)}{f'-{seed}' if seed else ''}.pcap"
+    truth_path = path.with_suffix(".json")  # written last: with it the capture is whole
+    if not truth_path.exists() or truth_path.stat().st_mtime < (BUILD / "generate").stat().st_mtime:
+        words = [str(BUILD / "generate"), *plan, "-o", str(path)]
+        words += ["-s", str(seed)] if seed else []
         made = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True)
         if made.returncode != 0:
             raise BenchError(made.stderr.strip())
@@ -149,70 +73,35 @@ def generate(
     return Capture(path, truth["packets"], truth["connections"], truth["stalls"])
 
 
-def made(path: Path, source: Path, words: Sequence[str]) -> Path:
-    """Returns a file that a command writes to its standard output, made unless it is up to date."""
-    if not is_newer(path, source):
-        with tempfile.TemporaryDirectory(dir=BUILD) as folder:
-            unfinished = Path(folder) / path.name
-            with unfinished.open("wb") as file:
-                done = subprocess.run(words, check=False, stdout=file)
-            if done.returncode != 0:
-                raise BenchError(f"{words[0]}: exit status {done.returncode}")
-            unfinished.rename(path)
-    return path
+def run(words: Sequence[str]) -> Cost:
+    """Runs a command to its end, its output thrown away.
 
-
-def rotated(path: Path) -> list[Path]:
-    """A pcap file in so many files, as `tcpdump -C` names them."""
-    folder = path.with_suffix(".parts")
-    if not is_newer(folder, path):
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished = Path(tempfile.mkdtemp(dir=BUILD))
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as all_:
-            at, part_len = PCAP_HEAD, -(-len(all_) // FILES)
-            for number in range(FILES):
-                begin = at
-                while at < min((number + 1) * part_len, len(all_)):
-                    at += RECORD_HEAD + int.from_bytes(all_[at + 8 : at + 12], "little")
-                part = unfinished / f"part.pcap{number or ''}"
-                part.write_bytes(all_[:PCAP_HEAD] + all_[begin:at])
-        unfinished.rename(folder)
-    return sorted(folder.iterdir())
-
-
-def is_newer(path: Path, source: Path) -> bool:
-    """Is a file there, and not older than what it was made from?"""
-    return path.exists() and path.stat().st_mtime >= source.stat().st_mtime
-
-
-def time_rounds(commands: Sequence[Command], runs: int) -> None:
-    """Runs all commands in turn: one warm-up round, then `runs` rounds that count.
-
-    Once more, where runs of one command lie far apart.
+    A peak below that of this process cannot be seen: Linux keeps the parent's across exec.
     """
-    run_rounds(commands, runs)
-    if any(command.spread > MOST_SPREAD for command in commands):
-        quick = [command for command in commands if not command.slow]
-        for command in quick:
-            command.samples.clear()
-        run_rounds(quick, runs)
+    start_s = time.perf_counter()
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        said = process.stderr.read().decode(errors="replace").strip()
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - start_s
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise BenchError(f"{words[0]}: exit status {process.returncode}: {said[-200:]}")
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Cost(wall_s, cpu_s, usage.ru_maxrss * 1024, usage.ru_minflt)
 
 
-def run_rounds(commands: Sequence[Command], runs: int) -> None:
-    """As `time_rounds`, without repeating."""
-    for number in range(runs + 1):
-        for command in commands:
-            if not command.slow or number == 1:
-                sample = command.run()
-                command.samples += [sample] if number else []
+def medians(commands: Sequence[Sequence[str]], runs: int) -> list[Cost]:
+    """Runs commands in turn, after a warm-up round, so that what slows one slows all."""
+    rounds = [[run(words) for words in commands] for _ in range(runs + 1)][1:]
+    return [median(costs) for costs in zip(*rounds, strict=True)]
 
 
-def spread_of(commands: Sequence[Command]) -> str:
-    """What a line says of runs that lay far apart, repeated though they were."""
-    most = max(command.spread for command in commands)
-    return f"; runs {most:.0%} apart" if most > MOST_SPREAD else ""
-
-
-def installed(program: str) -> bool:
-    """Is a peer there to be measured?"""
-    return shutil.which(program) is not None
+def median(costs: Sequence[Cost]) -> Cost:
+    """The median of each cost by itself."""
+    return Cost(
+        statistics.median(cost.wall_s for cost in costs),
+        statistics.median(cost.cpu_s for cost in costs),
+        round(statistics.median(cost.peak_bytes for cost in costs)),
+        round(statistics.median(cost.faults for cost in costs)),
+    )

@@ -1,142 +1,392 @@
 """Measures nagle-scan against its goals and its peers, and checks what it found.
 
-Commands that are compared run in turn, round after round, on a warm page cache. Writes
-docs/benchmark.md. Exit status: 0 done, 1 a wrong result, 2 the benchmark could not run.
+Writes docs/benchmark.md. Exit status: 0 done, 1 a wrong result, 2 the benchmark could not run.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
-from bench import fleet, machine, works
-from bench.goals import FULL_PACKETS, HEAD, Row, markdown, table
-from bench.measuring import BENCH, MOST_SPREAD, BenchError, build, installed
+from bench.measuring import BENCH, BUILD, BenchError, Capture, build, generate, medians, run
 
-NAGLE_SCAN = BENCH.parent / ".venv" / "bin" / "nagle-scan"
+NAGLE_SCAN = str(Path(sys.executable).with_name("nagle-scan"))
 REPORT = BENCH.parent / "docs" / "benchmark.md"
-Part = Callable[[works.Bench], Iterator[Row]]
-FLEETS = "<!-- fleets: make bench-fleet -->\n", "<!-- end -->\n"
-"""Around the section that has its own run."""
-QUICK = (
-    f"This is a quick run: the goals are stated for {FULL_PACKETS:,} packets "
-    f"(`make bench PACKETS={FULL_PACKETS}`), and on fewer the start weighs more."
-)
+FULL_PACKETS = 10_000_000
+"""The size that the goals are stated for."""
+TSHARK_PACKETS = 1_000_000  # tshark takes nearly 1 GiB of memory per million packets
+PEERS = ("tcptrace", "tshark", "nfpcapd")
+PACKED = {"gzip": ".gz", "zstd": ".zst"}
+MIB = 1 << 20
+RESULT, FLEET = BUILD / "result.json", BUILD / "fleet"
+LARGE, SMALL, NEW = 50, 5_000, 10
+"""Captures of 20 MB and of 11 kB for a fleet, and new ones beside these."""
+ENOUGH_MB_S = 278  # of 1,000 hosts with 1 GB an hour each
+PCAP_HEAD, RECORD_HEAD = 24, 16
 
 
-def parse_arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--packets", type=int, default=1_000_000)
-    parser.add_argument("--growth", type=int, default=10, help="packets streamed, x --packets")
-    parser.add_argument("--runs", type=int, default=5, help="rounds that count (default: 5)")
-    parser.add_argument("--nagle-scan", default=str(NAGLE_SCAN), metavar="PROGRAM")
-    parser.add_argument("--fleet", action="store_true", help="fleets only, into their section")
-    parser.add_argument("--report", type=Path, default=REPORT, help="the page to write")
-    peers = ["tcptrace", "tshark", "nfpcapd"]
-    parser.add_argument("--skip", nargs="+", default=[], choices=peers, metavar="PEER")
-    arguments = parser.parse_args()
-    if arguments.packets < 1000 or arguments.runs < 1 or arguments.growth < 2:
-        parser.error("--packets must be at least 1000, --runs at least 1, --growth at least 2")
-    return arguments
+class Row(NamedTuple):
+    """A line of a table. `measured` is None where a tool is not there."""
+
+    work: str
+    unit: str
+    goal: float
+    limit: float
+    measured: float | None
+    detail: str = ""
+    more_is_better: bool = False
+
+    @property
+    def result(self) -> str:
+        """How the measurement stands against the goal and the limit."""
+        if self.measured is None:
+            return "not measured"
+        sign = -1 if self.more_is_better else 1
+        if sign * self.measured <= sign * self.goal:
+            return "goal met"
+        return "within limit" if sign * self.measured <= sign * self.limit else "MISSED"
+
+    @property
+    def cells(self) -> list[str]:
+        """The texts of its columns."""
+        goal = f"{'>=' if self.more_is_better else '<='} {self.goal:.4g} {self.unit}"
+        measured = "-" if self.measured is None else f"{self.measured:.4g}"
+        return [self.work, goal, f"{self.limit:.4g}", measured, self.result, self.detail]
 
 
-def checked(bench: works.Bench) -> str:
-    """Whether all that was found is true."""
-    wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
-    return wrong or "Every scan found exactly the stalls that were generated.\n"
+HEAD = ["work", "goal", "must not exceed", "measured", "result", "detail"]
 
 
-def measure(bench: works.Bench, parts: Iterable[Part]) -> list[Row]:
-    """Runs parts, and prints each line as soon as it is known."""
-    rows = []
-    for part in parts:
-        for row in part(bench):
-            rows.append(row)
-            print("\t".join(row.cells()), flush=True)
-    return rows
+@dataclass
+class Bench:
+    """The size of the measurements, and the wrong results so far."""
+
+    packets: int
+    runs: int
+    skip: list[str]
+    wrong: list[str] = field(default_factory=list)
+
+    def scan(self, *paths: Path, output: Path = RESULT) -> list[str]:
+        """The whole command."""
+        return [NAGLE_SCAN, *map(str, paths), "-o", str(output), "--exit-zero"]
+
+    def check(self, capture: Capture) -> None:
+        """Notes a wrong number of stalls in the last result, that of this capture."""
+        found = json.loads(RESULT.read_text())["summary"]["stalls"]
+        if found != capture.stalls:
+            self.wrong.append(f"{capture.path.name}: {found} stalls, {capture.stalls} generated")
+
+    def is_there(self, program: str) -> bool:
+        """Is it to be measured, and installed?"""
+        return program not in self.skip and shutil.which(program) is not None
 
 
-def fleets(bench: works.Bench) -> str:
-    """The section of fleets, with a machine of its own, as it can be run alone."""
-    load = machine.load()
-    begin, end = FLEETS
-    rows = measure(bench, [fleet.fleets])
-    quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
-    described = [list(pair) for pair in machine.of_fleets(load)]
-    return (
-        f"{begin}## Fleets\n\n"
-        f"Written by `make bench-fleet PACKETS={bench.packets}`. Whole commands, with their start, "
-        f"on all CPUs, page written, warm cache; medians of {bench.runs} runs. Where other "
-        "work runs, as the load tells, CPU seconds vary less than times.\n\n"
-        f"{quick}{table(rows)}\n\n{checked(bench)}\n"
-        f"{markdown(['', ''], described)}\n{end}"
+def against_libpcap(bench: Bench) -> Iterator[Row]:
+    """Works beside libpcap's bare loop over the same file."""
+    crowd = max(bench.packets // 10, 1)
+    for work, capture, goal, limit in (
+        ("RPC, 10,000 connections", generate("rpc", 10_000, bench.packets), 0.72, 0.85),
+        (f"{crowd:,} connections alive", generate("rpc", crowd, bench.packets), 1.5, 1.8),
+        (f"{crowd:,} short connections", generate("short", crowd), 1.35, 1.6),
+        ("bulk, full payloads", generate("bulk", 100, max(bench.packets // 5, 10)), 0.45, 0.65),
+    ):
+        loop = [str(BUILD / "pcap_loop"), str(capture.path)]
+        ours, bare = medians([bench.scan(capture.path), loop], bench.runs)
+        bench.check(capture)
+        ns = [cost.wall_s / capture.packets * 1e9 for cost in (ours, bare)]
+        detail = f"{ns[0]:.0f} against {ns[1]:.0f} ns/packet; {capture.packets:,} packets"
+        yield Row(work, "x libpcap", goal, limit, ns[0] / ns[1], detail)
+
+
+def stalls(bench: Bench) -> Iterator[Row]:
+    """A stall in every exchange, its output included, beside few."""
+    capture, rpc = (generate(mode, 10_000, bench.packets) for mode in ("stalls", "rpc"))
+    few, many = medians([bench.scan(one.path) for one in (rpc, capture)], bench.runs)
+    bench.check(capture)
+    detail = f"{capture.stalls:,} stalls"
+    yield Row("a stall in every exchange", "x RPC", 1.5, 1.8, many.wall_s / few.wall_s, detail)
+
+
+def against_peers(bench: Bench) -> Iterator[Row]:
+    """Tools that do related work, each run once on the same file."""
+    large = generate("rpc", 10_000, bench.packets)
+    small = generate("rpc", 10_000, min(bench.packets, TSHARK_PACKETS))
+    flows = BUILD / "flows"
+    flows.mkdir(exist_ok=True)
+    for name, words, capture, goal, limit in (
+        ("tcptrace -n -l -r", "tcptrace -n -l -r", large, 12, 8),
+        ("tshark conv,tcp", "tshark -n -q -z conv,tcp -r", small, 80, 60),
+        ("tshark ack_rtt", "tshark -n -Y tcp.analysis.ack_rtt>0.03 -r", small, 100, 80),
+        ("nfpcapd", f"nfpcapd -w {flows} -r", large, 6, 4),
+    ):
+        program, measured, detail = words.split()[0], None, "not there, or skipped"
+        if bench.is_there(program):
+            (ours,) = medians([bench.scan(capture.path)], bench.runs)
+            peer_s = run([*words.split(), str(capture.path)]).wall_s
+            measured, detail = peer_s / ours.wall_s, f"{peer_s:.1f} s; {capture.packets:,} packets"
+        yield Row(f"times faster than {name}", "x", goal, limit, measured, detail, True)
+
+
+def packed(bench: Bench) -> Iterator[Row]:
+    """Packed captures beside their unpacking."""
+    capture = generate("rpc", 10_000, bench.packets // 2)
+    for program, suffix in PACKED.items():
+        measured = None
+        if bench.is_there(program):
+            path = capture.path.with_name(capture.path.name + suffix)
+            with path.open("wb") as file:
+                subprocess.run([program, "-c", str(capture.path)], check=True, stdout=file)
+            unpack = [program, "-dc", str(path)]
+            ours, theirs = medians([bench.scan(path), unpack], bench.runs)
+            bench.check(capture)
+            measured = ours.wall_s / theirs.wall_s
+        detail = f"{capture.packets:,} packets"
+        yield Row(f"RPC, {program}", f"x {program} -dc", 1.1, 1.3, measured, detail)
+
+
+def page(bench: Bench) -> Iterator[Row]:
+    """The page, beyond the scan and one more reading."""
+    capture = generate("rpc", 10_000, bench.packets)
+    html, loop = BUILD / "report.html", [str(BUILD / "pcap_loop"), str(capture.path)]
+    commands = [bench.scan(capture.path, output=html), bench.scan(capture.path), loop]
+    whole, scan, read = medians(commands, bench.runs)
+    beyond_s = whole.wall_s - scan.wall_s - read.wall_s
+    detail = f"{whole.wall_s:.2f} s; beyond the scan and one reading by libpcap"
+    yield Row(f"report.html of {capture.packets:,} packets", "s more", 1.5, 3.0, beyond_s, detail)
+
+
+def all_cpus(bench: Bench) -> Iterator[Row]:
+    """All CPUs beside one, and whether both find the same."""
+    capture, cpus = generate("rpc", 10_000, bench.packets), sorted(os.sched_getaffinity(0))
+    measured, count = None, len(cpus)
+    if count > 1 and bench.is_there("taskset"):
+        results = [BUILD / f"cpus-{name}.json" for name in ("one", "all")]
+        lists = [",".join(map(str, some)) for some in (cpus[:1], cpus)]
+        one, every = medians(
+            [
+                ["taskset", "-c", some, *bench.scan(capture.path, output=result)]
+                for some, result in zip(lists, results, strict=True)
+            ],
+            bench.runs,
+        )
+        measured = one.wall_s / every.wall_s
+        if len({result.read_bytes() for result in results}) > 1:
+            bench.wrong.append(f"one CPU and {count} do not give the same result")
+    goal = 1.85 if count == 2 else 0.8 * count
+    detail = f"{count} CPUs; same result, bit by bit"
+    yield Row("one large file, all CPUs", "x one CPU", goal, 0.65 * count, measured, detail, True)
+
+
+def start(bench: Bench) -> Iterator[Row]:
+    """The wait before anything is read."""
+    options = (["--version"], ["--help"], [str(generate("rpc", 10, 100).path)])
+    commands = [[sys.executable, "-c", "pass"], *([NAGLE_SCAN, *words] for words in options)]
+    nothing, *costs = medians(commands, max(15, bench.runs))
+    python_ms = nothing.wall_s * 1e3
+    for work, cost in zip(("--version", "--help", "100 packets, as text"), costs, strict=True):
+        detail = f"python -c pass: {python_ms:.1f} ms; goal 2 x that + 10 ms"
+        goals = 2 * python_ms + 10, 3 * python_ms + 10
+        yield Row(f"start: {work}", "ms", *goals, cost.wall_s * 1e3, detail)
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    """Peaks less that of a scan of 100 packets, which is Python's."""
+
+    def peak_bytes(capture: Capture) -> int:
+        peak = run(bench.scan(capture.path)).peak_bytes
+        bench.check(capture)
+        return peak
+
+    nothing = peak_bytes(generate("clean", 10, 100))
+    few = peak_bytes(generate("clean", 10_000, bench.packets // 10)) - nothing
+    many = peak_bytes(generate("clean", 10_000, bench.packets)) - nothing
+    detail = f"{few / MIB:.1f} MiB at a tenth of the packets; Python {nothing / MIB:.0f} MiB"
+    work = f"engine, 10,000 connections, {bench.packets:,} packets"
+    yield Row(work, "MiB", 16, 32, many / MIB, detail)
+    for mode, text in (("scan", "SYN scan of {:,} ports"), ("half", "{:,} half-open connections")):
+        peak = peak_bytes(generate(mode, bench.packets))
+        each = (peak - nothing) / bench.packets
+        detail = f"{peak / MIB:.0f} MiB in all; the limit is 1.5 GB of 10 M"
+        yield Row(text.format(bench.packets), "B each", 100, 150, each, detail)
+
+
+# -- fleets ---------------------------------------------------------------------------------------
+
+
+def fleets(bench: Bench) -> Iterator[Row]:
+    """What new captures cost, what is kept of them, and a run that finds few new ones or none."""
+    if not all(map(find_spec, ("deltalake", "fsspec", "pyarrow"))):
+        goals = 2 * ENOUGH_MB_S, ENOUGH_MB_S
+        yield Row("new captures", "MB/s", *goals, None, "needs nagle-scan[fleet]", True)
+        return
+    share = min(bench.packets, FULL_PACKETS) / FULL_PACKETS
+    yield from of_large_captures(bench, max(4, round(LARGE * share)))
+    yield from of_small_captures(max(4, round(SMALL * share)))
+
+
+def adding(paths: Iterable[Path], *options: str) -> list[str]:
+    """The command that adds to the fleet what is new among them."""
+    words = [NAGLE_SCAN, "fleet", *map(str, paths), "-o", str(FLEET), "--exit-zero"]
+    return [*words, *options]
+
+
+def of_large_captures(bench: Bench, count: int) -> Iterator[Row]:
+    """Captures of 20 MB with contents of their own: copies would be packed into small tables."""
+    captures = [generate("rpc", 1000, 130_000, seed=number + 1) for number in range(count)]
+    paths = [capture.path for capture in captures]
+    gb = sum(path.stat().st_size for path in paths) / 1e9
+    shutil.rmtree(FLEET, ignore_errors=True)
+    cost = run(adding(paths))
+    detail = f"{cost.cpu_s / gb:.1f} CPU s per GB; 1,000 hosts with 1 GB an hour: {ENOUGH_MB_S}"
+    goals = 2 * ENOUGH_MB_S, ENOUGH_MB_S
+    work = f"{count:,} new captures of 20 MB"
+    yield Row(work, "MB/s", *goals, gb * 1e3 / cost.wall_s, detail, True)
+    stalls = sum(capture.stalls for capture in captures)
+    found = stalls_of_fleet()
+    if found != stalls:
+        bench.wrong.append(f"fleet of {count:,}: {found} stalls, {stalls} generated")
+    detail = f"{stalls / gb:,.0f} stalls per GB"
+    yield Row("table of these", "MB per GB", 1, 1.2, table_mb() / gb, detail)
+    shutil.rmtree(FLEET)
+    run(adding(paths, "--all"))
+    yield Row("table, with --all", "MB per GB", 35, 50, table_mb() / gb, detail)
+
+
+def stalls_of_fleet() -> int:
+    """Stalls in the table, read in another process: this one must stay small."""
+    query = "SELECT sum(stalls) AS n FROM captures"
+    code = (
+        f"import nagle_scan; print(int(nagle_scan.Fleet({str(FLEET)!r}).query({query!r})['n'][0]))"
+    )
+    return int(
+        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE).stdout
     )
 
 
-def with_fleets(before: str, section: str) -> str:
-    """The page with this section in the place of the one that it has."""
-    begin, end = FLEETS
-    if begin in before:
-        head, _, rest = before.partition(begin)
-        return f"{head}{section}{rest.partition(end)[2]}"
-    head, heading, rest = before.partition("## The machine\n")
-    return f"{head}{section}\n{heading}{rest}"
+def of_small_captures(count: int) -> Iterator[Row]:
+    """Captures of 11 kB, the same each time a second later; then ten more, then none."""
+    folder = BUILD / "small"
+    for old in (folder, FLEET):
+        shutil.rmtree(old, ignore_errors=True)
+    write_later(folder, range(count))
+    added = run(adding([folder]))
+    detail = f"{count / added.wall_s:,.0f} captures/s; one run, with its start"
+    each_ms = added.cpu_s / count * 1e3
+    yield Row(f"{count:,} new captures of 11 kB", "CPU ms each", 2, 2.5, each_ms, detail)
+    yield Row("the same, largest process", "MiB", 300, 400, added.peak_bytes / MIB)
+    write_later(folder, range(count, count + NEW))
+    few, none = (run(adding([folder])) for _ in range(2))
+    yield Row(f"{NEW} new captures beside {count:,} known ones", "CPU s", 1.5, 2, few.cpu_s)
+    yield Row("nothing new among them", "CPU s", 1, 1.5, none.cpu_s)
 
 
-def page(bench: works.Bench, rows: list[Row], load: float, fleets: str) -> str:
+def write_later(folder: Path, seconds: Iterable[int]) -> None:
+    """A capture for each of these seconds, whose packets came so much later."""
+    original = generate("stalls", 1, 75).path.read_bytes()
+    for second in seconds:
+        content, at = bytearray(original), PCAP_HEAD
+        while at < len(content):
+            time_s, _, length = struct.unpack_from("<III", content, at)
+            struct.pack_into("<I", content, at, time_s + second)
+            at += RECORD_HEAD + length
+        path = folder / str(second // 1000) / f"{second}.pcap"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def table_mb() -> float:
+    """The size of the fleet's table."""
+    return sum(path.stat().st_size for path in FLEET.glob("*/**/*") if path.is_file()) / 1e6
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, aligned so that it reads well as plain text too."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [head, ["-" * width for width in widths], *rows]
+    padded = [
+        " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        for line in lines
+    ]
+    return "\n".join(f"| {line} |" for line in padded)
+
+
+def measured(rows: Iterable[Row]) -> str:
+    """The table of these; each line is printed as soon as it is known."""
+    cells = []
+    for row in rows:
+        cells.append(row.cells)
+        print(*row.cells, sep="\t", flush=True)
+    return markdown(HEAD, cells)
+
+
+def machine(load: float) -> str:
+    """What the figures came from, without its name."""
+    model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    facts = [
+        ["CPU", model[1] if model else platform.machine()],
+        ["CPUs to run on", str(len(os.sched_getaffinity(0)))],
+        ["memory", f"{memory_bytes / 2**30:.1f} GiB"],
+        ["kernel", f"{platform.system()} {platform.release()}"],
+        ["load before", f"{load:.1f}"],
+        ["Python", platform.python_version()],
+    ]
+    return markdown(["", ""], facts)
+
+
+def text(bench: Bench) -> str:
     """The whole of docs/benchmark.md."""
-    quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
-    described = [list(pair) for pair in machine.described(load)]
+    load = os.getloadavg()[0]
+    parts = (against_libpcap, stalls, against_peers, packed, page, all_cpus, start, memory)
+    table = measured(row for part in parts for row in part(bench))
+    of_fleets = measured(fleets(bench))
+    quick = f"This is a quick run: the goals are stated for {FULL_PACKETS:,} packets.\n\n"
+    wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
     return (
         "# Benchmark\n\n"
         f"Written by `make bench PACKETS={bench.packets}`; [bench](../bench/README.md) says how it "
-        "measures. Whole processes, JSON written; ratios of medians of "
-        f"{bench.runs} alternating runs, warm cache; repeated once where runs of one command lie "
-        f"more than {MOST_SPREAD:.0%} apart.\n\n{quick}"
-        f"{table(rows)}\n\n{checked(bench)}\n{fleets}\n"
-        f"## The machine\n\n{markdown(['', ''], described)}\n"
+        f"measures. Whole processes, JSON written; ratios of medians of {bench.runs} alternating "
+        f"runs, warm cache.\n\n{quick if bench.packets < FULL_PACKETS else ''}{table}\n\n"
+        f"{wrong or 'Every scan found exactly the stalls that were generated.'}\n\n"
+        f"## Fleets\n\nWhole commands, with their start, on all CPUs, page written; one run each."
+        f"\n\n{of_fleets}\n\n## The machine\n\n{machine(load)}\n"
     )
-
-
-def benchmark(arguments: argparse.Namespace) -> int:
-    """Builds, measures, prints and writes; returns the exit status."""
-    if arguments.fleet and not arguments.report.exists():
-        raise BenchError(f"{arguments.report} is not there: --fleet writes a section of it")
-    load = machine.load()
-    build()
-    bench = works.Bench(
-        arguments.packets,
-        arguments.runs,
-        arguments.growth,
-        arguments.nagle_scan,
-        arguments.skip,
-    )
-    if not installed(bench.nagle_scan):
-        raise BenchError("nagle-scan is not there: build it, or name it with --nagle-scan")
-    if bench.packets < FULL_PACKETS:
-        print(f"{QUICK}\n", flush=True)
-    print(f"load before: {load:.1f}\n" + "\t".join(HEAD), flush=True)
-    if arguments.fleet:
-        text = with_fleets(arguments.report.read_text(), fleets(bench))
-    else:
-        rows = measure(bench, works.PARTS)
-        text = page(bench, rows, load, fleets(bench))
-    arguments.report.parent.mkdir(exist_ok=True)
-    arguments.report.write_text(text)
-    print(f"\n{text}\nWritten to {arguments.report}.")
-    return 1 if bench.wrong else 0
 
 
 def main() -> int:
-    """Runs the benchmark; what stops it is printed in one line."""
+    """Builds, measures, prints and writes."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--packets", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=5, help="rounds that count (default: 5)")
+    parser.add_argument("--report", type=Path, default=REPORT, help="the page to write")
+    parser.add_argument("--skip", nargs="+", default=[], choices=PEERS, metavar="PEER")
+    arguments = parser.parse_args()
+    if arguments.packets < 1000 or arguments.runs < 1:
+        parser.error("--packets must be at least 1000, --runs at least 1")
+    bench = Bench(arguments.packets, arguments.runs, arguments.skip)
     try:
-        return benchmark(parse_arguments())
+        build()
+        arguments.report.write_text(text(bench))
     except BenchError as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
+    print(f"Written to {arguments.report}.")
+    return 1 if bench.wrong else 0
 
 
 if __name__ == "__main__":

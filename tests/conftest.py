@@ -141,7 +141,8 @@ def generated(folder: Path, work: str, connections: int, packets: int) -> Path:
     generator, capture = folder / "generate", folder / "generated.pcap"
     subprocess.run([compiler, "-O2", ROOT / "bench" / "generate.c", "-o", generator], check=True)
     words: list[str | Path] = [generator, work, str(connections), str(packets), "-o", capture]
-    subprocess.run([*words, "--truth", folder / "truth.json"], check=True)
+    with (folder / "truth.json").open("w") as truth:
+        subprocess.run(words, check=True, stderr=truth)
     return capture
 
 
