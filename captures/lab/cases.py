@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from net import LINUX, Access, Net
+from truths import SIDES
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 FIRST_PORT = 7001  # of the server
@@ -24,14 +25,8 @@ Scripts = tuple[str, str]  # client's and server's, in the language of peer.c, a
 LOOP = re.compile(r"(\d+)\( ([^()]*) \)")
 Table = dict[str, Any]
 
-# The stacks beside Linux's: before a stack's script its ACK delay, where it has one to set; and
-# which of their cases are run with it.
-STACKS = {
-    "smoltcp200": ("smoltcp", "ack-delay:200000", 21),
-    "smoltcp100": ("smoltcp", "ack-delay:100000", 5),
-    "lwip": ("lwip", "", 21),
-    "gvisor": ("gvisor", "", 21),
-}
+# The stacks beside Linux's, and how many of their cases are run with it.
+STACKS = {"smoltcp200": 21, "smoltcp100": 5, "lwip": 21, "gvisor": 21}
 STACK_NETS = {"rtt01": "veth", "rtt2": "rtt2", "rtt26": "rtt26"}
 
 
@@ -202,18 +197,13 @@ def scripts_of(fields: Table, value: str = "") -> Scripts:
 
 def stack_cases() -> Iterator[Case]:
     """Every case of every stack, at either end."""
-    for variant, (stack, start, most) in STACKS.items():
+    for stack, most in STACKS.items():
         for what, fields in list(TABLES["stacks"].items())[:most]:
-            client, server = scripts_of(fields)
+            scripts = scripts_of(fields)
             for name, net in STACK_NETS.items():
-                ends = {
-                    "client": (f"{start} {client}", server, (stack, LINUX)),
-                    "server": (client, f"{start} {server}", (LINUX, stack)),
-                }
-                for side, (at_client, at_server, stacks) in ends.items():
-                    id = f"{variant}-{side}-{what}-{name}"
+                for side, stacks in zip(SIDES, ((stack, LINUX), (LINUX, stack)), strict=True):
                     at = replace(NETS[net], stacks=stacks)
-                    yield Case(id, at_client, at_server, at, snaplen=STACK_SNAPLEN)
+                    yield Case(f"{stack}-{side}-{what}-{name}", *scripts, at, snaplen=STACK_SNAPLEN)
 
 
 # -- further captures -----------------------------------------------------------------------------

@@ -6,6 +6,8 @@
  *     --rcvbuf N     SO_RCVBUF, set before connect or listen
  *     --congestion NAME  TCP_CONGESTION                     (the system's default)
  *     --no-watch         TCP_INFO after each write only: for many connections at once
+ *     --through COMMAND  a stack in user space, of one connection: programs/..._peer. Its standard
+ *                        input takes a message for each write and gives what it receives. No 'info'
  *
  * Each PORT carries one connection that runs its SCRIPT, all at the same time; named
  * several times, a PORT carries as many connections.
@@ -33,6 +35,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <linux/tcp.h>
 #include <netdb.h>
@@ -46,6 +49,7 @@
 #include <linux/sockios.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,7 +60,7 @@ enum { LONGEST_WRITE = 1 << 18, DELACK_MAX_US = 46 /* Linux 6.15, not in older h
 struct connection {
     const char *address, *port, *script;
     int listener, fd, client_port;
-    long written, read;
+    long written, read, wanted;
     unsigned seed;
     volatile int closing, reading;
     long last_info[6];
@@ -66,7 +70,8 @@ struct connection {
 static FILE *log_file;
 static char payload[LONGEST_WRITE];
 static int rcvbuf, is_server, no_watch;
-static const char *congestion;
+static const char *congestion, *through;
+static FILE *stack;     /* what the command says */
 
 static void die(const char *what)
 {
@@ -136,11 +141,11 @@ static void do_write(struct connection *c, long length, int flags)
     note_info(c, 1);
 }
 
-/* Returns 0 at the end of the stream. */
+/* Returns 0 at the end of the stream. A message of a stack is taken whole. */
 static int read_some(struct connection *c, long most)
 {
     char data[65536];
-    ssize_t got = recv(c->fd, data, most < (long)sizeof data ? most : (long)sizeof data, 0);
+    ssize_t got = recv(c->fd, data, !through && most < (long)sizeof data ? most : (long)sizeof data, 0);
     if (got < 0) die("read");
     c->read += got;
     return got > 0;
@@ -149,9 +154,9 @@ static int read_some(struct connection *c, long most)
 static void do_read(struct connection *c, const char *amount)
 {
     if (!strcmp(amount, "eof")) { while (read_some(c, 65536)) {} return; }
-    long until = c->read + atol(amount);
-    while (c->read < until)
-        if (!read_some(c, until - c->read)) { errno = ENODATA; die("read"); }
+    c->wanted += atol(amount);
+    while (c->read < c->wanted)
+        if (!read_some(c, c->wanted - c->read)) { errno = ENODATA; die("read"); }
 }
 
 static void *read_always(void *connection)
@@ -190,7 +195,7 @@ static void wait_for_ack(struct connection *c)
 static void do_option(struct connection *c, const char *name, int option, int value)
 {
     int64_t at = now_ns();
-    if (setsockopt(c->fd, IPPROTO_TCP, option, &value, sizeof value) < 0) die(name);
+    if (!through && setsockopt(c->fd, IPPROTO_TCP, option, &value, sizeof value) < 0) die(name);
     note(c, at, "option %s %d", name, value);
 }
 
@@ -249,10 +254,34 @@ static void open_listener(struct connection *all, int number)
     freeaddrinfo(a);
 }
 
+/* Returns once the stack listens, or can connect. */
+static void start_stack(struct connection *c)
+{
+    int ends[2], said[2];
+    char ready[8];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) || pipe2(said, O_CLOEXEC)) die("socketpair");
+    if (!fork()) {
+        dup2(ends[1], 0);
+        dup2(said[1], 1);
+        execl("/bin/sh", "sh", "-c", through, NULL);
+        die("sh");
+    }
+    close(ends[1]);
+    close(said[1]);
+    c->fd = ends[0];
+    stack = fdopen(said[0], "r");
+    if (fscanf(stack, "%7s", ready) != 1) die(through);
+}
+
 static void open_connection(struct connection *c)
 {
     struct sockaddr_storage client;
     socklen_t size = sizeof client;
+    if (through) {
+        if (fscanf(stack, "%d", &c->client_port) != 1) die(through);
+        note(c, now_ns(), "open %s", c->port);
+        return;
+    }
     if (is_server) {
         c->fd = accept(c->listener, (struct sockaddr *)&client, &size);
         if (c->fd < 0) die("accept");
@@ -283,19 +312,21 @@ static void *run_connection(void *connection)
         while (c->reading) sleep_ns(1000000);
     }
     close(c->fd);
+    if (through) wait(NULL);
     return NULL;
 }
 
 static void read_options(int argc, char **argv)
 {
     static const struct option options[] = {{"log", 1, 0, 'l'}, {"rcvbuf", 1, 0, 'r'}, {"congestion", 1, 0, 'c'},
-                                            {"no-watch", 0, 0, 'n'}, {0}};
+                                            {"no-watch", 0, 0, 'n'}, {"through", 1, 0, 't'}, {0}};
     log_file = stderr;
     for (int o; (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'l') { if (!(log_file = fopen(optarg, "w"))) die(optarg); }
         else if (o == 'r') rcvbuf = atoi(optarg);
         else if (o == 'c') congestion = optarg;
         else if (o == 'n') no_watch = 1;
+        else if (o == 't') through = optarg;
         else exit(2);
     }
     if (argc - optind < 4 || (argc - optind) % 2) { fprintf(stderr, "peer: see the top of peer.c\n"); exit(2); }
@@ -316,7 +347,8 @@ int main(int argc, char **argv)
         all[i] = (struct connection){.address = argv[optind + 1], .port = arguments[0],
                                      .script = arguments[1], .seed = 7 + i + 100 * is_server};
         pthread_mutex_init(&all[i].info_lock, NULL);
-        if (is_server) open_listener(all, i);
+        if (through) start_stack(all);
+        else if (is_server) open_listener(all, i);
     }
     puts("ready");
     fflush(stdout);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from pathlib import Path
+from string import ascii_letters, digits
 
 import derive
 from cases import FIRST_PORT, Case, Extra, unrolled
@@ -18,13 +19,19 @@ LONGEST_RUN_S = 60
 
 def missing(case: Case) -> list[str]:
     """Stacks that cannot be built here."""
-    return [f"{stack}_peer" for stack in case.net.stacks if stack != LINUX and not is_built(stack)]
+    programs = [program_of(stack) for stack in case.net.stacks if stack != LINUX]
+    return [program for program in programs if not is_built(program)]
 
 
-def is_built(stack: str) -> bool:
+def program_of(stack: str) -> str:
+    """The program that runs a stack: its name without the ACK delay."""
+    return f"{stack.rstrip(digits)}_peer"
+
+
+def is_built(program: str) -> bool:
     """Whether a stack's program is there by now."""
     try:
-        return tool(f"{stack}_peer").exists()
+        return tool(program).exists()
     except (OSError, subprocess.CalledProcessError):
         return False
 
@@ -52,16 +59,22 @@ def record(case: Case, folder: Path) -> None:
 
 def start_peer(network: Network, case: Case, side: str, folder: Path) -> Process:
     """Start the client or the server and return once it is ready."""
-    number, log = SIDES.index(side), str(folder / f"{side}.log")
+    number = SIDES.index(side)
+    role, address = ("connect", "listen")[number], network.server_address
+    command = [str(tool("peer")), "--log", str(folder / f"{side}.log")]
     if case.net.has_stack(side[0]):
+        stack, script = case.net.stacks[number], case.flows[0][number]
+        option = "nodelay" if "nodelay:1" in script else "nagle"
+        ack_delay_us = int(stack.lstrip(ascii_letters) or 0) * 1000
+        words = [tool(program_of(stack)), STACK_INTERFACE, STACKS[side[0]].own, option]
+        words += [ack_delay_us, role, address, FIRST_PORT]
         # It takes the kernel's part: other programs must not delay it.
-        command = [*AT_ONCE, str(tool(f"{case.net.stacks[number]}_peer")), "--log", log]
-        command += ["--tun", STACK_INTERFACE, "--own", STACKS[side[0]].own]
+        command = [*AT_ONCE, *command, "--through", " ".join(map(str, ["exec", *words]))]
     else:
-        command = [str(tool("peer")), "--log", log, "--congestion", case.net.congestion]
+        command += ["--congestion", case.net.congestion]
         if case.client_rcvbuf and side == "client":
             command += ["--rcvbuf", str(case.client_rcvbuf)]
-    command += [("connect", "listen")[number], network.server_address]
+    command += [role, address]
     for i, scripts in enumerate(case.flows):
         port = FIRST_PORT if case.one_port else FIRST_PORT + i
         command += [str(port), unrolled(scripts[number])]

@@ -1,47 +1,49 @@
-//! One end of a scripted TCP connection, run by smoltcp on a TUN interface.
+//! Connects file descriptor 0, a seqpacket socket, with a TCP connection of smoltcp.
 //!
-//! `smoltcp_peer --log FILE --tun NAME --own ADDRESS listen|connect ADDRESS PORT SCRIPT`
+//! `smoltcp_peer TUN OWN-ADDRESS nagle|nodelay ACK-DELAY-US listen|connect ADDRESS PORT`
 //!
-//! Scripts and log are those of `peer.c`, with the word `ack-delay:US`, and without `info` lines.
-
-mod application;
-mod script;
+//! Each message is one write to the connection. Prints `ready`, then the client's port.
 
 use std::error::Error;
-use std::net::Ipv4Addr;
-use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::io::stdin;
+use std::net::{Ipv4Addr, Shutdown};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixDatagram;
 
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Medium, TunTapInterface, wait};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
-use smoltcp::time::Instant;
+use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{HardwareAddress, IpCidr};
-
-use application::Application;
 
 const BUFFER_BYTES: usize = 1 << 18;
 const CLIENT_PORT: u16 = 49_321;
+/// smoltcp can wait for one file descriptor only: this often the other one is looked at.
+const STEP: Duration = Duration::from_micros(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().collect();
-    let [_, _, log, _, tun, _, own, role, address, port, script] = words.as_slice() else {
+    let [_, tun, own, option, ack_delay_us, role, address, port] = words.as_slice() else {
         return Err("see the top of main.rs".into());
     };
-    let script = script::parse(script)?;
     let mut peer = Peer::new(tun, own.parse()?)?;
-    let server_port: u16 = port.parse()?;
+    let port: u16 = port.parse()?;
+    peer.socket().set_nagle_enabled(option == "nagle");
+    let delay = Duration::from_micros(ack_delay_us.parse()?);
+    peer.socket().set_ack_delay(Some(delay));
     if role == "listen" {
-        peer.socket().listen(server_port)?;
+        peer.socket().listen(port)?;
     } else {
-        peer.connect(address.parse()?, server_port)?;
+        peer.connect(address.parse()?, port)?;
     }
     println!("ready");
-    peer.work_until(Socket::may_send);
-    let client_port = peer.client_port(server_port);
-    let mut application = Application::new(script, client_port, server_port);
-    peer.run(&mut application);
-    std::fs::write(log, application.log)?;
+    while !peer.socket().may_send() {
+        peer.work();
+    }
+    println!("{}", peer.client_port(port));
+    let program = UnixDatagram::from(stdin().as_fd().try_clone_to_owned()?);
+    program.set_nonblocking(true)?;
+    peer.forward(&program);
     Ok(())
 }
 
@@ -90,51 +92,46 @@ impl Peer {
     }
 
     fn client_port(&mut self, server_port: u16) -> u16 {
-        let socket = self.socket();
-        let ends = [socket.local_endpoint(), socket.remote_endpoint()];
-        ends.iter()
-            .flatten()
-            .map(|end| end.port)
-            .find(|&port| port != server_port)
-            .unwrap_or(0)
+        let ends = [
+            self.socket().local_endpoint(),
+            self.socket().remote_endpoint(),
+        ];
+        let mut ports = ends.iter().flatten().map(|end| end.port);
+        ports.find(|&port| port != server_port).unwrap_or(0)
     }
 
-    /// Lets the stack take in and send what there is.
-    fn poll(&mut self) {
+    /// Lets the stack take in and send what there is, and waits a little for more.
+    fn work(&mut self) {
         self.interface
             .poll(Instant::now(), &mut self.device, &mut self.sockets);
-    }
-
-    /// Sleeps until a packet, a timer of the stack, or so long.
-    fn sleep(&mut self, longest: Option<Duration>) {
-        let stack = self.interface.poll_delay(Instant::now(), &self.sockets);
-        let delay = [stack, longest.map(Into::into)].into_iter().flatten().min();
         // Only a broken TUN interface fails here, and then no packet comes: the runner ends us.
-        let _ = wait(self.device.as_raw_fd(), delay);
+        let _ = wait(self.device.as_raw_fd(), Some(STEP));
     }
 
-    /// Lets the stack work until its socket is as wanted.
-    fn work_until(&mut self, wanted: impl Fn(&Socket<'static>) -> bool) {
-        self.poll();
-        while !wanted(self.socket()) {
-            self.sleep(None);
-            self.poll();
-        }
-    }
-
-    fn run(&mut self, application: &mut Application) {
-        loop {
-            while application.step(self.socket()) {
-                self.poll();
+    /// Writes each message of the program to the connection, and hands it what comes; until both have ended.
+    fn forward(&mut self, program: &UnixDatagram) {
+        let mut message = vec![0; BUFFER_BYTES];
+        let mut is_open = true;
+        while !matches!(self.socket().state(), State::Closed | State::TimeWait) {
+            let socket = self.socket();
+            match program.recv(&mut message) {
+                Ok(0) if is_open => {
+                    socket.close();
+                    is_open = false;
+                }
+                Ok(length @ 1..) => {
+                    let sent = socket.send_slice(&message[..length]);
+                    assert_eq!(sent, Ok(length), "the send buffer had room");
+                }
+                _ => {}
             }
-            if application.is_done() {
-                break;
+            if socket.can_recv() {
+                let _ = socket.recv(|data| (program.send(data).unwrap_or(0), ()));
             }
-            self.sleep(application.sleep());
-            self.poll();
+            if !socket.may_recv() && !socket.can_recv() {
+                let _ = program.shutdown(Shutdown::Write);
+            }
+            self.work();
         }
-        self.socket().close();
-        self.work_until(|socket| matches!(socket.state(), State::Closed | State::TimeWait));
-        self.poll();
     }
 }
