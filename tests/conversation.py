@@ -292,6 +292,11 @@ def block(kind: int, body: bytes) -> bytes:
     return struct.pack("<I", kind) + length + body + length
 
 
+def option(code: int, value: bytes) -> bytes:
+    """Of a pcapng block, little-endian."""
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
 def pcapng(interfaces: Sequence[int], packets: Iterable[tuple[int, int, bytes]]) -> bytes:
     """Interfaces are link types; packets are (interface, time in ns, frame)."""
     parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]

@@ -79,16 +79,6 @@ def test_a_comparison_pairs_addresses_and_says_names(capture: Path, run: Run) ->
     assert "payments:8000" in before_and_after
 
 
-def test_names_are_for_the_addresses_before_they_were_replaced(
-    capture: Path, run: Run, tmp_path: Path
-) -> None:
-    done = run(capture, "--anonymize", *given(NAMES), "-o", tmp_path / "x.json")
-    assert b"payments:8000" in done.stdout
-    result = json.loads((tmp_path / "x.json").read_text())
-    assert result["servers"][0]["name"] == "payments"
-    assert result["servers"][0]["addr"] != SERVER
-
-
 def test_wireshark_resolves_them_in_the_evidence(capture: Path, tmp_path: Path) -> None:
     pytest.importorskip("scapy")
     scan = nagle_scan.scan(capture, names=NAMES | {"10.9.9.9": "not-in-it"})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run, written
+from conftest import CAPTURES, written
 from conversation import Conversation, interleaved, over_ipv6, pcap, records, stalled, write
 
 LABELLED = CAPTURES / "labelled"
@@ -87,17 +87,6 @@ def test_nothing_is_shown_of_another_capture(tmp_path: Path) -> None:
     path = write(tmp_path / "a.pcap", stalled().frames)
     other = write(tmp_path / "b.pcap", stalled(Conversation(("10.0.0.9", 40000))).frames)
     assert shown(other, script_of(other)) != [] == shown(other, script_of(path))
-
-
-def test_only_our_words_are_in_the_script(run: Run, tmp_path: Path) -> None:
-    """Neither a file's name, nor a name of the user, nor payload gets into it."""
-    plain = tmp_path / "plain.pcap"
-    hostile = tmp_path / "]] os.execute('id') --[[.pcap"
-    write(plain, stalled().frames)
-    shutil.copy(plain, hostile)
-    for path, name in ((plain, "db"), (hostile, "os.exit")):
-        run(path, "-qq", "--names", f"10.0.0.2={name}", "-o", f"{path}.lua")
-    assert Path(f"{plain}.lua").read_bytes() == Path(f"{hostile}.lua").read_bytes()
 
 
 def test_the_annotated_capture_has_every_frame_and_comments_on_every_stall(tmp_path: Path) -> None:

@@ -138,12 +138,6 @@ def test_it_says_how_it_was_scanned(run: Run) -> None:
     assert json.loads(run(BEFORE, "-o", "-", "--format", "json").stdout)["filter"] is None
 
 
-def test_a_filter_is_not_told_with_a_key(tmp_path: Path) -> None:
-    scan = nagle_scan.scan(BEFORE, filter="net 127.0.0.0/8", anonymize=KEY)
-    assert scan.verdict == "stalls"
-    assert written(scan, tmp_path)["filter"] is None
-
-
 def flat(text: str) -> str:
     return " ".join(text.split())
 

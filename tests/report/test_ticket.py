@@ -10,12 +10,11 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run, write_evidence
+from conftest import CAPTURES, write_evidence
 from conversation import Conversation, interleaved, ipv6, over_ipv6, stalled, write
 from markdown_it import MarkdownIt
 from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.report.markdown import _setting
-from nagle_scan.report.markup import code, escaped
 
 RENDERER = MarkdownIt("gfm-like", {"linkify": False})
 MAX_LINES = 59
@@ -24,13 +23,6 @@ MAX_LINES = 59
 def ticket(path: Path | list[Path], folder: Path) -> str:
     nagle_scan.scan(path).write(folder / "ticket.md")
     return (folder / "ticket.md").read_text()
-
-
-def rendered_text(markdown: str) -> str:
-    """What a reader sees, tags and entities resolved."""
-    inline = [token for token in RENDERER.parse(markdown) if token.type == "inline"]
-    children = [child for token in inline for child in token.children or []]
-    return "".join(child.content for child in children)
 
 
 def test_a_ticket_says_who_what_where_and_how_to_see_it(tmp_path: Path) -> None:
@@ -199,49 +191,3 @@ def test_a_filtered_scan_counts_streams_otherwise_than_wireshark(tmp_path: Path)
         assert "tcp.port == 41000 && tcp.port == 8000 && frame.number >= " in text
         assert ("the filter `host 10.0.0.3`" in text) == (key is None)
         assert ("10.0.0.3" in text) == (key is None)
-
-
-HOSTILE = [
-    "a|b`c``d```<script>alert(1)<!--.pcap",
-    "x\n# heading\n\n| a |\n@all #1 :100: $x$ [l](http:e).pcap",
-    "\u202egnp.\u2066\x1b[31m\x00".replace("\x00", "") + ".pcap",
-    "`.pcap",
-    " ` `` .pcap",
-    "&lt;b&gt; **bold** ~~s~~ \\` .pcap",
-]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_file_name_is_only_text(name: str, tmp_path: Path) -> None:
-    hostile = tmp_path / name
-    # Cut off, so that a note names it as well.
-    hostile.write_bytes((CAPTURES / "java-split.pcap").read_bytes()[:-3])
-    text = ticket([hostile, CAPTURES / "jdk-httpserver.pcap"], tmp_path)
-    harmless = tmp_path / "harmless.pcap"
-    hostile.rename(harmless)
-    plain = ticket([harmless, CAPTURES / "jdk-httpserver.pcap"], tmp_path)
-    shape = [(token.type, token.tag) for token in RENDERER.parse(text)]
-    assert shape == [(token.type, token.tag) for token in RENDERER.parse(plain)]
-    assert text.isascii() or set(re.sub(r"[ -~\n]", "", text)) <= {"\N{BROKEN BAR}"}
-    assert not {"text_special", "html_inline", "link_open"} & {
-        child.type
-        for token in RENDERER.parse(text)
-        for child in token.children or []
-        if name[:2] in child.content
-    }
-
-
-@pytest.mark.parametrize("text", [*HOSTILE, "*_[]#", "a  b", "$$ ~~ & &amp;"])
-def test_escaped_text_reads_as_it_was(text: str) -> None:
-    visible = "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )
-    assert rendered_text(f"x {escaped(text)} x") == f"x {visible} x"
-    shown = rendered_text(f"x {code(text)} x").replace("\N{BROKEN BAR}", "|")
-    assert shown == f"x {visible} x"
-
-
-def test_a_ticket_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
-    done = run(CAPTURES / "java-split.pcap", "-o", tmp_path / "no" / "ticket.md")
-    assert done.returncode == 2
-    assert done.stderr.endswith(b"ticket.md: cannot write: no such file or directory\n")

@@ -1,5 +1,5 @@
-"""Words that a stranger chose, in names of files and hosts, in comments and payload: a user would
-run what is in them, or get no report at all.
+"""Words that a stranger chose, by format and place: a user would run what is in them, or get no
+report at all.
 
 What each format promises stands beside its check. CSV holds numbers, addresses and words of the
 program only, so no cell begins a formula.
@@ -16,6 +16,7 @@ import re
 import struct
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
@@ -25,7 +26,7 @@ from xml.etree import ElementTree
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
-from conversation import Conversation, records, stalled
+from conversation import Conversation, block, option, records, stalled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -35,7 +36,8 @@ from nagle_scan.report import markup, pictures
 STALLING = CAPTURES / "jdk-httpserver.pcap"
 PRINTED = ROOT / "tests" / "printed" / "names.txt"
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
-PLAIN = "plain"
+BEGINNINGS = (b"", b"GET /", b"HTTP/1.1 200 ", b"\x16\x03\x01", b"*1\r\n$")
+"""Of payload that may be recognised."""
 
 FRAGMENTS = (
     "<script>alert(1)</script>",
@@ -82,6 +84,7 @@ WORDS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), min_size=1, m
     "".join
 )
 ENCODED = WORDS.map(lambda words: words.encode("utf-8", "replace")) | st.binary(max_size=60)
+PLAIN = b"plain"
 
 thorough = settings(
     deadline=None,
@@ -215,31 +218,78 @@ def shapes(folder: Path, capture: Path, *options: str | Path) -> dict[str, Shape
     return {"text": shape_of_text(report), **made}
 
 
-def named(folder: Path, words: str, content: bytes) -> Path:
+def named(folder: Path, words: bytes, content: bytes) -> Path:
     """A file of this name, as far as a name can hold it."""
-    name = words.encode("utf-8", "ignore").replace(b"/", b"").replace(b"\0", b"")[:200]
-    path = folder / f"x{name.decode(errors='ignore')}"
+    name = words.replace(b"/", b"").replace(b"\0", b"")[:200].decode(errors="ignore")
+    path = folder / f"x{name}"
     path.write_bytes(content)
     return path
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
-    folder = tmp_path_factory.mktemp("plain")
-    before = named(folder, "before", STALLING.read_bytes())
-    capture = named(folder, PLAIN, STALLING.read_bytes())
-    return shapes(folder, capture, "--baseline", before)
-
-
-@thorough
-@given(words=WORDS, before=WORDS)
-def test_names_of_captures_are_only_text(words: str, before: str, plain: dict[str, Shape]) -> None:
+def in_names_of_files(folder: Path, words: bytes) -> dict[str, Shape]:
+    """Of a capture and of its baseline."""
     content = STALLING.read_bytes()
+    (folder / "before").mkdir()
+    before = named(folder / "before", words, content)
+    return shapes(folder, named(folder, words, content), "--baseline", before)
+
+
+def in_names_of_hosts(folder: Path, words: bytes) -> dict[str, Shape]:
+    """Of printed text; a space would end the name."""
+    name = b"".join(words.split()) or b"x"
+    text = re.sub(rb"localhost(?=\.3)", lambda _: name, PRINTED.read_bytes())
+    text = re.sub(rb"localhost(?=\.8000)", lambda _: name[::-1], text)
+    return shapes(folder, named(folder, b"some.txt", text))
+
+
+def in_a_capture(folder: Path, words: bytes) -> dict[str, Shape]:
+    """Wherever a pcapng file has room for words, and in payload."""
+    all_words = b"".join(option(code, words) for code in (1, 2, 3, 4)) + option(0, b"")
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + all_words)]
+    interface = b"".join(option(code, words) for code in (1, 2, 3, 12, 15)) + option(0, b"")
+    blocks.append(block(1, struct.pack("<HHI", 1, 0, 0) + interface))
+    resolved = bytes([10, 0, 0, 1]) + words.replace(b"\0", b"") + b"\0"
+    blocks.append(block(4, option(1, resolved) + option(0, b"")))
+    payload = BEGINNINGS[len(words) % len(BEGINNINGS)] + words + b"\0"
+    for time_ns, frame in records(stalled(Conversation()).frames):
+        # Of the payload, as much as there is room for.
+        data = frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)]
+        high, low = divmod(time_ns // 1000, 2**32)
+        head = struct.pack("<IIIII", 0, high, low, len(data), len(data))
+        blocks.append(block(6, head + data + bytes(-len(data) % 4) + option(1, words)))
+    return shapes(folder, named(folder, PLAIN, b"".join(blocks)))
+
+
+PLACES = [in_names_of_files, in_names_of_hosts, in_a_capture]
+Place = Callable[[Path, bytes], dict[str, Shape]]
+
+
+def made(place: Place, words: bytes) -> dict[str, Shape]:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "before").mkdir()
-        baseline = named(folder / "before", before, content)
-        assert shapes(folder, named(folder, words, content), "--baseline", baseline) == plain
+        return place(Path(name), words)
+
+
+@cache
+def plain(place: Place) -> dict[str, Shape]:
+    return made(place, PLAIN)
+
+
+def is_active(part: tuple[Any, ...]) -> bool:
+    """Does it do something, or lead somewhere?"""
+    doing = {"script", "img", "iframe", "object", "link", "image", "html_inline", "html_block"}
+    handlers = {name for name in part[1:] if str(name).startswith("on")}
+    return part[0] in doing or part[0] in ("to", "link_open") or bool(handlers)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@thorough
+@given(words=ENCODED)
+def test_words_are_only_text_in_every_format(place: Place, words: bytes) -> None:
+    found = made(place, words[:1000])
+    for kind in ("html", "md", "xml"):
+        assert not {part for part in found[kind] - plain(place)[kind] if is_active(part)}, kind
+    if place is in_names_of_files:
+        assert found == plain(place)
 
 
 @thorough
@@ -252,99 +302,29 @@ def test_markdown_shows_any_words_literally(words: str) -> None:
         lines = [f"x {part} x\n" for part in told[0]] + list(markup.table(["a", "b"], "ll", told))
         return shape_of_markdown("\n".join(lines).encode())
 
-    assert shape(words) == shape(PLAIN)
+    assert shape(words) == shape("plain")
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
-    """Reports of text: with stalls, and of nothing at all."""
-    folder = tmp_path_factory.mktemp("printed")
-    return shapes(folder, named(folder, "some.txt", PRINTED.read_bytes()))
-
-
-@thorough
-@given(client=WORDS, server=WORDS)
-def test_names_of_hosts_in_printed_text_are_only_text(
-    client: str, server: str, printed: dict[str, Shape]
-) -> None:
-    # A space would end the name.
-    one, other = ("".join(name.split()) or "x" for name in (client, server))
-    text = re.sub(r"localhost(?=\.3)", lambda _: one, PRINTED.read_text())
-    text = re.sub(r"localhost(?=\.8000)", lambda _: other, text)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        capture = named(folder, "some.txt", text.encode("utf-8", "replace"))
-        made = shapes(folder, capture)
-    for kind in ("html", "md", "xml"):
-        told = {part for part in made[kind] if part not in printed[kind]}
-        assert not {part for part in told if is_active(part)}, kind
-
-
-def is_active(part: tuple[Any, ...]) -> bool:
-    """Does it do something, or lead somewhere?"""
-    doing = {"script", "img", "iframe", "object", "link", "image", "html_inline", "html_block"}
-    handlers = {name for name in part[1:] if str(name).startswith("on")}
-    return part[0] in doing or part[0] in ("to", "link_open") or bool(handlers)
-
-
-def block(kind: int, body: bytes) -> bytes:
-    body += bytes(-len(body) % 4)
-    size = struct.pack("<I", len(body) + 12)
-    return struct.pack("<I", kind) + size + body + size
-
-
-def option(code: int, value: bytes) -> bytes:
-    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
-
-
-def pcapng(words: bytes, payload: bytes) -> bytes:
-    """A stall, with these words wherever a pcapng file has room for them."""
-    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
-    all_words = b"".join(option(code, words) for code in (1, 2, 3, 4)) + option(0, b"")
-    blocks = [block(0x0A0D0D0A, section + all_words)]
-    interface = b"".join(option(code, words) for code in (1, 2, 3, 12, 15)) + option(0, b"")
-    blocks.append(block(1, struct.pack("<HHI", 1, 0, 0) + interface))
-    resolved = bytes([10, 0, 0, 1]) + words.replace(b"\0", b"") + b"\0"
-    blocks.append(block(4, option(1, resolved) + option(0, b"")))
-    for time_ns, frame in records(stalled(Conversation()).frames):
-        # Of the payload, as much as there is room for.
-        data = frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)]
-        when = time_ns // 1000
-        head = struct.pack("<IIIII", 0, when >> 32, when & 0xFFFFFFFF, len(data), len(data))
-        blocks.append(block(6, head + data + bytes(-len(data) % 4) + option(1, words)))
-    return b"".join(blocks)
-
-
-@pytest.fixture(scope="module")
-def wrapped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
-    folder = tmp_path_factory.mktemp("wrapped")
-    return shapes(folder, named(folder, PLAIN, pcapng(b"plain", b"plain")))
-
-
-BEGINNINGS = st.sampled_from([b"", b"GET /", b"HTTP/1.1 200 ", b"\x16\x03\x01", b"*1\r\n$"])
-
-
-@thorough
-@given(words=ENCODED, begin=BEGINNINGS, payload=ENCODED)
-def test_what_a_capture_holds_is_no_part_of_a_report(
-    words: bytes, begin: bytes, payload: bytes, wrapped: dict[str, Shape]
-) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        content = pcapng(words[:1000], begin + payload + b"\0")
-        made = shapes(folder, named(folder, PLAIN, content))
-    for kind in ("html", "md", "xml"):
-        assert not {part for part in made[kind] - wrapped[kind] if is_active(part)}, kind
-    assert made["csv"] == wrapped["csv"]
+@pytest.mark.parametrize("text", [*FRAGMENTS, "a  b", "$$ ~~ & &amp;"])
+def test_escaped_text_reads_as_it_was(text: str) -> None:
+    visible = "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+    for part in (markup.escaped(text), markup.code(text)):
+        (inline,) = (token for token in MARKDOWN.parse(f"x {part} x") if token.type == "inline")
+        read = "".join(child.content for child in inline.children or [])
+        assert read.replace("\N{BROKEN BAR}", "|") == f"x {visible} x"
 
 
 @settings(thorough, max_examples=max(2, thorough.max_examples // 10))
-@given(words=WORDS)
-def test_a_sheet_of_pictures_says_any_name(words: str) -> None:
+@given(words=ENCODED)
+def test_a_sheet_and_a_notebook_say_any_name(words: bytes) -> None:
     """`$` begins no formula; SVG is well-formed, and no script is in it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         scan = nagle_scan.scan(named(folder, words, STALLING.read_bytes()))
+        for page in (scan._repr_html_(), scan.connection(0)._repr_html_()):
+            assert not [part for part in shape_of_html(page.encode()) if part[0] == "script"]
         scan.write(folder / "out.svg")
         root = ElementTree.fromstring((folder / "out.svg").read_bytes())
     tags = {one.tag.rpartition("}")[2] for one in root.iter()}
