@@ -59,10 +59,10 @@ def test_these_files_need_no_package_at_all(suffix: str, tmp_path: Path) -> None
     ("suffix", "missing", "named"),
     [
         (".html", ("jinja2",), "jinja2"),
-        (".html", ("jinja2", "matplotlib"), "jinja2, matplotlib"),
+        (".html", ("jinja2", "numpy", "matplotlib"), "jinja2, numpy"),
         (".png", ("matplotlib",), "matplotlib"),
-        (".svg", ("pandas",), "pandas"),
-        (".zip", ("pandas",), "pandas"),
+        (".svg", ("numpy",), "numpy"),
+        (".zip", ("jinja2", "matplotlib"), "jinja2, matplotlib"),
         (".parquet", ("pyarrow",), "pyarrow"),
     ],
 )

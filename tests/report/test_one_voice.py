@@ -61,7 +61,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their pictures, which take seconds."""
 
     def empty(_: object, wanted: pictures.Wanted) -> pictures.Picture:
-        return pictures.Picture(wanted, Markup(""))
+        return pictures.Picture(wanted, Markup(""), Markup(""))
 
     monkeypatch.setattr(pictures, "_drawn", empty)
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nagle_scan
+import numpy as np
 import pytest
 from conftest import CAPTURES, unreadable
 from conversation import Conversation, Frame, stalled
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Polygon
+from matplotlib.patches import FancyArrowPatch, PathPatch
 from nagle_scan import timeline
 from nagle_scan.timeline import arrows, subject, wait
 from nagle_scan.words import certainty
@@ -105,12 +106,13 @@ def test_the_band_reaches_from_first_to_held_departure(
 ) -> None:
     scan = scan_frames(stalled(rounds=1).frames)
     ax = timeline.ladder(scan)
-    band = next(patch for patch in ax.patches if isinstance(patch, Polygon))
-    sender_x = band.get_xy()[0][0]
+    band = next(patch for patch in ax.patches if isinstance(patch, PathPatch))
+    corners = np.asarray(band.get_path().vertices)
+    sender_x = corners[0][0]
     place = dict(texts(ax))
     stall = scan.stalls.iloc[0]
     tails = {round(tail_y, 3) for tail_x, tail_y, *_ in arrow_lines(ax) if tail_x == sender_x}
-    begin, end = band.get_xy()[0][1], band.get_xy()[3][1]
+    begin, end = corners[0][1], corners[3][1]
     assert {round(begin, 3), round(end, 3)} <= tails
     for frame, y in ((stall["frame_unacked"], begin), (stall["frame_held"], end)):
         box = next(box for text, box in place.items() if text.startswith(f"frame {frame} "))
@@ -123,7 +125,7 @@ def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None
     ax = timeline.ladder(scan)
     wait = f"{scan.stalls['wait_ms'].iloc[0]:.1f} ms"
     box = next(box for text, box in texts(ax) if text == wait)
-    band = next(patch for patch in ax.patches if isinstance(patch, Polygon))
+    band = next(patch for patch in ax.patches if isinstance(patch, PathPatch))
     inside = band.get_window_extent()
     assert inside.x0 < box.x0 < box.x1 < inside.x1
     assert inside.y0 < box.y0 < box.y1 < inside.y1

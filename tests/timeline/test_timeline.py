@@ -18,6 +18,7 @@ from nagle_scan import timeline
 from nagle_scan.report.timeline import sheet
 from nagle_scan.result.rows import Rows
 from nagle_scan.timeline import columns, subject
+from nagle_scan.timeline.plots import histogram
 from pictures import MADE, capture, outside, overlaps, texts
 from PIL import Image
 
@@ -53,8 +54,8 @@ def test_an_unknown_connection_is_a_key_error(kind: str) -> None:
 
 def test_the_histogram_counts_every_wait() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    ax = timeline.histogram(scan)
-    heights = [bar.get_height() for group in ax.containers for bar in group]
+    bars = histogram.planned(scan, None, 500.0).named
+    heights = [high - low for bar in bars for (_, low), (_, high), *_ in bar.lines]
     assert sum(heights) == len(scan.stalls) + len(scan.waits)
 
 
@@ -205,11 +206,14 @@ def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_matplotlib_is_loaded_for_pictures_and_pyplot_never() -> None:
+def test_pages_take_no_matplotlib_and_pictures_no_pyplot(tmp_path: Path) -> None:
+    """Importing it takes longer than to write a page."""
     script = (
         "import sys, nagle_scan; from nagle_scan import timeline\n"
         f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
         "assert 'matplotlib' not in sys.modules\n"
+        f"scan.write({str(tmp_path / 'report.html')!r})\n"
+        "assert not {'matplotlib', 'pandas'} & set(sys.modules)\n"
         "timeline.ladder(scan)\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )

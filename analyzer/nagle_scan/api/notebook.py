@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nagle_scan import _core, timeline
 from nagle_scan.report import header, json, notices, verdicts
-from nagle_scan.report.formats import FOR_PICTURES
+from nagle_scan.report.formats import FOR_PAGES
 from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
@@ -121,7 +121,7 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
         ("TCP_NODELAY in effect, server", IN_EFFECT[row.server_nagle]),
     ]
     # The timeline has already escaped the texts in the SVG.
-    picture = Markup(timeline.svg(timeline.ladder, scan, row.connection))
+    picture = Markup(timeline.svg("ladder", scan, row.connection))
     return _CONNECTION.render(
         verdict=verdicts.of_connection(row), number=row.connection, facts=facts, picture=picture
     )
@@ -157,7 +157,7 @@ def scan_html(scan: Result) -> str:
 
 
 def _histogram(scan: Result) -> Markup:
-    if files.missing(FOR_PICTURES):
+    if files.missing(FOR_PAGES):
         return Markup("")
     # The timeline has already escaped the texts in the SVG.
-    return Markup(timeline.svg(timeline.histogram, scan))
+    return Markup(timeline.svg("histogram", scan))

@@ -45,7 +45,8 @@ class Format(NamedTuple):
 
 
 COMPARES = frozenset({"baseline", "baseline_map"})
-FOR_PICTURES = ("matplotlib", "pandas")
+FOR_PAGES = ("jinja2", "numpy")
+FOR_PICTURES = ("matplotlib", "numpy")
 EXTRAS = {"pyarrow": "'nagle-scan[parquet]'"}
 """Packages that are not installed by default, and what installs them."""
 
@@ -80,7 +81,7 @@ FORMATS = (
         example="report.html",
         about="a self-contained page",
         takes=COMPARES,
-        needs=("jinja2", *FOR_PICTURES),
+        needs=FOR_PAGES,
     ),
     Format(
         name="markdown",

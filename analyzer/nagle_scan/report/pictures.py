@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOM_BYTES = 1_200_000
 """For all pictures of a page: pages must stay below 2 MB."""
 
-PHONE_IN = 4.6
+DESK_IN, PHONE_IN = 7.2, 4.6
 IN_FULL = 3
 """Connections with all pictures, opened on the page; the others get a ladder."""
 
@@ -34,11 +34,12 @@ class Wanted(NamedTuple):
     """A picture to draw."""
 
     caption: str
-    draw: Callable[..., Any]
+    kind: str
+    """As `timeline.svg` calls it."""
     connection: int | None
     """None: all of them."""
     at_top: bool = False
-    """For all readers, so drawn for phones, too."""
+    """For all readers."""
 
 
 class Picture(NamedTuple):
@@ -46,7 +47,7 @@ class Picture(NamedTuple):
 
     wanted: Wanted
     svg: Markup
-    narrow: Markup | None = None
+    narrow: Markup
     """The same for a phone."""
 
 
@@ -54,8 +55,8 @@ def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]
     """The clearest stall (else the longest wait), and all waits by their length."""
     caption = f"The clearest stall is {clearest.confidence}. {LADDER}" if clearest else LONGEST_WAIT
     for wait in [clearest] if clearest else core.longest_waits(1):
-        yield Wanted(caption, timeline.ladder, wait.connection, at_top=True)
-        yield Wanted(ALL_WAITS, timeline.histogram, None, at_top=True)
+        yield Wanted(caption, "ladder", wait.connection, at_top=True)
+        yield Wanted(ALL_WAITS, "histogram", None, at_top=True)
 
 
 def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Iterator[Wanted]:
@@ -66,10 +67,10 @@ def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Ite
     for connection in connections:
         # The clearest of all is at the top.
         if clearest is None or connection != clearest.connection:
-            yield Wanted(f"The clearest stall. {LADDER}", timeline.ladder, connection)
-    for caption, draw in ((WHOLE, timeline.overview), (SEQUENCE, timeline.sequence)):
+            yield Wanted(f"The clearest stall. {LADDER}", "ladder", connection)
+    for caption, kind in ((WHOLE, "overview"), (SEQUENCE, "sequence")):
         for connection in connections[:IN_FULL]:
-            yield Wanted(caption, draw, connection)
+            yield Wanted(caption, kind, connection)
 
 
 def drawn(
@@ -79,18 +80,14 @@ def drawn(
     for number, one in enumerate(wanted, 1):
         result.doing(f"drawing picture {number} of {len(wanted)}")
         picture = _drawn(result, one)
-        room_bytes -= len(picture.svg) + len(picture.narrow or "")
+        room_bytes -= len(picture.svg) + len(picture.narrow)
         if room_bytes < 0:
             return
         yield picture
 
 
 def _drawn(result: Result, wanted: Wanted) -> Picture:
-    """The picture, and at the top a narrow one."""
-    of = [] if wanted.connection is None else [wanted.connection]
-    # The XML writer has escaped the texts in it.
-    svg = Markup(timeline.svg(wanted.draw, result, *of))
-    if not wanted.at_top:
-        return Picture(wanted, svg)
-    narrow = timeline.svg(wanted.draw, result, *of, width_in=PHONE_IN)
-    return Picture(wanted, svg, Markup(narrow))
+    # The texts in it are escaped.
+    widths = (DESK_IN, PHONE_IN)
+    texts = (timeline.svg(wanted.kind, result, wanted.connection, width) for width in widths)
+    return Picture(wanted, *map(Markup, texts))

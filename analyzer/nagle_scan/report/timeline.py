@@ -11,11 +11,9 @@ from nagle_scan import _core
 from nagle_scan.report import formats
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
-from nagle_scan.timeline import fit, style
-from nagle_scan.timeline.plots.histogram import histogram
-from nagle_scan.timeline.plots.ladder import ladder
-from nagle_scan.timeline.plots.overview import overview
-from nagle_scan.timeline.plots.sequence import sequence
+from nagle_scan.timeline import axes, fit
+from nagle_scan.timeline.axes import Picture, histogram, ladder, overview, sequence
+from nagle_scan.timeline.shapes import POINTS_PER_INCH
 from nagle_scan.timeline.subject import worst
 from nagle_scan.words import colours
 from nagle_scan.words.wording import file_names
@@ -37,19 +35,19 @@ def write(result: Result, path: str, options: Options) -> None:
     title = View(result, LIMITS, options).in_one_line
     dated = {"Date": None} if kind == "svg" else None
     drawn = io.BytesIO()
-    with style.settings():
+    with axes.settings():
         sheet(result, title).savefig(drawn, format=kind, dpi=DPI, metadata=dated)
     files.replace(path, drawn.getvalue())
 
 
-def sheet(result: Result, title: str) -> style.Picture:
+def sheet(result: Result, title: str) -> Picture:
     """The figure."""
-    figure = style.Picture(figsize=SIZE_IN)
+    figure = Picture(figsize=SIZE_IN)
     FigureCanvasAgg(figure)
     _headline(figure, result, title)
     number = worst(result)
     if number is None:
-        style.say(figure.add_subplot(), "No TCP connection in this capture.")
+        figure.text(0.5, 0.5, "No TCP connection in this capture.", ha="center")
         return figure
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
     ladder(result, number, ax=figure.add_subplot(left[0]))
@@ -62,9 +60,9 @@ def sheet(result: Result, title: str) -> style.Picture:
     return figure
 
 
-def _headline(figure: style.Picture, result: Result, title: str) -> None:
+def _headline(figure: Picture, result: Result, title: str) -> None:
     """The verdict and the capture's name."""
-    width_pt = SIZE_IN[0] * fit.POINTS_PER_INCH * 0.96
+    width_pt = SIZE_IN[0] * POINTS_PER_INCH * 0.96
     name = file_names(result.captures)
     lines = (
         (fit.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.path import Path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from nagle_scan.timeline.shapes import Point
 
     Numbers = NDArray[np.float64]
 
@@ -47,39 +48,31 @@ def envelope(x: Numbers, y: Numbers, edges: Numbers) -> tuple[Numbers, Numbers, 
     return ((edges[:-1] + edges[1:]) / 2)[some], low[some], high[some]
 
 
-def bars(x: Numbers, low: Numbers, high: Numbers) -> Path:
-    """Vertical strokes as one path: a picture of a thousand stays small."""
-    vertices = np.empty((2 * len(x), 2))
-    vertices[::2, 0] = vertices[1::2, 0] = x
-    vertices[::2, 1], vertices[1::2, 1] = low, high
-    codes = np.tile(np.array([Path.MOVETO, Path.LINETO], dtype=np.uint8), len(x))
-    return Path(vertices, codes)
+def bars(x: Numbers, low: Numbers, high: Numbers) -> list[list[Point]]:
+    """Vertical strokes."""
+    places = zip(x.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [[(at, bottom), (at, top)] for at, bottom, top in places]
 
 
-def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> Path:
-    """Rectangles of the same height as one path."""
-    vertices = np.zeros((len(begins), 5, 2))
-    vertices[:, [0, 1, 4], 0] = begins[:, None]
-    vertices[:, [2, 3], 0] = ends[:, None]
-    vertices[:, [0, 3, 4], 1] = low
-    vertices[:, [1, 2], 1] = high
-    moves = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    codes = np.tile(np.array(moves, dtype=np.uint8), len(begins))
-    return Path(vertices.reshape(-1, 2), codes)
+def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> list[list[Point]]:
+    """Rectangles of the same height."""
+    pairs = zip(begins.tolist(), ends.tolist(), strict=True)
+    return [box(begin, end, low, high) for begin, end in pairs]
 
 
-def skyline(heights: Numbers, edges: Numbers, floor: float) -> Path:
+def box(begin: float, end: float, low: float, high: float) -> list[Point]:
+    """A rectangle."""
+    return [(begin, low), (begin, high), (end, high), (end, low)]
+
+
+def skyline(heights: Numbers, edges: Numbers, floor: float) -> list[list[Point]]:
     """Columns of different height, adjacent ones as one outline; none where the height is 0."""
-    vertices: list[tuple[float, float]] = []
-    codes: list[int] = []
     some = np.flatnonzero(heights > 0)
+    outlines = []
     for run in np.split(some, np.flatnonzero(np.diff(some) > 1) + 1) if len(some) else []:
-        begin = len(vertices)
-        vertices.append((float(edges[run[0]]), floor))
-        for column in run:
-            top = floor + float(heights[column])
-            vertices += [(float(edges[column]), top), (float(edges[column + 1]), top)]
-        vertices += [(float(edges[run[-1] + 1]), floor), (float(edges[run[0]]), floor)]
-        lines = len(vertices) - begin - 2
-        codes += [int(Path.MOVETO), *[int(Path.LINETO)] * lines, int(Path.CLOSEPOLY)]
-    return Path(np.array(vertices).reshape(-1, 2), codes or None)
+        begin, end = int(run[0]), int(run[-1]) + 1
+        sides = np.repeat(edges[begin : end + 1], 2)[1:-1].tolist()
+        tops = (floor + np.repeat(heights[begin:end], 2)).tolist()
+        outline = [(sides[0], floor), *zip(sides, tops, strict=True), (sides[-1], floor)]
+        outlines.append(outline)
+    return outlines

@@ -1,158 +1,111 @@
 """A picture as inline SVG for a page: self-contained, accessible, light or dark.
 
-matplotlib's SVG is made for files. Inline, its style sheet would apply to the whole page, its ids
-would clash with those of other pictures, and black text would vanish on a dark background.
+Text and axes take the colour of the text around them (`currentColor`), the rest stands out from
+light and dark alike. The same picture gives the same text, byte for byte.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
-import re
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+import math
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nagle_scan.timeline import fit, style
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from nagle_scan.timeline.shapes import POINTS_PER_INCH, Arrow, Drawing, Path, Point, Text
 from nagle_scan.words import colours
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from collections.abc import Sequence
+
+    from jinja2 import Template
 
     from nagle_scan.result import Result
 
-DEFAULT_WIDTH_IN = 7.2
-SVG = "http://www.w3.org/2000/svg"
-XLINK = "http://www.w3.org/1999/xlink"
+WIDTH_IN = 7.2
+PX_PER_POINT = 96 / POINTS_PER_INCH
+MARGIN_PT = 6.0
+HEAD_PT = (7.0, 2.6)
+"""Length of an arrow's head, and half its width."""
+HATCHES = {
+    "/": "M0 6 6 0",
+    "\\": "M0 0 6 6",
+    "x": "M0 6 6 0M0 0 6 6",
+    "-": "M0 3H6",
+    "|": "M3 0V6",
+    "+": "M0 3H6M3 0V6",
+    ".": "M2 3H4",
+    "o": "M1 3A2 2 0 0 0 5 3A2 2 0 0 0 1 3",
+}
+"""Paths of a tile, by matplotlib's letters."""
 
-ElementTree.register_namespace("", SVG)
-ElementTree.register_namespace("xlink", XLINK)
 
-_REFERENCE = re.compile(r"url\(#([^)]+)\)")
-_DIGITS = re.compile(r"(\.\d\d)\d+")
-_FONT = re.compile(r"(font: [^;]*?\d+(?:\.\d+)?px) [^;]+")
+def svg(kind: str, scan: Result, connection: int | None = None, width_in: float = WIDTH_IN) -> str:
+    """The `ladder`, `sequence`, `overview` or `histogram` of a connection as an `<svg>` element.
 
-
-def svg(
-    draw: Callable[..., Axes],
-    scan: Result,
-    *args: int,
-    width_in: float = DEFAULT_WIDTH_IN,
-    dark: bool = False,
-) -> str:
-    """The picture `draw(scan, *args)` as an `<svg>` element.
-
-    Text and axes take the colour of the text around them (`currentColor`), the rest stands out
-    from light and dark alike; `dark` takes brighter shades. `<title>` and `<desc>` say the finding
-    in words. The same picture gives the same text, byte for byte.
+    `<title>` and `<desc>` say the finding in words. Raises `KeyError`, `TypeError`.
     """
-    target = io.BytesIO()
-    with style.settings():
-        ax = draw(scan, *args, width_in=width_in)
-        figure = ax.get_figure(root=True)
-        assert figure is not None
-        _lay_out(figure)
-        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(target.getvalue())
-    title, _, description = str(ax.get_label()).partition("\n")
-    _strip(root)
-    _shorten(root)
-    _recolour(root, colours.ON_DARK if dark else {})
-    _own_ids(root)
-    _frame(root, title, description)
-    return ElementTree.tostring(root, encoding="unicode")
+    plot = import_module(f"nagle_scan.timeline.plots.{kind}")
+    width_pt = width_in * POINTS_PER_INCH - 2 * MARGIN_PT
+    return rendered(plot.drawing(scan, connection, width_pt=width_pt))
 
 
-def _lay_out(figure: Figure) -> None:
-    """Once: matplotlib would draw the whole picture twice."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine(None)
+def rendered(drawing: Drawing) -> str:
+    """The drawing as an `<svg>` element."""
+    paths = (shape for shape in drawing.shapes if isinstance(shape, Path) and shape.hatch)
+    hatches = dict.fromkeys(path.hatch[0] for path in paths)
+    return _template().render(
+        drawing=drawing,
+        prefix="ns" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:12],
+        margin_pt=MARGIN_PT,
+        px_per_pt=PX_PER_POINT,
+        hatches={hatch: place for place, hatch in enumerate(hatches, 1)},
+        tiles=HATCHES,
+    )
 
 
-def _strip(root: ElementTree.Element) -> None:
-    """Takes out metadata, the style sheet and empty groups."""
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
-                parent.remove(child)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in (f"{{{SVG}}}g", f"{{{SVG}}}defs") and not len(child):
-                parent.remove(child)
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("nagle_scan"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"paths": _paths, "paint": _paint, "path": _path}
+    environment.tests["text"] = lambda shape: isinstance(shape, Text)
+    return environment.get_template("picture.svg")
 
 
-def _shorten(root: ElementTree.Element) -> None:
-    """Two decimals are enough, and indentation is not needed."""
-    for element in root.iter():
-        if "d" in element.attrib:
-            short = _DIGITS.sub(r"\1", element.attrib["d"])
-            element.set("d", " ".join(short.split()))
-        if element.text is not None and not element.text.strip():
-            element.text = None
-        element.tail = None
+def _paths(shape: Path | Arrow) -> Sequence[Path]:
+    """An arrow is a line and its head."""
+    if isinstance(shape, Path):
+        return [shape]
+    (x, y), (tip_x, tip_y) = shape.tail, shape.head
+    whole = math.hypot(tip_x - x, tip_y - y) or 1.0
+    along = (tip_x - x) / whole, (tip_y - y) / whole
+    length, half = HEAD_PT
+    back = tip_x - along[0] * length, tip_y - along[1] * length
+    wings = [(back[0] - side * along[1], back[1] + side * along[0]) for side in (half, -half)]
+    line = Path([[shape.tail, back]], "", shape.colour, shape.width_pt, shape.dashes)
+    return [line, Path([[shape.head, *wings]], shape.colour)]
 
 
-def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:
-    """Text takes the page's colour and font."""
-    for element in root.iter():
-        look = element.get("style")
-        if not look:
-            continue
-        look = _FONT.sub(r"\1 sans-serif", look)
-        for kind in ("fill", "stroke"):
-            faint = f"{kind}: currentColor; {kind}-opacity: 0.72"
-            look = look.replace(f"{kind}: {colours.FAINT}", faint)
-            look = look.replace(f"{kind}: {colours.INK}", f"{kind}: currentColor")
-        for shade, brighter in shades.items():
-            look = look.replace(shade, brighter)
-        element.set("style", look)
+def _paint(colour: str, kind: str = "fill") -> str:
+    """The look of a shape filled or stroked with a colour."""
+    if colour == colours.FAINT:
+        return f"{kind}: currentColor; {kind}-opacity: 0.72"
+    return f"{kind}: {'currentColor' if colour == colours.INK else colour or 'none'}"
 
 
-def _own_ids(root: ElementTree.Element) -> None:
-    """Keeps only ids that are referred to, under names unique to this picture."""
-    # In the order of the document: matplotlib makes some names from addresses in memory.
-    used = dict.fromkeys(_references(root))
-    names = {name: f"{number}" for number, name in enumerate(used)}
-    _rename(root, names)
-    prefix = "ns" + hashlib.sha256(ElementTree.tostring(root)).hexdigest()[:12]
-    _rename(root, {number: f"{prefix}-{number}" for number in names.values()})
-    root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
+def _path(path: Path) -> str:
+    """The attribute `d`."""
+    end = "Z" if path.fill else ""
+    return "".join(f"M{' '.join(map(_place, line))}{end}" for line in path.lines)
 
 
-def _rename(root: ElementTree.Element, names: dict[str, str]) -> None:
-    for element in root.iter():
-        name = element.attrib.pop("id", None)
-        if name in names:
-            element.set("id", names[name])
-        for attribute, value in list(element.attrib.items()):
-            if attribute == f"{{{XLINK}}}href":
-                element.set(attribute, "#" + names[value[1:]])
-            elif "url(#" in value:
-                element.set(attribute, _REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", value))
-
-
-def _references(root: ElementTree.Element) -> Iterator[str]:
-    for element in root.iter():
-        for attribute, value in element.attrib.items():
-            if attribute == f"{{{XLINK}}}href":
-                yield value[1:]
-            else:
-                yield from _REFERENCE.findall(value)
-
-
-def _frame(root: ElementTree.Element, title: str, description: str) -> None:
-    """The outermost element: its size in a page, and what a screen reader says."""
-    labels = root.get("aria-labelledby", "").split()
-    spoken = zip(("title", "desc"), labels, (title, description), strict=True)
-    for place, (tag, name, text) in enumerate(spoken):
-        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": name})
-        element.text = text
-        root.insert(place, element)
-    width, height = (float(root.get("viewBox", "").split()[place]) for place in (2, 3))
-    root.set("role", "img")
-    root.set("width", f"{width / fit.POINTS_PER_INCH * 96:.0f}")
-    root.set("height", f"{height / fit.POINTS_PER_INCH * 96:.0f}")
-    root.set("style", "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt")
+def _place(point: Point) -> str:
+    return f"{point[0]:.2f} {point[1]:.2f}"

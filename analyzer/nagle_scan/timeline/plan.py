@@ -9,14 +9,13 @@ from nagle_scan.timeline import fit, words
 from nagle_scan.timeline.arrows import Arrow, Omitted, peer
 from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.scale import Label, Scale, scale
+from nagle_scan.timeline.shapes import LINE
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from nagle_scan.timeline.subject import Subject
     from nagle_scan.timeline.wait import Wait
 
-LINE = 1.32
-"""Line height, as a multiple of the text size."""
 GAP_PT = 9.0
 """From a host's line to the texts beside it."""
 
@@ -39,7 +38,7 @@ class Plan:
     headline: list[str]
     sentence: list[str]
     heads: dict[str, tuple[float, float, str, list[str]]]
-    """By side: x, y of the first line, alignment, lines."""
+    """By side: x, y of the first line, anchor, lines."""
     top_pt: float
     labels: dict[int, list[Line]]
     """By frame."""
@@ -117,12 +116,12 @@ def _heads(
     texts = [*names.values(), *roles.values()]
     xs = {"client": client_pt, "server": width_pt - client_pt}
     if max(text_width_pt(text, size_pt, bold=True) for text in texts) <= room_pt:
-        heads = {side: (xs[side], y, "center", [roles[side], names[side]]) for side in names}
+        heads = {side: (xs[side], y, "middle", [roles[side], names[side]]) for side in names}
         return heads, y + 3.2 * line_pt
     lines = {side: [roles[side], fit.shortened(names[side], width_pt, size_pt)] for side in names}
     heads = {
-        "client": (0.0, y, "left", lines["client"]),
-        "server": (width_pt, y + 2 * line_pt, "right", lines["server"]),
+        "client": (0.0, y, "start", lines["client"]),
+        "server": (width_pt, y + 2 * line_pt, "end", lines["server"]),
     }
     return heads, y + 5.2 * line_pt
 

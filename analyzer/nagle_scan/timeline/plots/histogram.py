@@ -2,52 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
-from nagle_scan.timeline import style
+from nagle_scan.timeline import columns, graph
+from nagle_scan.timeline.graph import Axis, Graph
+from nagle_scan.timeline.shapes import Drawing, Path, Text
 from nagle_scan.timeline.subject import findings
 from nagle_scan.words import causes, colours
 from nagle_scan.words.wording import duration, round_trip_counts
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
 
+HEIGHT_PT = 216.0
 BINS_PER_DECADE = 16
-LEAST_FOR_NAMES_PT = 280.0
+LEAST_FOR_NAMES_PT = 340.0
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows 7"))
 """Where the two best-known delayed-ACK timers lie."""
 
 
-def histogram(
-    scan: Result,
-    connection: int | None = None,
-    ax: Axes | None = None,
-    width_in: float = 7.2,
-) -> Axes:
-    """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
+def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
+    """On paper. Raises `KeyError`, `TypeError`."""
+    return graph.drawing(planned(scan, connection, width_pt), width_pt)
+
+
+def planned(scan: Result, connection: int | None, width_pt: float) -> Graph:
+    """The waits of a connection, or of the whole scan, stalls against other causes.
+
+    Raises `KeyError`, `TypeError`.
+    """
     if connection is not None:
         connection = scan.row_of(connection).connection
-    ax = style.axes(ax, width_in, 3.0)
     waits = _by_cause(scan, connection)
     count = sum(len(values) for values in waits.values())
     where = "all connections" if connection is None else f"tcp.stream {connection}"
-    style.plain(ax, f"How long the waits were ({where})")
+    title = f"How long the waits were ({where})"
     if not count:
-        ax.set_label(f"No wait to show\n{where}")
-        style.say(ax, f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip")
-        return ax
+        why = f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip"
+        return graph.nothing(title, f"No wait to show, {where}", why)
     edges = _edges(np.concatenate(list(waits.values())))
-    _bars(ax, waits, edges)
-    _regions(ax)
-    _axes(ax, edges, _late(scan, connection))
-    ax.set_label(f"Histogram of {count:,} waits, {where}\n{_in_words(waits)}")
-    return ax
+    bars, most = _bars(waits, edges)
+    low, high, top = float(edges[0]), float(edges[-1]), most * 1.18
+    name = f"wait in ms (grey: common delayed-ACK timers){_late(scan, connection)}"
+    return Graph(
+        title,
+        f"Histogram of {count:,} waits, {where}",
+        _in_words(waits),
+        HEIGHT_PT,
+        Axis(low, high, _ticks(low, high), name, is_log=True),
+        Axis(0, top, graph.whole_ticks(0, top, 6), "waits"),
+        [*_regions(top, width_pt), *bars],
+    )
 
 
 def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
@@ -88,66 +98,40 @@ def _median(values: NDArray[np.float64]) -> str:
     return duration(float(np.median(values)))
 
 
-def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]) -> None:
-    floor = np.zeros(len(edges) - 1)
-    for cause, values in waits.items():
-        counts = np.histogram(values, edges)[0]
-        some = counts > 0
-        ax.bar(
-            edges[:-1][some],
-            counts[some],
-            np.diff(edges)[some],
-            floor[some],
-            align="edge",
-            color=causes.of(cause).colour,
-            hatch=causes.of(cause).hatch,
-            edgecolor="white",
-            linewidth=0.5,
-            label=f"{cause}: {len(values):,}, median {_median(values)}",
-            zorder=2,
-        )
-        floor = floor + counts
+def _bars(
+    waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]
+) -> tuple[list[Path], int]:
+    """A cause on top of the other, and how high the highest are."""
+    floor = np.zeros(len(edges) - 1, dtype=int)
+    bars = []
+    for name, values in waits.items():
+        cause, counts = causes.of(name), np.histogram(values, edges)[0]
+        boxes = [
+            columns.box(
+                float(edges[at]), float(edges[at + 1]), int(floor[at]), int(floor[at] + counts[at])
+            )
+            for at in counts.nonzero()[0]
+        ]
+        said = f"{name}: {len(values):,}, median {_median(values)}"
+        bars.append(Path(boxes, cause.colour, "white", 0.5, hatch=cause.hatch, name=said))
+        floor += counts
+    return bars, int(floor.max())
 
 
-def _regions(ax: Axes) -> None:
+def _regions(top: float, width_pt: float) -> Iterator[Path | Text]:
     """The two best-known delayed-ACK timers."""
-    wide = style.size_pt(ax)[0] > LEAST_FOR_NAMES_PT
     for low, high, timer, systems in REGIONS:
-        name = f"{timer} ({systems})" if wide else timer
-        ax.axvspan(low, high, color=colours.OTHER, alpha=0.15, linewidth=0, zorder=0)
-        ax.text(
-            (low * high) ** 0.5,
-            0.985,
-            name,
-            transform=ax.get_xaxis_transform(),
-            ha="center",
-            va="top",
-            fontsize=style.TEXT_PT - 1,
-            color=colours.FAINT,
-            zorder=3,
-        )
+        name = f"{timer} ({systems})" if width_pt > LEAST_FOR_NAMES_PT else timer
+        yield Path([columns.box(low, high, 0, top)], colours.OTHER, opacity=0.15)
+        yield Text((low * high) ** 0.5, top * 0.93, name, anchor="middle", colour=colours.FAINT)
 
 
-def _axes(ax: Axes, edges: NDArray[np.float64], late: str) -> None:
-    ax.set_xscale("log")
-    ax.set_xlim(edges[0], edges[-1])
-    ticks = [
-        tick for tick in _ticks(np.log10(edges[-1] / edges[0])) if edges[0] <= tick <= edges[-1]
-    ]
-    ax.set_xticks(ticks, [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    ax.set_xlabel(f"wait in ms (grey: common delayed-ACK timers){late}")
-    ax.set_ylabel("waits")
-    ax.yaxis.set_major_formatter("{x:,.0f}")
-    style.legend(ax)
-
-
-def _ticks(decades: float) -> list[float]:
+def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Round numbers, fewer on a longer axis."""
+    decades = np.log10(high / low)
     steps = (1, 2, 4) if decades < 2.2 else (1, 4) if decades < 3 else (1,)
-    return [step * 10.0**power for power in range(-3, 7) for step in steps]
+    every = (step * 10.0**power for power in range(-3, 7) for step in steps)
+    return [(at, f"{at:,.0f}" if at >= 1 else f"{at:g}") for at in every if low <= at <= high]
 
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:

@@ -2,128 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.patches import PathPatch
 
-from nagle_scan.timeline import columns, style
+from nagle_scan.timeline import columns, graph
+from nagle_scan.timeline.graph import Axis, Graph
+from nagle_scan.timeline.shapes import Drawing, Path, Text
 from nagle_scan.timeline.subject import Subject, of
 from nagle_scan.words import certainty, colours
 from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.path import Path
-
     from nagle_scan.result import Result
     from nagle_scan.result.rows import Rows
 
+    Intervals = tuple[np.ndarray, np.ndarray]
+
+HEIGHT_PT = 165.0
 COLUMNS = 360
 FEW = 120
 """Up to so many stalls are drawn one by one; more, as their share of each column."""
 
 
-def overview(
-    scan: Result,
-    connection: int | None = None,
-    ax: Axes | None = None,
-    width_in: float = 7.2,
-) -> Axes:
-    """Draws a connection from its first segment to its last: stalls, other waits, bytes.
+def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
+    """On paper. Raises `KeyError`, `TypeError`."""
+    return graph.drawing(planned(scan, connection), width_pt)
 
-    Which connection is drawn, where, and what is raised: as for `ladder`.
-    """
+
+def planned(scan: Result, connection: int | None) -> Graph:
+    """Raises `KeyError`, `TypeError`."""
     subject = of(scan, connection)
-    ax = style.axes(ax, width_in, 2.3)
     unit, per_ms = ("s", 1e-3) if subject.span_ms >= 2000 else ("ms", 1.0)
     span = subject.span_ms * per_ms
-    style.plain(ax, f"The whole connection (tcp.stream {subject.row.connection})")
     edges = np.linspace(0, span, COLUMNS + 1)
-    _lane(ax, _intervals(subject, subject.stalls, per_ms), edges, 3.0, colours.HELD)
-    _lane(ax, _intervals(subject, subject.waits, per_ms), edges, 2.0, colours.OTHER)
     names = [
         f"stalls ({len(subject.stalls):,})",
         f"other waits ({len(subject.waits):,})",
-        *(_bytes(ax, subject, side, edges, per_ms) for side in ("client", "server")),
+        *(_bytes_in_words(subject, side) for side in ("client", "server")),
     ]
-    ax.set_yticks([3.4, 2.4, 1.4, 0.4], names)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.set_ylim(-0.1, 4.35)
-    ax.set_xlim(-span * 0.005, span * 1.005)
-    ax.set_xlabel(f"time since the first segment in {unit}")
-    _mark_clearest(ax, subject, per_ms)
-    ax.set_label("\n".join(_in_words(subject)))
-    return ax
+    shapes = [
+        *_lane(_intervals(subject, subject.stalls, per_ms), edges, 3.0, colours.HELD),
+        *_lane(_intervals(subject, subject.waits, per_ms), edges, 2.0, colours.OTHER),
+        *_bytes(subject, "client", edges, per_ms),
+        *_bytes(subject, "server", edges, per_ms),
+        *_clearest(subject, span, per_ms),
+    ]
+    return Graph(
+        f"The whole connection (tcp.stream {subject.row.connection})",
+        *_in_words(subject),
+        HEIGHT_PT,
+        Axis(0, span, graph.ticks(0, span), f"time since the first segment in {unit}"),
+        Axis(-0.1, 4.35, [*zip((3.4, 2.4, 1.4, 0.4), names, strict=True)]),
+        shapes,
+    )
 
 
-def _intervals(subject: Subject, table: Rows, per_ms: float) -> tuple[np.ndarray, np.ndarray]:
+def _intervals(subject: Subject, table: Rows, per_ms: float) -> Intervals:
     ends = subject.since_begin_ms(table["time_ns"])
     waits = table["wait_ms"]
     return (ends - waits) * per_ms, ends * per_ms
 
 
-def _lane(
-    ax: Axes,
-    intervals: tuple[np.ndarray, np.ndarray],
-    edges: np.ndarray,
-    floor: float,
-    colour: str,
-) -> None:
+def _floor(edges: np.ndarray, floor: float) -> Path:
+    ends = [(float(edges[0]), floor), (float(edges[-1]), floor)]
+    return Path([ends], stroke=colours.FAINT, width_pt=0.5)
+
+
+def _lane(intervals: Intervals, edges: np.ndarray, floor: float, colour: str) -> Iterator[Path]:
     """One lane of waits: each as a box, or their share of the time where they are many."""
     begins, ends = intervals
-    ax.axhline(floor, color=colours.FAINT, linewidth=0.5, zorder=1)
+    yield _floor(edges, floor)
     if len(begins) > FEW:
         share = columns.covered(begins, ends, edges)
-        _fill(ax, columns.skyline(0.85 * share, edges, floor), colour)
-        return
-    pixel = edges[1] - edges[0]
-    wide = np.maximum(ends, begins + pixel / 2)
-    _fill(ax, columns.boxes(begins, wide, floor, floor + 0.85), colour)
+        yield Path(columns.skyline(0.85 * share, edges, floor), colour)
+    elif len(begins):
+        wide = np.maximum(ends, begins + (edges[1] - edges[0]) / 2)
+        yield Path(columns.boxes(begins, wide, floor, floor + 0.85), colour)
 
 
-def _fill(ax: Axes, shape: Path, colour: str) -> None:
-    if len(np.asarray(shape.vertices)):
-        ax.add_artist(PathPatch(shape, color=colour, linewidth=0, zorder=2))
-
-
-def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: float) -> str:
-    """Bytes of one side per column, and the lane's name."""
-    floor = 1.0 if side == "client" else 0.0
-    ax.axhline(floor, color=colours.FAINT, linewidth=0.5, zorder=1)
+def _bytes_in_words(subject: Subject, side: str) -> str:
     if subject.segments is None:
         return f"{side}: not read"
     if subject.is_excerpt:
         return f"{side}: not drawn"
+    return f"{side}: {subject.segments['len'][subject.segments['sender'] == side].sum():,} B"
+
+
+def _bytes(subject: Subject, side: str, edges: np.ndarray, per_ms: float) -> Iterator[Path]:
+    """Bytes of one side per column."""
+    floor = 1.0 if side == "client" else 0.0
+    yield _floor(edges, floor)
+    if subject.segments is None or subject.is_excerpt:
+        return
     sent = subject.segments[subject.segments["sender"] == side]
     at = subject.since_begin_ms(sent["time_ns"]) * per_ms
     sums = np.histogram(at, edges, weights=sent["len"].astype(float))[0]
     # The square root keeps a request of 100 bytes visible next to a reply of a megabyte.
     height = np.sqrt(sums / max(sums.max(), 1.0))
     colour = colours.CLIENT if side == "client" else colours.SERVER
-    _fill(ax, columns.skyline(0.8 * height, edges, floor), colour)
-    return f"{side}: {sent['len'].sum():,} B"
+    yield Path(columns.skyline(0.8 * height, edges, floor), colour)
 
 
-def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
-    clearest = subject.clearest
-    if clearest is None:
+def _clearest(subject: Subject, span: float, per_ms: float) -> Iterator[Path | Text]:
+    """A mark above the clearest stall, and its name."""
+    if subject.clearest is None:
         return
-    middle_ns = (clearest.from_ns + clearest.to_ns) / 2
-    at = (middle_ns - subject.row.first_ns) / 1e6 * per_ms
-    ax.plot([at], [4.1], marker="v", color=colours.INK, markersize=5, zorder=3)
-    left = at < ax.get_xlim()[1] / 2
-    ax.annotate(
-        "the clearest",
-        (at, 4.1),
-        xytext=(6 if left else -6, 0),
-        textcoords="offset points",
-        ha="left" if left else "right",
-        va="center",
-        fontsize=style.TEXT_PT - 1,
-        color=colours.INK,
-    )
+    middle_ns = (subject.clearest.from_ns + subject.clearest.to_ns) / 2
+    at, step = (middle_ns - subject.row.first_ns) / 1e6 * per_ms, span / 150
+    yield Path([[(at - step, 4.3), (at + step, 4.3), (at, 3.95)]], colours.INK)
+    is_left = at < span / 2
+    x, anchor = (at + 2 * step, "start") if is_left else (at - 2 * step, "end")
+    yield Text(x, 4.0, "the clearest", anchor=anchor)
 
 
 def _in_words(subject: Subject) -> tuple[str, str]:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.patches import PathPatch
-from matplotlib.ticker import MaxNLocator
 
-from nagle_scan.timeline import columns, style
+from nagle_scan.timeline import columns, graph
+from nagle_scan.timeline.graph import Axis, Graph
+from nagle_scan.timeline.shapes import Drawing, Path
 from nagle_scan.timeline.stream import Stream, stream
 from nagle_scan.timeline.subject import NOT_READ_AGAIN, Subject, of
 from nagle_scan.words import colours
 from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
     from nagle_scan.result.rows import Rows
+    from nagle_scan.timeline.shapes import Point
 
     Numbers = NDArray[np.float64]
 
+HEIGHT_PT = 245.0
 COLUMNS = 360
 FEW = 500
 """Up to so many segments are drawn one by one; more, as their range in each column."""
@@ -32,46 +35,47 @@ LEAST_HEIGHT = 0.025
 """As a share of the picture, so that a held segment of 6 bytes can be seen."""
 
 
-def sequence(
-    scan: Result,
-    connection: int | None = None,
-    ax: Axes | None = None,
-    width_in: float = 7.2,
-) -> Axes:
-    """Draws the stream of the side that holds (else that sends more) against time, as tcptrace.
+def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
+    """On paper. Raises `KeyError`, `TypeError`."""
+    return graph.drawing(planned(scan, connection), width_pt)
 
-    Each segment is an upright stroke from its first byte to its last; the dashed line below is
-    what the peer has acknowledged, the dotted one above what its window allows. Where the stalls
-    are too many to be told apart, only the time around the clearest is shown. Which connection
-    is drawn, where, and what is raised: as for `ladder`.
+
+def planned(scan: Result, connection: int | None) -> Graph:
+    """The stream of the side that holds (else that sends more) against time.
+
+    Raises `KeyError`, `TypeError`.
     """
     subject = of(scan, connection)
-    ax = style.axes(ax, width_in, 3.4)
     segments = subject.segments
     if segments is None:
-        return _nothing(ax, subject, NOT_READ_AGAIN)
+        return _nothing(subject, NOT_READ_AGAIN)
     side = _side(subject, segments)
     begin_ms, end_ms = _excerpt(subject, segments)
     shown = stream(subject, segments, side, begin_ms, end_ms)
     if not len(shown.sent_ms):
-        return _nothing(ax, subject, "No data was sent")
-    per_ms = 1e-3 if end_ms >= 2000 else 1.0
+        return _nothing(subject, "No data was sent")
+    unit, per_ms = ("s", 1e-3) if end_ms >= 2000 else ("ms", 1.0)
     edges = np.linspace(begin_ms, end_ms, COLUMNS + 1) * per_ms
+    begin, end = begin_ms * per_ms, end_ms * per_ms
     low, high = _range(shown)
-    _sent(ax, shown, edges, per_ms, LEAST_HEIGHT * (high - low))
-    _staircases(ax, shown, edges, per_ms, high)
-    _waits(ax, shown, per_ms)
-    ax.set_ylim(low, high)
-    _axes(ax, edges, "s" if per_ms < 1 else "ms", _title(subject, side, begin_ms, end_ms))
-    ax.set_label("\n".join(_in_words(subject, side, begin_ms, end_ms)))
-    return ax
+    shapes = [
+        *_waits(shown, per_ms, low, high),
+        *_staircases(shown, edges, per_ms, low, high),
+        *_sent(shown, edges, per_ms, LEAST_HEIGHT * (high - low)),
+    ]
+    return Graph(
+        _title(subject, side, begin_ms, end_ms),
+        *_in_words(subject, side, begin_ms, end_ms),
+        HEIGHT_PT,
+        Axis(begin, end, graph.ticks(begin, end), f"time since the first segment in {unit}"),
+        Axis(low, high, graph.whole_ticks(low, high), "bytes of the stream"),
+        shapes,
+    )
 
 
-def _nothing(ax: Axes, subject: Subject, why: str) -> Axes:
-    style.plain(ax, f"Bytes against time (tcp.stream {subject.row.connection})")
-    ax.set_label(f"No time-sequence graph\n{why}")
-    style.say(ax, why)
-    return ax
+def _nothing(subject: Subject, why: str) -> Graph:
+    title = f"Bytes against time (tcp.stream {subject.row.connection})"
+    return graph.nothing(title, "No time-sequence graph", why)
 
 
 def _side(subject: Subject, segments: Rows) -> str:
@@ -103,7 +107,7 @@ def _range(shown: Stream) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) -> None:
+def _sent(shown: Stream, edges: Numbers, per_ms: float, least: float) -> Iterator[Path]:
     """The segments; held ones are thick and always long enough to be seen."""
     for chosen, colour, width, name in (
         (~shown.held, colours.INK, 1.2, "sent"),
@@ -117,59 +121,46 @@ def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) 
             x, low, _ = columns.envelope(x, low, edges)
             high = top
         if colour == colours.HELD:
-            short = np.maximum(least - (high - low), 0.0)
-            high = high + short
-        strokes = columns.bars(x, low, high)
-        ax.add_artist(PathPatch(strokes, fill=False, edgecolor=colour, linewidth=width, zorder=3))
-        # The legend would show a patch as a box.
-        ax.plot([], [], color=colour, linewidth=width, label=name)
+            high = np.maximum(high, low + least)
+        yield Path(columns.bars(x, low, high), stroke=colour, width_pt=width, name=name)
 
 
-def _staircases(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, top: float) -> None:
+def _staircases(
+    shown: Stream, edges: Numbers, per_ms: float, low: float, high: float
+) -> Iterator[Path]:
     """What the peer acknowledged and, where it comes into the picture, what its window allows."""
     if not len(shown.acked_ms):
         return
-    looks: list[tuple[Numbers, str, str | tuple[int, tuple[float, ...]], str]] = [
-        (shown.acked, colours.CLIENT, (0, (4, 1.5)), "acknowledged")
-    ]
-    if np.nanmin(np.append(shown.allowed, np.inf)) < top:
-        looks.append((shown.allowed, colours.OTHER, ":", "window"))
-    for places, colour, dashes, name in looks:
+    for places, colour, dashes, name in (
+        (shown.acked, colours.CLIENT, (4.8, 1.8), "acknowledged"),
+        (shown.allowed, colours.OTHER, (1.2, 2.0), "window"),
+    ):
         x, y = shown.acked_ms * per_ms, places
         if len(x) > FEW:
             x, _, y = columns.envelope(x, y, edges)
-        # The last step reaches to the edge of the picture.
-        x, y = np.append(x, edges[-1]), np.append(y, y[-1])
-        y = np.minimum(y, top * 2 + 1)
-        ax.step(x, y, where="post", color=colour, lw=1.2, ls=dashes, label=name, zorder=2)
+        lines = _steps([*x.tolist(), float(edges[-1])], y.tolist(), low, high)
+        if lines:
+            yield Path(lines, "", colour, 1.2, dashes, name=name)
 
 
-def _waits(ax: Axes, shown: Stream, per_ms: float) -> None:
+def _steps(x: list[float], y: list[float], low: float, high: float) -> list[list[Point]]:
+    """Each height from its place to the next; none of those above the picture."""
+    treads = zip(pairwise(x), y, strict=True)
+    return [
+        [(at, max(height, low)) for ends, height in run for at in ends]
+        for is_inside, run in groupby(treads, lambda tread: tread[1] < high)
+        if is_inside
+    ]
+
+
+def _waits(shown: Stream, per_ms: float, low: float, high: float) -> Iterator[Path]:
     begins, ends = columns.merged(*shown.waits_ms, 0.0)
     if not len(begins):
         return
     typical = duration(float(np.median(shown.wait_lengths_ms)))
     name = f"waits, median {typical}" if len(shown.wait_lengths_ms) > 1 else f"wait, {typical}"
-    shade = PathPatch(
-        columns.boxes(begins * per_ms, ends * per_ms, 0.0, 1.0),
-        color=colours.HELD,
-        alpha=0.16,
-        linewidth=0,
-        transform=ax.get_xaxis_transform(),
-        label=name,
-        zorder=0,
-    )
-    ax.add_artist(shade)
-
-
-def _axes(ax: Axes, edges: Numbers, unit: str, title: str) -> None:
-    style.plain(ax, title)
-    ax.set_xlim(edges[0], edges[-1])
-    ax.set_xlabel(f"time since the first segment in {unit}")
-    ax.set_ylabel("bytes of the stream")
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
-    ax.yaxis.set_major_formatter("{x:,.0f}")
-    style.legend(ax)
+    bands = columns.boxes(begins * per_ms, ends * per_ms, low, high)
+    yield Path(bands, colours.HELD, opacity=0.16, name=name)
 
 
 def _title(subject: Subject, side: str, begin_ms: float, end_ms: float) -> str:
