@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, ROOT, Run
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.api.scan import Scan
 from nagle_scan.report.junit import NOT_JUDGED
@@ -112,6 +112,12 @@ def test_the_junit_check_itself_finds_what_is_wrong(
     text = (tmp_path / "junit.xml").read_text()
     assert before in text
     assert misfits(ElementTree.fromstring(text.replace(before, after, 1))) != []
+
+
+def test_text_without_a_date_gets_none(tmp_path: Path) -> None:
+    """CI servers would show it as a run of 1970."""
+    scan = nagle_scan.scan(ROOT / "tests/printed/delta.txt")
+    assert "timestamp" not in junit(scan, tmp_path)[0].attrib
 
 
 def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ import shutil
 from pathlib import Path
 
 import nagle_scan
+import pictures
 import pytest
 from conftest import CAPTURES, written
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.command.cli import main
 from nagle_scan.report import hops
 from nagle_scan.report.options import Options
-from nagle_scan.report.text import LIMITS
+from nagle_scan.report.text import LIMITS, render
 from nagle_scan.report.view import View
+from nagle_scan.system.terminal import PLAIN
 from pages import section
 
 CHAINS = CAPTURES / "chains"
@@ -62,8 +64,17 @@ def test_every_format_names_the_holder_and_those_that_pass_on(
         assert "an exchange of the first client would take" in text
     assert "2 relays forward it: the same time, counted once." in said["terminal"]
     assert "| 3 | 127.0.0.1:8101 |" in said["ticket"]
-    assert "relay 127.0.0.1:8101: TCP_NODELAY" in shown
+    assert "Is TCP_NODELAY in effect? Client: not known. Server: no." in shown
     assert "Hop 3 127.0.0.1:8101 → calls 127.0.0.1:8100" in shown
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_table_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None:
+    """Neither hops nor IPv6 addresses of full length are wrapped by the terminal."""
+    for path in (CHAINS / "front-2-of-3/a.pcap.gz", pictures.capture("long", tmp_path)):
+        shown = render(nagle_scan.scan(path), PLAIN._replace(width=width), Options())
+        assert shown.count("TCP_NODELAY") > 1
+        assert max(map(len, shown.splitlines())) <= width
 
 
 def test_relays_get_no_advice(tmp_path: Path) -> None:

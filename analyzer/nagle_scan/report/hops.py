@@ -106,28 +106,6 @@ def passed(hop: _core.HopRow) -> str:
     return f"{hop.client_passed_on + hop.server_passed_on:,}"
 
 
-def relay_sockets(chain: Sequence[_core.HopRow]) -> Iterator[str]:
-    """Both sockets of each relay, in a sentence without a full stop."""
-    for hop in chain:
-        behind = [row for row in chain if hop.server in row.called_by]
-        for row in behind:
-            yield (
-                f"relay {hop.server}: TCP_NODELAY {_of(hop.server_nagle)} towards its "
-                f"{'client' if hop.clients == 1 else 'clients'}, {_of(row.client_nagle)} towards "
-                f"{row.server}"
-            )
-
-
-def _of(nagle: str) -> str:
-    return {
-        "on": "is not in effect",
-        "off": "is in effect",
-        "unknown": "is not known to be in effect",
-        "switched": "was set during the connection",
-        "mixed": "is in effect on some sockets",
-    }[nagle]
-
-
 def _holds(hop: _core.HopRow) -> bool:
     return hop.client_stalls + hop.server_stalls > 0
 

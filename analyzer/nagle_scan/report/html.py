@@ -83,7 +83,6 @@ def _templates() -> Environment:
         "held_for": lambda stall: held_for(stall.wait_ms, stall.hold_ms),
         "holder": sentences.holder,
         "nodelay": IN_EFFECT.get,
-        "relay_sockets": hops.relay_sockets,
         "maybe_duration": maybe_duration,
         "percentiles": percentiles,
         "place": sentences.place,

@@ -1,6 +1,7 @@
 """`-o junit.xml`: a test per server. It fails where a stall is likely.
 
-The form satisfies the schemas of both Ant and Jenkins.
+The form satisfies the schemas of both Ant and Jenkins; Ant's wants a timestamp, which a capture
+without dates has not.
 """
 
 from __future__ import annotations
@@ -90,15 +91,17 @@ def _attributes(
     suite: Element, name: str, number: int, summary: _core.Summary | None
 ) -> dict[str, str]:
     """Names are tokens: their spaces stand alone."""
-    first_ns, stalled_ms = (summary.first_ns, summary.stalled_ms) if summary else (0, 0.0)
-    begin = datetime(1970, 1, 1) + timedelta(microseconds=first_ns // 1000)
+    dated = {}
+    if summary and summary.has_dates:
+        begin = datetime(1970, 1, 1) + timedelta(microseconds=summary.first_ns // 1000)
+        dated["timestamp"] = begin.isoformat(timespec="seconds")
     return {
+        **dated,
         "name": " ".join(_allowed(name).split()) or "capture",
         "package": "nagle-scan",
         "id": str(number),
         "hostname": "localhost",
-        "timestamp": begin.isoformat(timespec="seconds"),
-        "time": _seconds(stalled_ms),
+        "time": _seconds(summary.stalled_ms if summary else 0.0),
         "tests": str(len(suite.findall("testcase"))),
         "failures": str(len(suite.findall("testcase/failure"))),
         "errors": str(len(suite.findall("testcase/error"))),

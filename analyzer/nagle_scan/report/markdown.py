@@ -99,8 +99,9 @@ def _marked(view: View, text: str) -> str:
 
 
 def _hops(view: View) -> Iterator[str]:
-    for chain in view.chains:
+    if view.chains:
         yield "### Hop by hop (each hop waits for its upstream)"
+    for chain in view.chains:
         yield from (f"- {escaped(said)}" for said in (*chain.leads, *chain.predictions))
         yield ""
         rows = [hops.cells(hop, code) for hop in chain.hops]

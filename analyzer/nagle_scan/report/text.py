@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 SPARE_PERCENTILES = ("p75", "p90", "exchanges", "p95", "lost")
 """Columns to drop on a narrow terminal, in this order."""
+SPARE_OF_HOPS = ("passed on", "hop", "lost")
+"""Likewise; what is lost stands above the table, too."""
 LIMITS = Limits(
     groups=10, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
 )  # fmt: skip
@@ -115,11 +117,13 @@ def _rest(view: View, style: Style) -> Iterator[str]:
 
 def _hops(view: View, style: Style) -> Iterator[str]:
     """Chains of relays."""
+    if view.chains:
+        yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for its upstream)"
     for chain in view.chains:
-        yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for its upstream)\n"
+        yield ""
         yield from (style.wrapped(f"  {lead}", "  ") for lead in chain.leads)
         rows = [hops.HEADS, *(hops.cells(hop) for hop in chain.hops)]
-        yield from style.table(rows)
+        yield from style.table(rows, SPARE_OF_HOPS)
         yield from (style.wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
     if view.chains_more:
         yield f"  ... and {view.chains_more:,} more hops (see -o result.json)"

@@ -50,7 +50,7 @@ class Style(NamedTuple):
         widths = _widths(rows, self.width)
         are_numbers = [is_number_column(rows, column) for column in range(len(widths))]
         for row in rows:
-            cells = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
+            cells = [list(_cut(cell, width)) for cell, width in zip(row, widths, strict=True)]
             for line in zip_longest(*cells, fillvalue=""):
                 columns = zip(line, widths, are_numbers, strict=True)
                 aligned = (
@@ -95,13 +95,13 @@ def _table_width(widths: Sequence[int]) -> int:
 
 
 def _widths(rows: Sequence[tuple[str, ...]], room: int) -> list[int]:
-    """Of the columns: the widest texts are wrapped until the table fits."""
+    """Of the columns: the widest texts are wrapped until the table fits, at last within words."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = _least_widths(rows)
     cells = [
         max(word, min(width, NARROWEST_CELL)) for word, width in zip(words, widths, strict=True)
     ]
-    for least in (cells, words):
+    for least in (cells, words, [NARROWEST_CELL] * len(widths)):
         while _table_width(widths) > room:
             wrappable = [at for at, width in enumerate(widths) if width > least[at]]
             if not wrappable:
@@ -134,6 +134,12 @@ def _lines(text: str, width: int, indent: str = "") -> list[str]:
         else:
             lines[-1] += f" {word}"
     return [line.rstrip() for line in lines]
+
+
+def _cut(cell: str, width: int) -> Iterator[str]:
+    """A cell in lines; words too long are cut."""
+    for line in _lines(cell, width):
+        yield from (line[at : at + width] for at in range(0, len(line) or 1, width))
 
 
 def say(report: str) -> None:
