@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nagle_scan.messages import framings, services, split, texts
 from nagle_scan.messages.framings import Told
 from nagle_scan.messages.payloads import PayloadPair
-from nagle_scan.messages.units import AMQP_START, HTTP2_PREFACE
+from nagle_scan.messages.units import HTTP2_PREFACE
 
 
 def tls(kind: int, length: int) -> bytes:
@@ -33,16 +33,6 @@ def postgres(letter: bytes, length: int) -> bytes:
 
 def mysql(number: int, length: int) -> bytes:
     return length.to_bytes(3, "little") + bytes([number]) + b"S" * length
-
-
-def amqp(kind: int, payload: bytes) -> bytes:
-    return bytes([kind, 0, 1]) + len(payload).to_bytes(4) + payload + b"\xce"
-
-
-def publish(topic: bytes, length: int) -> bytes:
-    body = len(topic).to_bytes(2) + topic + b"S" * length
-    low, high = len(body) % 128, len(body) // 128
-    return b"\x30" + (bytes([low | 128, high]) if high else bytes([low])) + body
 
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"
@@ -115,10 +105,6 @@ TOLD = [
         False,
         "memcached value begins in {a}, goes on in {b}",
     ),
-    (b"USER secret\r\n", b"PASS s\r\n", 21, True, "FTP line in {a}, the next in {b}"),
-    (b"MAIL FROM:<s>\r\n", b"DATA\r\n", 25, True, "SMTP line in {a}, the next in {b}"),
-    (b"USER secret\r\n", b"PASS s\r\n", 110, True, "POP3 line in {a}, the next in "),
-    (b"a LOGIN s s\r\n", b"b NOOP\r\n", 143, True, "IMAP line in {a}, the next in "),
     (
         tls(22, 40),
         tls(23, 9),
@@ -170,42 +156,6 @@ TOLD = [
         "MySQL header of packet ends with {a}, its body in {b}",
     ),
     (
-        b"AMQP\0\0\x09\x01",
-        amqp(1, b"\0\x0a\0\x0b" + b"S" * 8),
-        1,
-        True,
-        "AMQP protocol header ends with {a}, method frame in {b}",
-    ),
-    (
-        amqp(1, b"\0\x3c\0\x28" + b"S" * 9),
-        amqp(2, b"\0\x3c\0\0" + b"S" * 12) + amqp(3, b"secret"),
-        1,
-        True,
-        "AMQP method frame ends with {a}, content header frame in {b}",
-    ),
-    (b"\0\x06", b"secret", 53, True, "DNS length prefix of query ends with {a}, its body in "),
-    (
-        b"\x81\x06",
-        b"secret",
-        1,
-        False,
-        "Looks like WebSocket: header of text frame ends with {a}, its body in {b}",
-    ),
-    (
-        b"\x82\xfe\x00\x80mask" + b"S" * 128,
-        b"\x88\x80mask",
-        1,
-        True,
-        "Looks like WebSocket: binary frame ends with {a}, close frame in {b}",
-    ),
-    (
-        (b"\x81\x06secret" * 2),
-        b"\x81\x06secret" * 2,
-        1,
-        False,
-        "WebSocket text frame ends with {a}, the next in {b}",
-    ),
-    (
         b"end of a record",
         tls(23, 30),
         1,
@@ -247,49 +197,7 @@ TOLD = [
         True,
         "HTTP/2 preface ends with {a}, SETTINGS in {b}",
     ),
-    (
-        mysql(1, 1) + mysql(2, 40),
-        mysql(3, 40),
-        1,
-        False,
-        "Looks like MySQL: packet ends with {a}, the next in {b}",
-    ),
-    (
-        b"\x4a\0\0\0\x0a8.0.36" + b"S" * 30,
-        b"S" * 37,
-        1,
-        False,
-        "MySQL greeting begins in {a} and ends in {b}",
-    ),
     (mysql(0, 9), mysql(0, 9), 3306, True, "MySQL packet ends with {a}, the next in {b}"),
-    (
-        publish(b"rooms/1/light", 20),
-        publish(b"rooms/2/light", 300),
-        1,
-        True,
-        "Looks like MQTT: PUBLISH packet ends with {a}, the next in {b}",
-    ),
-    (
-        b"\x10\x10\0\4MQTT\4\2\0\x3c\0\4",
-        b"SSSS",
-        1,
-        True,
-        "MQTT CONNECT packet begins in {a} and ends in {b}",
-    ),
-    (
-        b"\x40\2\0\1",
-        b"\x40\2\0\2",
-        1883,
-        False,
-        "MQTT PUBACK packet ends with {a}, the next in {b}",
-    ),
-    (
-        (40).to_bytes(4, "little") + b"\7\0\0\0\0\0\0\0\xdd\7\0\0",
-        b"S" * 24,
-        1,
-        True,
-        "MongoDB header of message ends with {a}, its body in {b}",
-    ),
     (b"gets k\r\n", b"gets l\r\n", 11211, True, "memcached command in {a}, the next in {b}"),
     (
         b"\xff" * 16 + b"\0\x13\4",
@@ -337,7 +245,7 @@ def test_every_entry_has_an_example() -> None:
         (b"\0" * 6, b"\0" * 7, 8000, True),
         (b"secret", b"secret", 8000, True),
         (b"USER secret\r\n", b"PASS secret\r\n", 8000, True),
-        # The second record ends neither here nor there; the mask is the other side's.
+        # The second record ends neither here nor there.
         (tls(23, 9), tls(23, 9)[:-1], 8000, True),
         (tls(23, 20000)[:9], b"x" * 9, 8000, True),
         (b"\x81\x06", b"secret", 8000, True),
@@ -411,13 +319,10 @@ def test_bytes_that_repeat_or_count_are_no_protocol(fill: bytes) -> None:
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
-@example(b"\x81\x06", b"secret")
 @example(b"S\0\0\0\4", b"secret")
-@example(b"\x40\2\0\1", b"\x40\2\0\2")
 def test_a_few_bytes_are_never_surely_a_protocol(unacked: bytes, held: bytes) -> None:
     """Hypothesis likes small numbers and repeats better than chance does."""
     assume(HTTP2_PREFACE not in (unacked, held))
-    assume(not any(text.startswith(AMQP_START) for text in (unacked, held)))
     assert not any(told.is_sure for told in told_anywhere(unacked, held) - SAID)
 
 
@@ -449,10 +354,10 @@ def test_arbitrary_bytes_are_never_repeated(
     ],
 )
 def test_no_payload_takes_long(start: bytes) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     for port in (21, 80, 6379, 11211):
         services.recognise(PayloadPair(start, start, port, True))
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_the_ticket_tells_it(tmp_path: Path) -> None:

@@ -148,22 +148,18 @@ def test_the_messages_themselves_outweigh_the_port() -> None:
     assert programs("client", 7001, b"*1\r\n$4\r\nPING\r\n") == programs("client", 6379)
 
 
-CONNECT = b"\x10\x10\0\4MQTT\4\2\0\x3c\0\4test"
 BIND = b"B\0\0\0\x0c" + b"S" * 8
 AMQP_START_OK = b"\1\0\0\0\0\0\5\0\x0a\0\x0b\0\xce"
-PUBLISH = b"\x30\x09\0\5topicHI"
+QUERY = b"Q\0\0\0\x22" + b"S" * 30
 
 
 @pytest.mark.parametrize(
     ("unacked", "held", "known_by"),
     [
-        (CONNECT, PUBLISH, "It speaks MQTT. If this is"),
-        (PUBLISH, PUBLISH, "It looks like MQTT. If this is"),
+        (QUERY[:20], QUERY[20:], "It looks like PostgreSQL. If this is"),
         (BIND, b"S\0\0\0\4", "It speaks PostgreSQL. If this is"),
         (b"*1\r\n$4\r\n", b"PING\r\n", "It speaks Redis. If this is"),
         (b"AMQP\0\0\x09\x01", AMQP_START_OK, "It speaks AMQP. If this is"),
-        (b"\x81\x80mask", b"\x82\x80mask", ""),
-        (b"\x81\x82maskhi", b"\x82\x83maskhi!", "It looks like WebSocket. If this is"),
         (b"\x17\3\3\0\2hi", b"\x17\3\3\0\2hi", ""),
     ],
 )
@@ -175,7 +171,7 @@ def test_a_protocol_is_known_by_its_messages_on_any_port(
 
 
 def test_a_likeness_counts_only_if_every_stall_has_it() -> None:
-    alike = PayloadPair(PUBLISH, PUBLISH, 7001, by_client=True)
+    alike = PayloadPair(QUERY[:20], QUERY[20:], 7001, by_client=True)
     other = PayloadPair(b"secret", b"secret", 7001, by_client=True)
     assert known.likely(Sample(7001, True, [alike, other])) == known.NONE
 

@@ -4,7 +4,6 @@ On any port: lengths have to add up to the segments' ends. A fit that may be cha
 look like the protocol, and one message of few bytes is not even that.
 """
 
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -28,14 +27,11 @@ class Told(NamedTuple):
         return f"{self.protocol} {says}" if self.is_sure else f"Looks like {self.protocol}: {says}"
 
 
-NEVER = sys.maxsize
-
-
 class Framing(NamedTuple):
-    """A protocol whose messages begin with a header that tells their length.
+    """A protocol whose messages begin with a header that contains their length.
 
-    How many fits it takes: a message that ends where the next or nothing begins is one, and so is
-    a header that ends with its segment, unless it is `short`.
+    A message that ends where the next or nothing begins is a fit, and so is a header that ends with
+    its segment.
     """
 
     protocol: str
@@ -43,15 +39,8 @@ class Framing(NamedTuple):
     """From the bytes at a message's beginning, and whether the client sent them."""
     ports: frozenset[int] = frozenset()
     """Usual server ports, where one fit is enough."""
-    looks: int = 2
-    """Fits on other ports, to say that it looks like the protocol."""
-    sure: int = NEVER
-    """Fits on other ports, to say that it is."""
-    short: bool = False
-    """Is a header hardly more than a length?"""
-    counts: bool = False
-    """Is the number of each message the one before plus 1?"""
-    header: str = "header"
+    anywhere: bool = True
+    """On other ports, too: one fit looks like it, two are proof?"""
     parts: bool | None = False
     """Do messages that follow one another belong together? `None` if that does not show."""
 
@@ -73,28 +62,28 @@ def recognise(pair: PayloadPair) -> Told | None:
 
 
 def _told(framing: Framing, pair: PayloadPair) -> Told | None:
-    first = _walk(framing, pair.unacked, pair.unacked_cut, pair.by_client, None)
+    first = _walk(framing, pair.unacked, pair.unacked_cut, pair.by_client)
     if first is None:
         return _begun(framing, pair)
     held_len = len(pair.held) + pair.held_cut
     if first.missing > held_len:
         return _goes_on(framing, first)
     rest, cut = pair.held[first.missing :], held_len - max(first.missing, len(pair.held))
-    then = _walk(framing, rest, cut, pair.by_client, first.last) if rest or cut else None
+    then = _walk(framing, rest, cut, pair.by_client) if rest or cut else None
     if (rest or cut) and (then is None or then.missing):
         return None
-    header_ends = first.missing == first.last.body_len and not framing.short
+    header_ends = first.missing == first.last.body_len
     fits = first.messages + (then.messages if then else 0) + header_ends
     magic = first.has_magic or (then is not None and then.has_magic)
     if not first.missing and then is None:
         return None
-    told = _weighed(framing, pair, fits, _split(framing, first, then), magic)
+    told = _weighed(framing, pair, fits, _split(first, then), magic)
     return told and told._replace(is_split=first.missing > 0 or framing.parts)
 
 
 def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
     """The first segment ends a message that began before it: too little for a mere likeness."""
-    then = _walk(framing, pair.held, pair.held_cut, pair.by_client, None)
+    then = _walk(framing, pair.held, pair.held_cut, pair.by_client)
     if then is None or then.missing:
         return None
     says = f"{then.first.kind} begins with {{b}}"
@@ -110,31 +99,29 @@ def _goes_on(framing: Framing, walk: Walk) -> Told | None:
 
 
 def _weighed(framing: Framing, pair: PayloadPair, fits: int, says: str, magic: bool) -> Told | None:
-    is_sure = magic or fits >= framing.sure or pair.server_port in framing.ports
-    return Told(framing.protocol, says, is_sure) if is_sure or fits >= framing.looks else None
+    is_here = pair.server_port in framing.ports
+    if not (magic or is_here or (framing.anywhere and fits)):
+        return None
+    return Told(framing.protocol, says, magic or is_here or fits > 1)
 
 
-def _split(framing: Framing, walk: Walk, then: Walk | None) -> str:
+def _split(walk: Walk, then: Walk | None) -> str:
     last = walk.last
     if walk.missing == 0 and then is not None:
         following = "the next" if then.first.kind == last.kind else then.first.kind
         return f"{last.kind} ends with {{a}}, {following} in {{b}}"
     if walk.missing == last.body_len:
-        return f"{framing.header} of {last.kind} ends with {{a}}, its body in {{b}}"
+        return f"header of {last.kind} ends with {{a}}, its body in {{b}}"
     return f"{last.kind} begins in {{a}} and ends in {{b}}"
 
 
-def _walk(
-    framing: Framing, data: bytes, cut: int, by_client: bool, before: Unit | None
-) -> Walk | None:
+def _walk(framing: Framing, data: bytes, cut: int, by_client: bool) -> Walk | None:
     """`None` if `data` does not start with messages, or a header is not there as a whole."""
     at, messages, end = 0, 0, len(data) + cut
-    first, last, has_magic = None, before, False
+    first, last, has_magic = None, None, False
     while at < end:
         unit = framing.unit(data[at : at + HEADER_BYTES], by_client) if at < len(data) else None
         if unit is None or at + unit.header_len > len(data):
-            return None
-        if framing.counts and last is not None and unit.number != (last.number + 1) % 256:
             return None
         first, last, has_magic = first or unit, unit, has_magic or unit.magic
         at += unit.header_len + unit.body_len
@@ -147,16 +134,10 @@ def _walk(
 FRAMINGS = (
     Framing("TLS", units.tls, parts=None),
     Framing("BGP", units.bgp),
-    Framing("MongoDB", units.mongodb),
-    Framing("PostgreSQL", units.postgres, frozenset({5432}), looks=1, sure=2, parts=True),
-    Framing("HTTP/2", units.http2, looks=1, sure=2, parts=True),
-    Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER, parts=True),
-    Framing("MySQL", units.mysql_reply, counts=True, parts=True),
-    Framing("AMQP", units.amqp, frozenset({5672}), sure=3, parts=True),
-    Framing("Modbus", units.modbus, frozenset({502}), looks=NEVER),
-    Framing("ADS", units.ads, frozenset({48898}), looks=NEVER),
-    Framing("DNS", units.dns, frozenset({53}), looks=NEVER, header="length prefix"),
-    Framing("MQTT", units.mqtt, frozenset({1883}), sure=4, short=True),
-    Framing("WebSocket", units.websocket, sure=4),
+    Framing("PostgreSQL", units.postgres, frozenset({5432}), parts=True),
+    Framing("HTTP/2", units.http2, parts=True),
+    Framing("MySQL", units.mysql, frozenset({3306, 33060}), anywhere=False, parts=True),
+    Framing("Modbus", units.modbus, frozenset({502}), anywhere=False),
+    Framing("ADS", units.ads, frozenset({48898}), anywhere=False),
 )
-"""The strongest proof first."""
+"""The strongest proof first. Ports name all other binary protocols."""

@@ -37,7 +37,6 @@ STORE = (
 FETCH = rb"gets? [^\r\n]{1,512}\r\n\Z"
 CUT_LINE = rb"[A-Z]{0,16}(?:[ /][^\r\n]*)?\Z"
 """What may be the beginning of the next message's first line."""
-LINE = rb"[\x20-\x7e]+\r?\n\Z"
 
 TEXTS = (
     _text(METHOD, METHOD, "HTTP request in {a}, the next request in {b}"),
@@ -104,10 +103,6 @@ TEXTS = (
         "memcached value begins in {a}, goes on in {b}",
         (11211,),
     ),
-    _text(LINE, LINE, "FTP line in {a}, the next in {b}", (21,)),
-    _text(LINE, LINE, "SMTP line in {a}, the next in {b}", (25, 587)),
-    _text(LINE, LINE, "POP3 line in {a}, the next in {b}", (110,)),
-    _text(LINE, LINE, "IMAP line in {a}, the next in {b}", (143,)),
 )
 """The first that matches both payloads counts."""
 
