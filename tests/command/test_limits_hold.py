@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, Run
+from nagle_scan.command import cli
 
 CAPTURE = CAPTURES / "epoll-fd0.pcap"
 HOSTILE = "a\x7f\x80\x9b2J\u061c\u200f\u202e\u2066\u2028\ufeff\U000e0041.pcap"
@@ -37,35 +35,15 @@ def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("megabytes", [20, 30, 40, 60, 100, 150, 250, 400])
-def test_too_little_memory_is_one_line(megabytes: int, tmp_path: Path) -> None:
-    """At whichever place it lacks: the linker, Python, numpy, a thread of the engine."""
-    for words in (["-q"], ["-qq", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json"]):
-        done = limited(megabytes * 10**6, CAPTURE, *words)
-        if done.returncode == 1:
-            assert done.stderr == ""
-        else:
-            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+def test_too_little_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(*_: object) -> int:
+        raise MemoryError
 
-
-def test_enough_memory_changes_nothing(run: Run) -> None:
-    plain = run(CAPTURE)
-    done = limited(4000 * 10**6, CAPTURE)
-    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout.decode())
-    assert done.stderr == ""
-    assert limited(4000 * 10**6, "nowhere.pcap").stderr == run("nowhere.pcap").stderr.decode()
-
-
-def test_a_signal_ends_a_limited_run_too(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    limit = 4 * 10**9
-    process = subprocess.Popen(
-        [COMMAND, tmp_path / "pipe"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
-    time.sleep(0.5)
-    process.terminate()
-    assert process.wait(10) == -signal.SIGTERM
+    monkeypatch.setattr(cli, "_run", lacking)
+    assert cli.main([str(CAPTURE)]) == 2
+    assert capsys.readouterr() == ("", "nagle-scan: not enough memory\n")
 
 
 @pytest.mark.parametrize("format", ["json", "jsonl"])

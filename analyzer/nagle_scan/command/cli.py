@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.api.scan import Scan, scan
-from nagle_scan.command import limited
 from nagle_scan.command.chosen import Chosen, is_plain
 from nagle_scan.command.gate import (
     EXIT_BUG,
@@ -46,7 +45,7 @@ def command() -> NoReturn:
 
     To give memory back and to tear Python down takes time.
     """
-    os._exit(limited.run(_status))
+    os._exit(_status())
 
 
 def _status() -> int:
@@ -80,6 +79,9 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
         return EXIT_INTERRUPTED
     except SystemExit:
         raise
+    except MemoryError:
+        terminal.note("not enough memory")
+        return EXIT_UNUSABLE
     except BaseException as error:
         if isinstance(error, FileNotFoundError) and _is_folder_gone():
             terminal.note("the current folder is gone: change to another")
