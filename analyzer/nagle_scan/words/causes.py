@@ -65,9 +65,12 @@ CAUSES = (
     ),
     Cause(
         name="retransmission",
-        happened="bytes were lost and retransmitted",
+        happened="bytes were retransmitted: they were lost, or their ACK was lost or late",
         words="retransmission",
-        meaning=_both("packets were lost; look at interface errors, queues and policers"),
+        meaning=_both(
+            "sent again: the data was lost, or its ACK was lost or late; look at interface errors, "
+            "queues and policers"
+        ),
         colour=colours.DARK,
         hatch="xx",
         meaning_unseen="lost before the capture point, between the {by} and where the capture was "
@@ -179,7 +182,8 @@ CAUSES = (
         words="the {by} had no data ready",
         meaning={
             "client": "the client was idle between two requests",
-            "server": "the server had not answered yet: it was busy, or waiting for another server",
+            "server": "the server had not answered yet: it was busy, waited for another server, or "
+            "owed no answer",
         },
         colour=colours.PALE,
         meaning_midway="the {by} paused within a message, or between messages that nobody had "
