@@ -15,6 +15,7 @@ from pathlib import Path
 
 import derive
 import truth_rows
+import write_log
 from cases import LOOPBACK, VETH, Scripts, unrolled
 from logs import Peer, read_log
 from network import Network, Process, sh
@@ -169,6 +170,7 @@ class Running:
         self.network, self.folder = network, folder
         self.last = len(self.chain.hops) - 1
         self.relays: list[Process] = []
+        self.noted = folder / f"{self.first}.noted"
 
     def start(self) -> list[Process]:
         """Start all hops, the client last; the two ends."""
@@ -177,11 +179,16 @@ class Running:
         return [server, self._peer(0, "client", "connect")]
 
     def stop(self) -> None:
-        """End the relays, which writes their logs."""
+        """End the relays, and turn what was noted of them into the logs of both their sides."""
         for relay in self.relays:
             relay.terminate()
         for relay in self.relays:
             relay.wait()
+        calls = write_log.read(self.noted) if self.relays else []
+        for hop in range(1, self.last):
+            for port, side in ((self._port(hop), "server"), (self._port(hop + 1), "client")):
+                Path(self._log(port, side)).write_text(write_log.logs(calls, int(port))[side])
+        self.noted.unlink(missing_ok=True)
 
     def _port(self, hop: int) -> str:
         return str(port_of(self.first, self.last, hop))
@@ -204,20 +211,20 @@ class Running:
         options += ["--no-watch"] if self.chain.connections > FEW else []
         at = self._address(1) if side == "client" else self._listen()
         each = [port, script] * self.chain.connections
-        return self._start(hop, "peer", *options, mode, at, *each)
+        return self.network.start_ready(
+            self._where(hop), str(tool("peer")), *options, mode, at, *each
+        )
 
     def _relay(self, hop: int) -> Process:
-        front, back = self._port(hop), self._port(hop + 1)
-        options = ["--front-log", self._log(front, "server")]
-        options += ["--back-log", self._log(back, "client")]
-        names = ("--front-nodelay", "--back-nodelay")
-        options += [n for n, s in zip(names, self.chain.hops[hop], strict=True) if s == "+"]
-        ends = (self._listen(), front, self._address(hop + 1), back)
-        return self._start(hop, "relay", *options, *ends)
+        front, back = (str(int(option == "+")) for option in self.chain.hops[hop])
+        here = (self._listen(), self._port(hop), front)
+        onward = (self._address(hop + 1), self._port(hop + 1), back)
+        watched = (f"LD_PRELOAD={tool('write_log.so')}", f"WRITE_LOG={self.noted}")
+        words = ("env", *watched, str(tool("relay")), *here, *onward)
+        return self.network.start_ready(self._where(hop), *words)
 
-    def _start(self, hop: int, program: str, *words: str) -> Process:
-        where = host_of(self.case, hop) if self.case.in_containers else "c"
-        return self.network.start_ready(where, str(tool(program)), *words)
+    def _where(self, hop: int) -> str:
+        return host_of(self.case, hop) if self.case.in_containers else "c"
 
 
 def host_of(case: ChainCase, hop: int) -> str:
@@ -235,9 +242,8 @@ def record(case: ChainCase, folder: Path) -> None:
     log = folder / "wire.log"
     network = Containers(case.hosts, log) if case.in_containers else Network(LOOPBACK, Path(), log)
     with network:
-        options = ("-B", "65536", "-s", "96")
         captures = [
-            network.capture_at(*at, folder / f"{view}.pcap", *options)
+            network.capture_at(*at, folder / f"{view}.pcap", "-s", "96")
             for view, at in views(case).items()
         ]
         running = [Running(case, n, network, folder) for n in range(len(case.chains))]

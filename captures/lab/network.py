@@ -262,7 +262,8 @@ class Network:
         self, which: str, interface: str, path: Path, *options: str, only: str = "tcp"
     ) -> Process:
         """Start tcpdump in a namespace."""
-        usual = ("-i", interface, "--immediate-mode", "-Z", "root", "-w", str(path))
+        # A busy machine must not lose frames: a buffer of 128 MiB.
+        usual = ("-i", interface, "--immediate-mode", "-B", "131072", "-Z", "root", "-w", str(path))
         return self._start_capture(which, ("tcpdump", *usual, *options, only), "listening on")
 
     def capture_pcapng(self, point: str, path: Path) -> Process:

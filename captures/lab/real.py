@@ -50,7 +50,6 @@ PROMPT = replace(NETS["rtt26"], client_quickack=True)
 HOW = {"": "shipped", "server": "server-refused", "client": "client-refused"}
 HTTP = "PYTHON http_client.py HOST PORT / 15"
 STRACE = f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o"
-BUFFER = ("-s", "96", "-B", "131072")  # KiB: a busy machine must not lose frames
 NOT_THE_PROGRAM = ("congestion_window", "zero_window", "retransmission", "kernel")
 HOLDS = ("stalls", "short_holds")
 PROBE = "joins a small segment in flight"  # a tail loss probe sends new data past Nagle
@@ -141,7 +140,6 @@ class Run:
         """A text of the table with what is known now."""
         known = {"HOST": self.network.server_address, "PORT": str(PORT), "SEED": seed}
         known |= {"FOLDER": str(self.scratch), "PYTHON": sys.executable, "SWITCH": self.case.switch}
-        known |= {"RPC": str(tool("rpc"))} if "RPC" in text else {}
         for word, value in known.items():
             text = text.replace(word, value)
         return text
@@ -208,7 +206,7 @@ def record(case: RealCase, folder: Path) -> None:
         try:
             network.wait_for_listener("s", PORT)
             captures = [
-                network.capture(p, folder / f"{p}.pcap", *BUFFER, only=f"tcp port {PORT}")
+                network.capture(p, folder / f"{p}.pcap", "-s", "96", only=f"tcp port {PORT}")
                 for p in case.net.points()
             ]
             run.talk()

@@ -15,7 +15,6 @@ SOURCES = {
     "wire": ("wire.c", "path.c", "path.h"),
     "peer": ("peer.c",),
     "relay": ("programs/relay.c",),
-    "rpc": ("programs/rpc.c",),
     "lwip_peer": ("programs/lwip_peer.c",),  # with Debian's liblwip-dev
     "write_log.so": ("programs/write_log.c",),
 }
