@@ -23,7 +23,6 @@ import chains
 import check
 import drawn
 import real
-import recorded
 import scripted
 import truth_rows
 import truths
@@ -65,7 +64,6 @@ KINDS = {
         real.missing,
         real.complaints,
     ),
-    "recorded": Kind(lambda _: recorded.RECORDINGS, recorded.record),
     "chains": Kind(lambda _: chains.all_chains(), chains.record, chains.truth),
 }
 

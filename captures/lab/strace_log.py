@@ -1,9 +1,7 @@
 """Turns what strace saw of a real program into a log like peer.c's.
 
-Made for: strace -f -ttt -yy -e trace=CALLS. A time is the entry into the
-system call. There is no TCP_INFO here: while bytes wait, Nagle is taken to be
-the reason unless TCP_NODELAY or TCP_CORK was set, so use it only for small
-messages on networks that lose nothing.
+Made for: strace -f -ttt -yy -e trace=CALLS. A time is the entry into the system call. There is no
+TCP_INFO here: sender_state.py derives it.
 """
 
 from __future__ import annotations
@@ -74,7 +72,6 @@ class Strace:
 
     def _write(self, time: int, port: int, length: int) -> None:
         self.lines.append(f"{time} {port} write {self.written[port]} {length}")
-        self.lines.append(f"{time} {port} info 1 1 1000 1000000 1 1448")
         self.written[port] += length
 
 

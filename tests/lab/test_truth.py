@@ -10,15 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import packets
 import pytest
-import recorded
 import sender_state
+import strace_log
 import tools
-import truth_rows
-import truths
 from chains import renumbered
-from conftest import ROOT
 from logs import Peer, read_drops, read_log
 from packets import ACK, SYN, Direction, Options, Packet
 from real import settle
@@ -255,40 +251,22 @@ def test_a_program_that_waits_for_acks_is_not_one_that_sleeps(tmp_path: Path) ->
 
 
 TRACE = """\
-7 1.000100 setsockopt(5, SOL_TCP, TCP_NODELAY, [1], 4) = 0
-7 1.000200 sendto(6, ""..., 60, 0, NULL, 0) = 60
-7 1.000300 sendto(5, ""..., 60, 0, NULL, 0) = 60
-7 1.000400 write(1, ""..., 90) = 90
-7 1.050000 sendto(5, ""..., 40, 0, NULL, 0) = 40
+7 1.000100 setsockopt(5<TCP:[127.0.0.1:51000->127.0.0.1:80]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0
+7 1.000200 sendto(6<TCP:[127.0.0.1:52000->127.0.0.1:80]>, ""..., 60, 0, NULL, 0 <unfinished ...>
+8 1.000250 write(1</dev/null>, ""..., 90) = 90
+7 1.000300 <... sendto resumed>) = 60
+8 1.000400 sendto(5<TCP:[127.0.0.1:51000->127.0.0.1:80]>, ""..., 60, 0, NULL, 0) = 60
+8 1.050000 sendto(5<TCP:[127.0.0.1:51000->127.0.0.1:80]>, ""..., 40, 0, NULL, 0) = 40
 """
 
 
-def test_descriptors_are_told_apart_by_when_their_bytes_left(tmp_path: Path) -> None:
-    def sent(ms: float, port: int, offset: int, length: int, flags: int = ACK) -> Packet:
-        return packet(1000 + ms, port, 501 + offset - (flags == SYN), length, flags)
-
-    packets = [sent(0, port, 0, 0, SYN) for port in (51_000, 52_000)]
-    packets += [sent(0.21, 52_000, 0, 60), sent(0.31, 51_000, 0, 60), sent(50.1, 51_000, 60, 40)]
-    log = tmp_path / "client.log"
-    log.write_text("\n".join(recorded.logged(TRACE, packets, "client", SERVER)))
-    logged = read_log(log)
-    assert [length for _, _, length in logged[51_000].writes] == [60, 40]
-    assert [length for _, _, length in logged[52_000].writes] == [60]
+def test_what_strace_saw_becomes_a_log(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text(TRACE)
+    strace_log.convert(tmp_path / "trace", tmp_path / "client.log", SERVER)
+    logged = read_log(tmp_path / "client.log")
+    assert logged[51_000].writes == [(1_000_400_000, 0, 60), (1_050_000_000, 60, 40)]
+    assert logged[52_000].writes == [(1_000_200_000, 0, 60)]
     assert (logged[51_000].nagle, logged[52_000].nagle) == ("off", "on")
-
-
-def test_the_truth_of_recordings_comes_again_from_their_logs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording = next(r for r in recorded.RECORDINGS if r.id == "swoole-greeter-before")
-    # What tshark says of it was kept, so that no tshark is needed.
-    said = ROOT / "tests" / "tshark" / f"{recording.id}.txt"
-    monkeypatch.setattr(packets, "decoded", lambda _: said.read_text())
-    recorded.record(recording, tmp_path)
-    (made,) = truth_rows.of_run(recording, tmp_path)
-    (shipped,) = truths.of_case(recorded.LABELLED, recording.id)
-    assert made == {**shipped, "capture": "loopback.pcap"}
-    assert len(made["stalls"]) == 36
 
 
 TWO_WRITES = """

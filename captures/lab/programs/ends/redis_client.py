@@ -1,4 +1,4 @@
-"""A client of Redis: redis_client.py HOST PORT SEED request|pipeline|publish|subscribe COUNT"""
+"""A client of Redis: redis_client.py HOST PORT SEED publish|subscribe COUNT"""
 
 from __future__ import annotations
 
@@ -20,18 +20,9 @@ def main() -> None:
         listener.subscribe(CHANNEL)
         for _ in listener.listen():
             pass
-    for number in range(int(count)):
-        if role == "publish":
-            for _ in range(talk.random.randint(1, 4)):
-                server.publish(CHANNEL, talk.text())
-        elif role == "pipeline":
-            pipe = server.pipeline(transaction=False)
-            for _ in range(talk.random.randint(2, 6)):
-                pipe.set(f"key{number}", talk.text(2000)).get(f"key{number}")
-            pipe.execute()
-        else:
-            server.set(f"key{number}", talk.text())
-            server.get(f"key{number}")
+    for _ in range(int(count)):
+        for _ in range(talk.random.randint(1, 4)):
+            server.publish(CHANNEL, talk.text())
         time.sleep(talk.pause_s())
 
 

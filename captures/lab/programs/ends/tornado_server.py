@@ -1,4 +1,7 @@
-"""A Tornado server, as aiohttp_server.py: tornado_server.py PORT SEED"""
+"""A Tornado server: tornado_server.py PORT SEED
+
+/page comes in pieces, with work between some; /chat tells everybody what one client says.
+"""
 
 from __future__ import annotations
 
