@@ -1,6 +1,6 @@
 //! How a number that verdicts depend on is declared: none without its unit, reason, source and leaning.
 //!
-//! docs/development.md lists them on the site; `make rules` halves and doubles each.
+//! docs/development.md lists them on the site.
 
 /// A declared number.
 pub struct Threshold {
