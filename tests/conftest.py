@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -117,6 +119,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return report
 
 
+def said(run: Run, path: Path, folder: Path) -> list[str]:
+    """Report, page and ticket of a capture, each on one line and without its markup."""
+    page, ticket = folder / "page.html", folder / "ticket.md"
+    report = run(path, "-o", page, "-o", ticket).stdout.decode()
+    texts = report, html.unescape(page.read_text()), ticket.read_text()
+    return [" ".join(re.sub(r"[`\\]", "", text).split()) for text in texts]
+
+
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
     """The scan as if it had come through standard input, which cannot be read a second time."""
     return nagle_scan.Scan(["-"], scan.filter, scan.core)
@@ -163,11 +173,13 @@ def endless(folder: Path, capture: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def one_shard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All connections share one limit, whatever their addresses."""
-    scan = partial(_core.scan_captures, trial=(4 << 20, 1))
-    monkeypatch.setattr(_core, "scan_captures", scan)
+@pytest.fixture(scope="module")
+def one_shard() -> Iterator[None]:
+    """All connections share one limit, whatever their addresses: small captures exceed it."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = partial(_core.scan_captures, trial=(4 << 20, 1))
+        patch.setattr(_core, "scan_captures", scan)
+        yield
 
 
 def write_evidence(scan: nagle_scan.Scan, path: Path, payload: bool = False) -> None:

@@ -84,23 +84,6 @@ def test_tcp_nodelay_is_proven_where_it_is_set(name: str, run: Run, tmp_path: Pa
     assert "off" in verdicts
 
 
-def test_no_capture_is_without_expectation_recipe_and_row() -> None:
-    assert len(NAMES) >= 7
-    expectations = sorted(path.stem for path in CAPTURES.glob("*.json"))
-    assert expectations == NAMES, "each capture has an expectation, and no expectation is alone"
-    readme = (CAPTURES / "README.md").read_text()
-    makefile = (CAPTURES / "Makefile").read_text()
-    recipes = "".join(path.read_text() for path in CAPTURES.glob("recipes/*/make.sh"))
-    for name in NAMES:
-        expected = expectation(name)
-        assert expected["recipe"] == f"make -C captures {name}"
-        assert f"| `{name}` |" in readme
-        assert f"`{expected['recipe']}`" in readme
-        assert name in makefile.replace("\n", " ").split(" "), "no target makes it again"
-        assert name in recipes
-        assert {"story", "made_on", "connections", "verdict", "stalls", "nagle"} <= expected.keys()
-
-
 KUBECTL = (
     "Defaulting debug container name to debugger-x2k4p.\r\n"
     "If you don't see a command prompt, try pressing enter.\n"

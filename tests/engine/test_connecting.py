@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, written
+from conftest import Run, said, written
 from conversation import Conversation, interleaved, write
 
 
@@ -20,13 +20,6 @@ def answered_after(connect_ms: float, port: int = 40000) -> Conversation:
     made.answer()
     made.ack("client")
     return made
-
-
-def said(run: Run, path: Path, folder: Path) -> list[str]:
-    """The report, page and ticket, white space aside."""
-    page, ticket = folder / "page.html", folder / "ticket.md"
-    report = run(path, "-o", page, "-o", ticket).stdout.decode()
-    return [" ".join(text.split()) for text in (report, page.read_text(), ticket.read_text())]
 
 
 def test_one_slow_connection_is_told_everywhere(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import nagle_scan
 import pytest
 from conftest import found
 from conversation import (
-    MS,
     Conversation,
     Frame,
     ethernet,
@@ -27,7 +26,6 @@ from conversation import (
     pcapng,
     records,
     stalled,
-    write,
 )
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import (
@@ -35,7 +33,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
 )
-from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q
+from scapy.layers.l2 import CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q
 from scapy.packet import Packet, Raw
 
 Scanned = Callable[[Sequence[Frame]], nagle_scan.Scan]
@@ -122,15 +120,25 @@ LINKS = [
     (149, after(struct.pack("<III", 12, 1, 12))),
 ]
 IPV6_ONLY = 229
+TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)
+"""There 'tcp' matches nothing: a BPF filter has to say 'vlan' first, as with tcpdump."""
+UNFILTERED = {149, 239, 258}
+"""libpcap itself filters no NFLOG, and PKTAP on macOS only."""
 
 
 @pytest.mark.parametrize(("link_type", "link"), LINKS)
 def test_stalls_are_found_in_every_link_layer(link_type: int, link: Link, tmp_path: Path) -> None:
-    made = stalled()
-    capture = pcap(records(made.frames, link), link_type)
-    scan = scan_bytes(tmp_path / "link.pcap", capture)
-    assert found(scan) == numbered(made.holds, made.frames)
+    made, other = stalled(), stalled(Conversation(("10.0.0.7", 40007), now_ms=3.0))
+    frames = interleaved(made, other)
+    path = tmp_path / "link.pcap"
+    scan = scan_bytes(path, pcap(records(frames, link), link_type))
+    assert found(scan) == [*numbered(made.holds, frames), *numbered(other.holds, frames)]
     assert scan.warnings == []
+    # NULL libpcap reads in this host's byte order only.
+    in_order = link_type != 0 or link is in_null
+    if link not in TAGGED and link_type not in UNFILTERED and in_order:
+        alone = nagle_scan.scan(path, filter="tcp port 8000 and host 10.0.0.1")
+        assert found(alone) == numbered(made.holds, frames)
 
 
 def test_stalls_are_found_where_all_is_ipv6(tmp_path: Path) -> None:
@@ -142,42 +150,8 @@ def test_stalls_are_found_where_all_is_ipv6(tmp_path: Path) -> None:
     assert nagle_scan.scan(path, filter="tcp port 1").stalls.empty
 
 
-def test_every_link_type_that_can_be_read_is_tested_here(tmp_path: Path) -> None:
-    tested = {link_type for link_type, _ in LINKS} | {IPV6_ONLY}
-    for link_type in range(512):
-        content = pcap([], link_type)
-        if link_type in tested:
-            scan_bytes(tmp_path / "link.pcap", content)
-        else:
-            with pytest.raises(
-                nagle_scan.CaptureError, match=rf"link type {link_type} (\(\w+\) )?is not"
-            ):
-                scan_bytes(tmp_path / "link.pcap", content)
-
-
-def test_a_link_type_without_network_packets_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(nagle_scan.CaptureError, match=r"link type 189 \(USB_LINUX\) is not"):
-        scan_bytes(tmp_path / "usb.pcap", pcap([], 189))
-    with pytest.raises(nagle_scan.CaptureError, match=r"187 \(BLUETOOTH_HCI_H4\) is not"):
-        scan_bytes(tmp_path / "bluetooth.pcap", pcap([], 187))
-
-
 TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)
 """There 'tcp' matches nothing: a BPF filter has to say 'vlan' first, as with tcpdump."""
-
-
-@pytest.mark.parametrize(("link_type", "link"), [row for row in LINKS if row[1] not in TAGGED])
-def test_filters_work_on_every_link_layer(link_type: int, link: Link, tmp_path: Path) -> None:
-    if link_type == 0 and link is not in_null:
-        pytest.skip("libpcap itself reads NULL in this host's byte order only")
-    if link_type in {149, 239, 258}:
-        pytest.skip("libpcap itself filters no NFLOG, and PKTAP on macOS only")
-    made, other = stalled(), stalled(Conversation(("10.0.0.7", 40007), now_ms=3.0))
-    frames = interleaved(made, other)
-    path = tmp_path / "link.pcap"
-    path.write_bytes(pcap(records(frames, link), link_type))
-    scan = nagle_scan.scan(path, filter="tcp port 8000 and host 10.0.0.1")
-    assert found(scan) == numbered(made.holds, frames)
 
 
 def test_a_filter_does_not_refuse_an_interface_it_cannot_read(tmp_path: Path) -> None:
@@ -189,32 +163,6 @@ def test_a_filter_does_not_refuse_an_interface_it_cannot_read(tmp_path: Path) ->
     scan = nagle_scan.scan(path, filter="tcp port 8000")
     assert found(scan) == numbered(made.holds, made.frames)
     assert "1 of 16 frames not used: of a link type that is not supported" in scan.warnings[0][1]
-
-
-@pytest.mark.parametrize("nanoseconds", [False, True])
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_times_hold_in_every_kind_of_pcap(order: str, nanoseconds: bool, tmp_path: Path) -> None:
-    made = stalled()
-    for frame in made.frames:
-        frame.time_ns += 123
-    capture = pcap(records(made.frames), order=order, nanoseconds=nanoseconds)
-    stalls = scan_bytes(tmp_path / "times.pcap", capture).stalls
-    held_ns = [hold.held.time_ns - (0 if nanoseconds else 123) for hold in made.holds]
-    assert stalls["time_ns"].tolist() == held_ns
-    assert stalls["wait_ms"].round(6).tolist() == [41.02] * 3
-    assert stalls["ack_delay_ms"].round(6).tolist() == [40.0] * 3
-
-
-def test_a_pcapng_with_several_link_types_is_one_capture(tmp_path: Path) -> None:
-    made = stalled()
-    packets = [
-        (1, frame.time_ns, in_sll2(frame.packet))
-        if frame.sender == "server"
-        else (0, frame.time_ns, in_ethernet(frame.packet))
-        for frame in made.frames
-    ]
-    scan = scan_bytes(tmp_path / "mixed.pcapng", pcapng([1, 276], packets))
-    assert found(scan) == numbered(made.holds, made.frames)
 
 
 def with_extension_headers(source: str, destination: str) -> Packet:
@@ -303,14 +251,6 @@ def test_frames_of_other_protocols_keep_the_numbers_right(
     assert f", {len(pieces)} IP fragments" in notices
 
 
-@pytest.mark.parametrize("before_the_wrap", [1, 3, 6, 9, 13])
-def test_a_sequence_wrap_inside_a_stall_changes_nothing(
-    before_the_wrap: int, scan_frames: Scanned
-) -> None:
-    made = stalled(Conversation(isn={"client": 2**32 - 1 - before_the_wrap, "server": 2**32 - 21}))
-    assert found(scan_frames(made.frames)) == numbered(made.holds, made.frames)
-
-
 def test_a_stream_beyond_4_gib_keeps_its_offsets(scan_frames: Scanned) -> None:
     made = Conversation()
     made.open()
@@ -324,25 +264,6 @@ def test_a_stream_beyond_4_gib_keeps_its_offsets(scan_frames: Scanned) -> None:
     assert scan_frames(made.frames).stalls["rel_seq"].tolist()[-2:] == offsets[-2:]
 
 
-def test_reused_ports_make_two_connections(scan_frames: Scanned) -> None:
-    first = stalled()
-    first.close()
-    second = Conversation(isn={"client": 77_000, "server": 99_000}, now_ms=first.now_ms + 1000)
-    second.open()
-    for _ in range(3):
-        second.stall()
-    frames = interleaved(first, second)
-    scan = scan_frames(frames)
-    assert found(scan) == numbered([*first.holds, *second.holds], frames)
-    assert scan.stalls["connection"].tolist() == [0] * 3 + [1] * 3
-
-
-def test_a_reset_after_the_stall_takes_nothing_back(scan_frames: Scanned) -> None:
-    made = stalled()
-    made.ack("client", flags="RA")
-    assert found(scan_frames(made.frames)) == numbered(made.holds, made.frames)
-
-
 def test_without_its_handshake_a_connection_is_judged_in_doubt(
     scan_frames: Scanned,
 ) -> None:
@@ -352,14 +273,6 @@ def test_without_its_handshake_a_connection_is_judged_in_doubt(
     assert found(scan) == numbered(made.holds, frames)
     assert not scan.connections.at[0, "handshake"]
     assert scan.core.summary().without_handshake == 1
-
-
-@pytest.mark.parametrize("sender", ["client", "server"])
-def test_one_direction_alone_is_inconclusive_not_clean(sender: str, scan_frames: Scanned) -> None:
-    made = stalled()
-    scan = scan_frames([frame for frame in made.frames if frame.sender == sender])
-    assert scan.verdict == "inconclusive"
-    assert scan.core.summary().one_sided == 1
 
 
 def test_a_mirror_port_that_copies_every_frame_changes_nothing(scan_frames: Scanned) -> None:
@@ -376,41 +289,10 @@ def test_many_connections_at_once_are_kept_apart(scan_frames: Scanned) -> None:
         stalled(Conversation(("10.0.0.1", 40000 + index), now_ms=index * 7.3), 2 + index % 2)
         for index in range(8)
     ]
+    every.append(stalled(over_ipv6(now_ms=60.0)))
     frames = interleaved(*every)
     expected = [row for made in every for row in numbered(made.holds, frames)]
     assert found(scan_frames(frames)) == expected
-
-
-def test_the_server_is_caught_as_the_holder_too(scan_frames: Scanned) -> None:
-    made = Conversation(rtt_ms=0.4)
-    made.open()
-    expected = []
-    for _ in range(3):
-        made.data("client", 30)
-        made.wait(made.rtt_ms + 0.1)
-        made.acked["client"] = made.sent["client"]
-        unacked = made.data("server", 77)
-        made.wait(40.0)
-        ack = made.ack("client")
-        made.wait(made.rtt_ms)
-        rel_seq = made.sent["server"]
-        held = made.data("server", 100)
-        made.acked["server"] = made.sent["server"]
-        made.wait(5)
-        number = made.frames.index
-        expected.append(
-            (number(unacked) + 1, number(ack) + 1, number(held) + 1, rel_seq, 100, "server")
-        )
-    assert found(scan_frames(made.frames)) == expected
-
-
-@pytest.mark.parametrize("delay_ms", [14.0, 25.0, 40.0, 100.0, 200.0])
-def test_every_delayed_ack_timer_is_found(delay_ms: float, scan_frames: Scanned) -> None:
-    made = stalled(delay_ms=delay_ms)
-    scan = scan_frames(made.frames)
-    assert found(scan) == numbered(made.holds, made.frames)
-    assert set(scan.stalls["cause"]) == {"nagle_delack"}
-    assert scan.stalls["ack_delay_ms"].round(3).tolist() == [delay_ms] * 3
 
 
 def test_a_hold_for_one_round_trip_is_not_called_a_delayed_ack(scan_frames: Scanned) -> None:
@@ -513,17 +395,18 @@ def delayed_ack_that_nobody_waited_for(made: Conversation) -> None:
     made.answer()
 
 
-LOOK_ALIKES = [
-    lost_and_sent_again,
-    pausing_program,
-    nagle_off,
-    full_size_segment,
-    urgent_segment,
-    window_was_closed,
-    window_was_full,
-    server_thinks,
-    delayed_ack_that_nobody_waited_for,
-]
+LOOK_ALIKES: dict[Callable[[Conversation], None], str | None] = {
+    lost_and_sent_again: "retransmission",
+    pausing_program: "sender_app",
+    nagle_off: None,
+    full_size_segment: None,
+    urgent_segment: None,
+    window_was_closed: "zero_window",
+    window_was_full: "zero_window",
+    server_thinks: "sender_app",
+    delayed_ack_that_nobody_waited_for: None,
+}
+"""And the causes that have to be among those of their waits."""
 
 
 @pytest.mark.parametrize("rounds", [1, 6])
@@ -539,6 +422,7 @@ def test_no_false_alarm(
     scan = scan_frames(made.frames)
     assert found(scan) == []
     assert scan.verdict == "clean"
+    assert {LOOK_ALIKES[look_alike]} - {None} <= set(scan.waits["cause"])
     assert "on" not in {
         scan.connections.at[0, "client_nagle"],
         scan.connections.at[0, "server_nagle"],
@@ -555,97 +439,3 @@ def test_no_false_alarm_among_real_stalls(
     for _ in range(3):
         made.stall()
     assert found(scan_frames(made.frames)) == numbered(made.holds, made.frames)
-
-
-def test_a_segment_freed_by_its_own_fin_is_no_stall(scan_frames: Scanned) -> None:
-    made = Conversation()
-    made.open()
-    made.data("client", 6)
-    made.wait(made.rtt_ms + 40.0)
-    made.ack("server")
-    made.wait(0.02)
-    made.data("client", 7, "FPA")
-    made.wait(made.rtt_ms)
-    made.ack("server")
-    assert found(scan_frames(made.frames)) == []
-
-
-@pytest.mark.parametrize(
-    ("look_alike", "cause"),
-    [
-        (lost_and_sent_again, "retransmission"),
-        (window_was_closed, "zero_window"),
-        (window_was_full, "zero_window"),
-        (pausing_program, "sender_app"),
-        (server_thinks, "sender_app"),
-    ],
-)
-def test_what_looks_like_a_stall_is_named_for_what_it_is(
-    look_alike: Callable[[Conversation], None], cause: str, scan_frames: Scanned
-) -> None:
-    made = Conversation()
-    made.open()
-    look_alike(made)
-    assert cause in set(scan_frames(made.frames).waits["cause"])
-
-
-def test_two_small_segments_in_flight_prove_nodelay(scan_frames: Scanned) -> None:
-    made = Conversation()
-    made.open()
-    nagle_off(made)
-    assert scan_frames(made.frames).connections.at[0, "client_nagle"] == "off"
-
-
-def test_each_answer_on_a_port_is_proven_by_its_first_connection(tmp_path: Path) -> None:
-    """One client calls two servers in turn, with TCP_NODELAY and without."""
-    made = []
-    for number, (port, holds) in enumerate(
-        [(8000, True), (8001, False), (8000, False), (8001, True), (8000, True), (8001, False)]
-    ):
-        one = Conversation(
-            ("10.0.0.1", 40000 + number), ("10.0.0.2", port), now_ms=number * 10_000.0
-        )
-        one.open()
-        for _ in range(3):
-            one.stall() if holds else nagle_off(one)
-        made.append(one)
-    scan = nagle_scan.scan(write(tmp_path / "a.pcap", interleaved(*made)))
-    rows = {row.server_port: row for row in scan.core.nagle(9)[0] if row.side == "client"}
-    assert {port: (row.on, row.off, row.unknown) for port, row in rows.items()} == {
-        8000: (2, 1, 0),
-        8001: (1, 2, 0),
-    }
-    proofs = {
-        port: [proof[0] for proof in (row.on_proof, row.off_proof) if proof]
-        for port, row in rows.items()
-    }
-    assert proofs == {8000: [0, 2], 8001: [3, 1]}
-
-
-def test_shorter_waits_than_asked_for_are_left_out(tmp_path: Path) -> None:
-    made = stalled(delay_ms=40.0)
-    path = tmp_path / "frames.pcap"
-    path.write_bytes(pcap(records(made.frames)))
-    assert len(nagle_scan.scan(path, min_wait_ms=40.0).stalls) == 3
-    assert len(nagle_scan.scan(path, min_wait_ms=42.0).stalls) == 0
-
-
-def test_arp_between_the_frames_moves_the_frame_numbers(tmp_path: Path) -> None:
-    made = stalled()
-    arp = bytes(ethernet() / ARP())
-    rows = [row for frame in records(made.frames) for row in ((frame[0], arp), frame)]
-    scan = scan_bytes(tmp_path / "arp.pcap", pcap(rows))
-    expected = [
-        (2 * a, 2 * k, 2 * b, *rest) for a, k, b, *rest in numbered(made.holds, made.frames)
-    ]
-    assert found(scan) == expected
-
-
-def test_ipv4_and_ipv6_connections_do_not_mix(scan_frames: Scanned) -> None:
-    four = stalled()
-    six = stalled(over_ipv6(now_ms=3.0))
-    frames = interleaved(four, six)
-    scan = scan_frames(frames)
-    assert found(scan) == [*numbered(four.holds, frames), *numbered(six.holds, frames)]
-    assert scan.connections["client_addr"].tolist() == ["10.0.0.1", "2001:db8::1"]
-    assert scan.stalls["time_ns"].min() > 40 * MS

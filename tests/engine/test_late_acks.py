@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, written
+from conftest import Run, said, written
 from conversation import Conversation, interleaved, write
 
 LATE_MS = 43.0
@@ -23,14 +23,6 @@ def pushed(late: int, port: int = 40000) -> Conversation:
         made.ack("client")
         made.wait(100.0 - ack_ms)
     return made
-
-
-def said(run: Run, path: Path, folder: Path) -> list[str]:
-    """The report, page and ticket, white space aside."""
-    page, ticket = folder / "page.html", folder / "ticket.md"
-    report = run(path, "-o", page, "-o", ticket).stdout.decode()
-    texts = (report, page.read_text().replace("&#39;", "'"), ticket.read_text())
-    return [" ".join(text.split()) for text in texts]
 
 
 def test_late_acks_before_which_nothing_was_held_all_count(run: Run, tmp_path: Path) -> None:

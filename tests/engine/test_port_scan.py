@@ -12,13 +12,14 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, found, written
+from conftest import found
 from conversation import START_NS, Conversation, numbered, pcap, records, stalled
 
-SHARDS, BLOCK, FOLDED_AFTER = 16, 1024, 8
-"""Blocks of so many connections of a shard; one is folded when the one so many later begins."""
+pytestmark = pytest.mark.usefixtures("one_shard")
+BLOCK, FOLDED_AFTER = 1024, 8
+"""Blocks of so many connections; one is folded when the one so many later begins."""
 
-PORTS = 2 * BLOCK * FOLDED_AFTER * SHARDS
+PORTS = 2 * BLOCK * FOLDED_AFTER
 
 SOURCE_PORT, FLAGS = 14 + 20, 14 + 20 + 13
 """Where the TCP header begins in an Ethernet frame, and where its flags are."""
@@ -60,18 +61,15 @@ def scan(scanned: Path) -> nagle_scan.Scan:
     return nagle_scan.scan(scanned)
 
 
-def test_refused_and_unanswered_ports_are_counted_not_listed(
-    scan: nagle_scan.Scan, scanned: Path, run: Run
-) -> None:
-    # Of each shard the last whole blocks stay, and so does what follows them.
+def test_refused_and_unanswered_ports_are_counted_not_listed(scan: nagle_scan.Scan) -> None:
+    # The last whole blocks stay, and so does what follows them.
     not_listed = scan.core.summary().connections_not_listed
-    whole = PORTS - (FOLDED_AFTER - 1) * BLOCK * SHARDS
-    assert whole - BLOCK * SHARDS < not_listed <= whole
+    whole = PORTS - (FOLDED_AFTER - 1) * BLOCK
+    assert whole - BLOCK < not_listed <= whole
     assert scan.core.summary().connections == PORTS + 1
     assert len(scan.connections) == PORTS + 1 - not_listed
-    done = run(scanned)
     told = f"{not_listed:,} connections without data"
-    assert told.encode() in done.stdout
+    assert any(told in text for text in scan.summary.notices)
 
 
 def test_a_late_answer_is_judged_as_without_the_scan(
@@ -86,8 +84,7 @@ def test_a_late_answer_is_judged_as_without_the_scan(
     assert len(scan.segments(0)) == len(SLOW.frames)
 
 
-@pytest.mark.usefixtures("one_shard")
-@pytest.mark.parametrize("ports_before", [1, 100, 600, 1_000])
+@pytest.mark.parametrize("ports_before", [1, 1_000])
 def test_what_is_seen_before_a_block_is_folded_is_not_lost(
     tmp_path: Path, ports_before: int
 ) -> None:
@@ -114,7 +111,7 @@ def test_what_is_seen_before_a_block_is_folded_is_not_lost(
 def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> None:
     with pytest.raises(KeyError):
         scan.connection(1)
-    for number in scan.connections.index[::997]:
+    for number in scan.connections.index[::97]:
         row = scan.core.connection(number)
         assert row is not None
         assert row.connection == number
@@ -171,28 +168,3 @@ def test_what_opened_before_a_syn_flood_is_judged_as_without_it(
     moved = [(*(frame + len(flood) for frame in row[:3]), *row[3:]) for row in found(alone)]
     assert found(scan) == moved != []
     assert list(scan.stalls["wait_ms"]) == list(alone.stalls["wait_ms"])
-
-
-def test_half_open_connections_are_counted_and_in_the_totals(
-    tmp_path: Path, flood: list[tuple[int, bytes]]
-) -> None:
-    made = records(stalled().frames)
-    scan = flooded(tmp_path, made, len(made), flood)
-    result = written(scan, tmp_path)
-    summary, listed = result["summary"], len(result["connections"])
-    assert summary["connections"] == PORTS + 1
-    assert summary["connections_not_listed"] == PORTS + 1 - listed > PORTS // 4
-    assert (summary["tcp_packets"], summary["stalls"]) == (len(made) + 2 * PORTS, 3)
-
-
-def test_a_refused_connection_with_data_begins_there(
-    tmp_path: Path, flood: list[tuple[int, bytes]]
-) -> None:
-    """A firewall's RST need not be the end. What was before it is not known any more."""
-    refused = Conversation()
-    refused.data("client", 0, "S")
-    refused.data("server", 0, "RA")
-    frames = [*records(refused.frames), *records(stalled().frames)[3:]]
-    scan = flooded(tmp_path, frames, 2, flood)
-    row = scan.connections.loc[0]
-    assert (bool(row["handshake"]), row["client_bytes"]) == (False, 3 * 13)

@@ -97,7 +97,7 @@ def test_the_initial_sequence_numbers_change_no_finding(
     assert findings(moved) == findings(path)
 
 
-@pytest.mark.parametrize("wrap_at", range(0, 140, 3))
+@pytest.mark.parametrize("wrap_at", range(0, 140, 7))
 def test_a_wrap_at_any_byte_of_a_real_stream_changes_no_finding(
     wrap_at: int, tmp_path: Path
 ) -> None:
@@ -108,16 +108,6 @@ def test_a_wrap_at_any_byte_of_a_real_stream_changes_no_finding(
     content = path.read_bytes()
     moved.write_bytes(with_other_sequence_numbers(content, -first - wrap_at, 0, 8000))
     assert findings(moved) == findings(path)
-
-
-def test_the_two_rewriters_above_do_rewrite() -> None:
-    content = (CAPTURES / "java-split.pcap").read_bytes()
-    assert (
-        shifted_in_time(content, 0) == with_other_sequence_numbers(content, 0, 0, 8000) == content
-    )
-    assert (
-        shifted_in_time(content, 1) != content != with_other_sequence_numbers(content, 1, 0, 8000)
-    )
 
 
 @pytest.mark.parametrize("name", ["epoll-fd0", "epoll-fixed"])
@@ -213,39 +203,23 @@ def test_random_bytes_never_crash(content: bytes, tmp_path: Path) -> None:
         use_everything(path)
 
 
-@settings(relaxed, max_examples=150)
-@given(
-    path=st.sampled_from(SMALL),
-    flips=st.lists(st.tuples(st.integers(0, 2**20), st.integers(1, 255)), min_size=1, max_size=40),
-)
-def test_flipped_bytes_never_crash(
-    path: Path, flips: list[tuple[int, int]], tmp_path: Path
-) -> None:
-    content = bytearray(path.read_bytes())
-    for at, change in flips:
-        content[at % len(content)] ^= change
-    damaged = tmp_path / "flipped.pcap"
-    damaged.write_bytes(content)
-    use_everything(damaged)
-
-
-@settings(relaxed, max_examples=100)
+@settings(relaxed, max_examples=200)
 @given(
     path=st.sampled_from(SMALL),
     flips=st.lists(
-        st.tuples(st.integers(0, 2**16), st.integers(8, 15 + 54), st.integers(1, 255)),
+        st.tuples(st.integers(0, 2**16), st.integers(0, 15 + 54 + 80), st.integers(1, 255)),
         min_size=1,
-        max_size=20,
+        max_size=40,
     ),
 )
-def test_flipped_bits_in_times_and_headers_never_crash(
+def test_flipped_bytes_never_crash(
     path: Path, flips: list[tuple[int, int, int]], tmp_path: Path
 ) -> None:
+    """Mostly in the headers of records, of the link and of TCP."""
     content = bytearray(path.read_bytes())
-    starts = [at for at, _ in every_record(bytes(content))]
+    starts = [0, *(at for at, _ in every_record(bytes(content)))]
     for index, offset, change in flips:
-        # Not the captured length: the records stay where they are.
-        at = starts[index % len(starts)] + (offset if offset >= 16 else offset - 8)
+        at = starts[index % len(starts)] + offset
         content[min(at, len(content) - 1)] ^= change
     damaged = tmp_path / "flipped.pcap"
     damaged.write_bytes(content)

@@ -118,31 +118,9 @@ def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> N
     assert notice == (step == "10ms")
 
 
-def test_files_without_any_header_are_no_capture(run: Run, tmp_path: Path) -> None:
-    paths = [tmp_path / "traffic.pcap", tmp_path / "traffic.pcap1"]
-    for path in paths:
-        path.touch()
-    done = run(*paths, "--merge")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"traffic.pcap: not a capture file: the file is empty" in done.stderr
-
-
-def test_what_is_no_capture_is_refused_beside_captures_too(run: Run, tmp_path: Path) -> None:
-    paths = [*rotated(tmp_path, [made()[:100]]), tmp_path / "notes.txt"]
-    paths[-1].write_text("not a capture, but long enough for a header")
-    assert run(*paths, "--merge").returncode == 2
-
-
 def test_frames_out_of_order_at_a_seam_do_not_part_a_connection(run: Run, tmp_path: Path) -> None:
     """Queues and interfaces are written in turn: a file may begin before the last one ended."""
     next_ns, _ = made()[100]
     late = (next_ns + 3_000_000, made()[99][1])
     found = described(run, tmp_path, *rotated(tmp_path, [[*made()[:99], late], made()[100:]]))
     assert len(found["connections"]) == 1
-
-
-def test_captures_of_the_same_time_are_two(run: Run, tmp_path: Path) -> None:
-    """Two taps, or two hosts that share addresses: their connections are not one."""
-    same = rotated(tmp_path, [made()[:100], made()[:100]])
-    found = described(run, tmp_path, *same, "--merge")
-    assert len(found["connections"]) == 2

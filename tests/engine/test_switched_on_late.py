@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import nagle_scan
-from conftest import Run, found
-from conversation import Conversation, Frame, numbered, write
-
-Scanned = Callable[[Sequence[Frame]], nagle_scan.Scan]
+from conftest import Run
+from conversation import Conversation, numbered, write
 
 
 def logged_in(release_ms: float, waits: int = 1) -> Conversation:
@@ -31,13 +27,6 @@ def logged_in(release_ms: float, waits: int = 1) -> Conversation:
     return made
 
 
-def test_what_was_held_before_the_option_was_set_is_found(scan_frames: Scanned) -> None:
-    made = logged_in(release_ms=0.02, waits=2)
-    scan = scan_frames(made.frames)
-    assert found(scan) == numbered(made.holds, made.frames)
-    assert scan.connections.at[0, "client_nagle"] == "switched"
-
-
 def test_the_report_says_that_the_option_came_late(run: Run, tmp_path: Path) -> None:
     made = logged_in(release_ms=0.02, waits=3)
     done = run(write(tmp_path / "late.pcap", made.frames))
@@ -47,11 +36,3 @@ def test_the_report_says_that_the_option_came_late(run: Run, tmp_path: Path) -> 
     set_late = "TCP_NODELAY was set on 10.0.0.1's sockets to port 8000 only after the stalls"
     assert f"{set_late}: {changed}" in report
     assert f" changed client 10.0.0.1 to port 8000 1 frame {last} was held" in report
-
-
-def test_one_coincidence_is_none_where_the_option_is_set(scan_frames: Scanned) -> None:
-    for release_ms in (0.02, 0.45):
-        scan = scan_frames(logged_in(release_ms).frames)
-        assert found(scan) == []
-        # One release does not prove that it was off before.
-        assert scan.connections.at[0, "client_nagle"] == "off"

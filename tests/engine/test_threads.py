@@ -84,15 +84,6 @@ def test_python_refuses_a_nonsense_number_of_threads(threads: int) -> None:
         nagle_scan.scan(EXAMPLES[0], threads=threads)
 
 
-def test_several_connections_are_read_again_in_one_pass() -> None:
-    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    paths, ids = scan.paths, [int(row) for row in scan.connections.index[:3]]
-    together = _core.segments(paths, None, ids[::-1])
-    alone = [_core.segments(paths, None, [number])[0] for number in ids[::-1]]
-    assert [[*rows["frame"]] for rows in together] == [[*rows["frame"]] for rows in alone]
-    assert all(len(rows["frame"]) > 0 for rows in together)
-
-
 THREADS_AT = {"segments": 3, "choose_frames": 3, "scan_captures": 5}
 """The place of `threads` among the arguments."""
 

@@ -37,27 +37,6 @@ def test_a_window_scale_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
     assert found(nagle_scan.scan(path)) == numbered(made.holds, made.frames)
 
 
-def test_an_mss_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
-    made = stalled()
-    made.stall(first=1460, second=600)
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(pcap(records(made.frames), snap_length=14 + 20 + 20))
-    scan = nagle_scan.scan(path)
-    assert scan.connections.at[0, "mss"] == 1460
-
-
-def test_an_ack_that_makes_room_in_the_congestion_window(scan_frames: Scanned) -> None:
-    made = opened()
-    for _ in range(10):
-        made.data("client", made.mss)
-    made.wait(made.rtt_ms)
-    made.acked["client"] = made.mss
-    made._segment("server", "A", made.isn["server"] + 1, b"", None)
-    made.wait(0.02)
-    freed = made.data("client", made.mss)
-    assert causes(scan_frames(made.frames), freed, made.frames) == ["congestion_window"]
-
-
 def test_small_writes_far_below_the_window_do_not_wait_for_it(scan_frames: Scanned) -> None:
     """A program that writes every 20 ms meets an ACK each time when the round trip is 5 periods."""
     made = opened(rtt_ms=100.0)
@@ -71,21 +50,6 @@ def test_small_writes_far_below_the_window_do_not_wait_for_it(scan_frames: Scann
         made.wait(0.02)
     scan = scan_frames(made.frames)
     assert set(scan.waits["cause"]) == {"sender_app"}
-
-
-@pytest.mark.parametrize("again", [150, 149])
-def test_new_data_after_a_loss_is_a_probe(again: int, scan_frames: Scanned) -> None:
-    """The tail-loss probe sends new data; what was lost before it comes again afterwards."""
-    made = opened()
-    made.data("server", 90)
-    made.wait(0.02)
-    made.ack("client")
-    made.sent["client"] += 120
-    made.wait(250.0)
-    probe = made.data("client", 30)
-    made.wait(made.rtt_ms)
-    made.again("client", again)
-    assert causes(scan_frames(made.frames), probe, made.frames) == ["retransmission"]
 
 
 def test_what_the_peer_sends_again_is_not_what_a_program_answers(scan_frames: Scanned) -> None:
@@ -154,31 +118,6 @@ def test_a_timer_that_draws_delayed_acks_ends_a_hold(
     assert scan.connections.at[0, "server_delayed_ack_consistent_with"] == ""
 
 
-def test_a_loss_among_stalls_stays_a_loss(scan_frames: Scanned) -> None:
-    made = stalled(rounds=8)
-    resent(made)
-    scan = scan_frames(made.frames)
-    assert len(scan.stalls) == 8
-    assert list(scan.waits["cause"]) == ["retransmission"]
-
-
-def test_beside_the_receiver_one_needless_retransmission_is_seen(scan_frames: Scanned) -> None:
-    """Both copies arrive at the client; it kept its ACK back until the second."""
-    made = opened(rtt_ms=26.0)
-    made.data("client", 50)
-    made.answer(170)
-    made.wait(204.0)
-    made.acked["server"] = 0
-    made.again("server", 170)
-    made.wait(0.02)
-    made.ack("client")
-    made.wait(made.rtt_ms)
-    made.data("server", 400)
-    scan = scan_frames(made.frames)
-    assert list(scan.stalls["cause"]) == ["nagle_delack"]
-    assert list(scan.waits["cause"]) == []
-
-
 @pytest.mark.parametrize(
     ("case", "sender", "variant"),
     [
@@ -191,32 +130,6 @@ def test_the_variant_of_nagles_algorithm(case: str, sender: str, variant: str) -
     """Real captures: Linux lets a small tail follow full segments, lwIP holds it."""
     (path,) = (CAPTURES / "labelled" / case).glob("*.pcap.gz")
     assert nagle_scan.scan(path).connections.at[0, f"{sender}_nagle_variant"] == variant
-
-
-def test_a_timer_that_was_always_cut_short_is_not_named(scan_frames: Scanned) -> None:
-    made = opened(rtt_ms=2.0)
-    for _ in range(4):
-        resent(made)
-    (group,) = scan_frames(made.frames).core.groups()
-    assert group.stalls == 4
-    assert group.consistent_with == ""
-
-
-def test_the_ack_of_a_fin_is_no_delayed_ack_of_data_before(scan_frames: Scanned) -> None:
-    made = opened(rtt_ms=100.0)
-    made.data("client", 50)
-    made.wait(made.rtt_ms)
-    made.data("server", 90)
-    made.wait(0.02)
-    made.ack("client")
-    made.data("client", 0, "FA")
-    made.wait(made.rtt_ms + 30.0)
-    made.data("server", 0, "FA")
-    made.wait(0.02)
-    made.ack("client")
-    scan = scan_frames(made.frames)
-    assert "delayed_ack" not in set(scan.waits["cause"])
-    assert set(scan.connections["client_delayed_ack_ms"].isna()) == {True}
 
 
 def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: Scanned) -> None:
@@ -233,27 +146,6 @@ def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: Scanned) -
         made.wait(900.0)
     longest = scan_frames(made.frames).core.longest_waits(1)[0]
     assert (longest.sender, longest.cause, round(longest.wait_ms)) == ("client", "sender_app", 200)
-
-
-def test_a_program_that_closes_late_is_no_delayed_ack(scan_frames: Scanned) -> None:
-    """The ACK comes with its FIN, 20 ms after the answer: before the ACK's timer."""
-    made = opened(rtt_ms=1.0)
-    made.data("client", 50)
-    made.answer()
-    made.wait(20.0)
-    made.data("client", 0, "FA")
-    assert "delayed_ack" not in set(scan_frames(made.frames).waits["cause"])
-
-
-def test_where_no_round_trip_is_known_no_ack_is_called_late(scan_frames: Scanned) -> None:
-    """Captured at the client after the handshake: each ACK of the server takes 26 ms to come."""
-    made = opened(rtt_ms=26.0)
-    for _ in range(2):
-        made.data("client", 50)
-        made.wait(made.rtt_ms)
-        made.ack("server")
-        made.wait(1.0)
-    assert "delayed_ack" not in set(scan_frames(made.frames[3:]).waits["cause"])
 
 
 def test_a_server_that_nobody_asked_is_not_slow(scan_frames: Scanned) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
@@ -15,17 +14,11 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 import tshark_answers
-from conftest import CAPTURES
 from conversation import (
     START_NS,
     Conversation,
     Frame,
     Side,
-    interleaved,
-    over_ipv6,
-    pcap,
-    pcapng,
-    records,
     stalled,
     write,
 )
@@ -66,41 +59,6 @@ def our_segments(path: Path) -> list[Segment]:
     return sorted(found)
 
 
-FILES = sorted(CAPTURES.glob("*.pcap"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_shipped_captures_are_numbered_as_wireshark_numbers_them(path: Path) -> None:
-    assert our_segments(path) == tshark_segments(path)
-
-
-def test_interleaved_connections_of_both_ip_versions(tmp_path: Path) -> None:
-    every = [
-        stalled(),
-        stalled(over_ipv6(now_ms=0.5)),
-        stalled(Conversation(("10.0.0.1", 40001), now_ms=1.5)),
-        stalled(Conversation(("10.0.0.3", 40000), now_ms=2.5)),
-        stalled(Conversation(("10.0.0.2", 8000), ("10.0.0.1", 8000), now_ms=3.5)),
-    ]
-    path = write(tmp_path / "interleaved.pcap", interleaved(*every))
-    assert our_segments(path) == tshark_segments(path)
-    assert {segment.stream for segment in our_segments(path)} == {0, 1, 2, 3, 4}
-
-
-def test_frames_that_are_not_tcp_count_too(tmp_path: Path) -> None:
-    made = records(stalled().frames)
-    rows = [row for frame in made for row in ((frame[0], bytes(60)), frame)]
-    path = tmp_path / "others.pcapng"
-    path.write_bytes(pcapng([1], [(0, time_ns, frame) for time_ns, frame in rows]))
-    assert our_segments(path) == tshark_segments(path)
-
-
-def test_snapped_frames_keep_their_length(tmp_path: Path) -> None:
-    path = tmp_path / "snapped.pcap"
-    path.write_bytes(pcap(records(stalled().frames), snap_length=60))
-    assert our_segments(path) == tshark_segments(path)
-
-
 # When does a segment between known ports begin another connection?
 
 
@@ -134,97 +92,90 @@ def hello(seq: int = 101) -> list[Frame]:
 
 CLOSED = [client("FA", 101, 501), server("FA", 501, 102), client("A", 102, 502)]
 
-Story = Callable[[], list[Frame]]
+Story = tuple[str, list[Frame]]
+"""What tshark 4.0 answers: the tcp.stream of each frame; and the frames."""
+
 STORIES: dict[str, Story] = {
-    "another ISN": lambda: handshake(100, 500) + hello() + handshake(9000, 8000) + hello(9001),
-    "the same SYN again": lambda: [client("S", 100), *handshake(100, 500)],
-    "the same SYN again after data": lambda: handshake(100, 500) + hello() + [client("S", 100)],
-    "another ISN after FIN": lambda: handshake(100, 500) + CLOSED + handshake(7000, 8000),
-    "the same ISN after FIN": lambda: handshake(100, 500) + CLOSED + handshake(100, 8000),
-    "another ISN after RST": lambda: (
-        [*handshake(100, 500), client("R", 101), *handshake(7000, 8000)]
+    "another ISN": (
+        "00001111",
+        handshake(100, 500) + hello() + handshake(9000, 8000) + hello(9001),
     ),
-    "the same ISN after RST": lambda: (
-        [*handshake(100, 500), client("R", 101), *handshake(100, 8000)]
+    "the same SYN again": ("0000", [client("S", 100), *handshake(100, 500)]),
+    "the same SYN again after data": ("00000", handshake(100, 500) + hello() + [client("S", 100)]),
+    "another ISN after FIN": ("000000111", handshake(100, 500) + CLOSED + handshake(7000, 8000)),
+    "the same ISN after FIN": ("000000000", handshake(100, 500) + CLOSED + handshake(100, 8000)),
+    "another ISN after RST": (
+        "0000111",
+        ([*handshake(100, 500), client("R", 101), *handshake(7000, 8000)]),
     ),
-    "refused, then the same ISN": lambda: (
-        [client("S", 100), server("RA", 0, 101), *handshake(100, 500)]
+    "the same ISN after RST": (
+        "0000000",
+        ([*handshake(100, 500), client("R", 101), *handshake(100, 8000)]),
     ),
-    "refused, then another ISN": lambda: (
-        [client("S", 100), server("RA", 0, 101), *handshake(200, 500)]
+    "refused, then the same ISN": (
+        "00000",
+        ([client("S", 100), server("RA", 0, 101), *handshake(100, 500)]),
     ),
-    "SYN-ACK first": lambda: [server("SA", 500, 101), client("A", 101, 501), *hello()],
-    "SYN-ACK first, its SYN later": lambda: [server("SA", 500, 101), *handshake(100, 500)],
-    "SYN-ACK first, another SYN later": lambda: [server("SA", 500, 101), *handshake(200, 500)],
-    "data first, then SYN": lambda: [*hello(50), server("A", 501, 51), *handshake(9000, 8000)],
-    "data first, then its own SYN": lambda: hello(101) + handshake(100, 500),
-    "server's data first, then SYN": lambda: [server("PA", 50, 501, b"x"), *handshake(9000, 8000)],
-    "server's ACK first, then its SYN": lambda: [server("A", 500, 101), *handshake(100, 500)],
-    "server's ACK first, then SYN": lambda: [server("A", 500, 101), *handshake(101, 500)],
-    "RST first, then SYN": lambda: [client("R", 50), *handshake(9000, 8000)],
-    "server's RST first, then SYN": lambda: [server("R", 50), *handshake(9000, 8000)],
-    "FIN first, then SYN": lambda: [client("FA", 50, 60), *handshake(9000, 8000)],
-    "the server calls back from its port": lambda: (
-        [*handshake(100, 500), server("S", 9000), client("SA", 8000, 9001), server("A", 9001, 8001)]
+    "refused, then another ISN": (
+        "00111",
+        ([client("S", 100), server("RA", 0, 101), *handshake(200, 500)]),
     ),
-    "both open at once": lambda: [
-        client("S", 100),
-        server("S", 500),
-        client("SA", 100, 501),
-        server("SA", 500, 101),
-    ],
-    "two different SYN-ACKs": lambda: [
-        client("S", 100),
-        server("SA", 500, 101),
-        server("SA", 900, 101),
-    ],
-    "data after FIN without SYN": lambda: handshake(100, 500) + CLOSED + hello(7001),
-    "an old SYN after a reuse": lambda: (
-        handshake(100, 500) + handshake(200, 600) + [client("S", 200), client("S", 100)]
+    "SYN-ACK first": ("000", [server("SA", 500, 101), client("A", 101, 501), *hello()]),
+    "SYN-ACK first, its SYN later": ("0000", [server("SA", 500, 101), *handshake(100, 500)]),
+    "SYN-ACK first, another SYN later": ("0111", [server("SA", 500, 101), *handshake(200, 500)]),
+    "data first, then SYN": ("00111", [*hello(50), server("A", 501, 51), *handshake(9000, 8000)]),
+    "data first, then its own SYN": ("0000", hello(101) + handshake(100, 500)),
+    "server's data first, then SYN": (
+        "0111",
+        [server("PA", 50, 501, b"x"), *handshake(9000, 8000)],
     ),
-    "an ISN of zero": lambda: handshake(0, 0) + handshake(0, 0),
-    "three reuses": lambda: handshake(100, 500) + handshake(200, 600) + handshake(100, 700),
-    "Fast Open": lambda: [client("S", 100, 0, b"abc"), server("SA", 500, 104)],
-    "with ECN": lambda: [client("SEC", 100), server("SAE", 500, 101), client("A", 101, 501)],
+    "server's ACK first, then its SYN": ("0000", [server("A", 500, 101), *handshake(100, 500)]),
+    "server's ACK first, then SYN": ("0111", [server("A", 500, 101), *handshake(101, 500)]),
+    "RST first, then SYN": ("0111", [client("R", 50), *handshake(9000, 8000)]),
+    "server's RST first, then SYN": ("0000", [server("R", 50), *handshake(9000, 8000)]),
+    "FIN first, then SYN": ("0111", [client("FA", 50, 60), *handshake(9000, 8000)]),
+    "the server calls back from its port": (
+        "000111",
+        (
+            [
+                *handshake(100, 500),
+                server("S", 9000),
+                client("SA", 8000, 9001),
+                server("A", 9001, 8001),
+            ]
+        ),
+    ),
+    "both open at once": (
+        "0000",
+        [
+            client("S", 100),
+            server("S", 500),
+            client("SA", 100, 501),
+            server("SA", 500, 101),
+        ],
+    ),
+    "two different SYN-ACKs": (
+        "000",
+        [
+            client("S", 100),
+            server("SA", 500, 101),
+            server("SA", 900, 101),
+        ],
+    ),
+    "data after FIN without SYN": ("0000000", handshake(100, 500) + CLOSED + hello(7001)),
+    "an old SYN after a reuse": (
+        "00011112",
+        (handshake(100, 500) + handshake(200, 600) + [client("S", 200), client("S", 100)]),
+    ),
+    "an ISN of zero": ("000000", handshake(0, 0) + handshake(0, 0)),
+    "three reuses": ("000111222", handshake(100, 500) + handshake(200, 600) + handshake(100, 700)),
+    "Fast Open": ("00", [client("S", 100, 0, b"abc"), server("SA", 500, 104)]),
+    "with ECN": ("000", [client("SEC", 100), server("SAE", 500, 101), client("A", 101, 501)]),
 }
-
-
-STREAMS = {
-    "another ISN": "00001111",
-    "the same SYN again": "0000",
-    "the same SYN again after data": "00000",
-    "another ISN after FIN": "000000111",
-    "the same ISN after FIN": "000000000",
-    "another ISN after RST": "0000111",
-    "the same ISN after RST": "0000000",
-    "refused, then the same ISN": "00000",
-    "refused, then another ISN": "00111",
-    "SYN-ACK first": "000",
-    "SYN-ACK first, its SYN later": "0000",
-    "SYN-ACK first, another SYN later": "0111",
-    "data first, then SYN": "00111",
-    "data first, then its own SYN": "0000",
-    "server's data first, then SYN": "0111",
-    "server's ACK first, then its SYN": "0000",
-    "server's ACK first, then SYN": "0111",
-    "RST first, then SYN": "0111",
-    "server's RST first, then SYN": "0000",
-    "FIN first, then SYN": "0111",
-    "the server calls back from its port": "000111",
-    "both open at once": "0000",
-    "two different SYN-ACKs": "000",
-    "data after FIN without SYN": "0000000",
-    "an old SYN after a reuse": "00011112",
-    "an ISN of zero": "000000",
-    "three reuses": "000111222",
-    "Fast Open": "00",
-    "with ECN": "000",
-}
-"""What tshark 4.0 answers: the tcp.stream of each frame of a story."""
 
 
 def written(story: str, folder: Path) -> Path:
-    frames = STORIES[story]()
+    frames = deepcopy(STORIES[story][1])
     for number, frame in enumerate(frames):
         frame.time_ns = START_NS + number * 10_000_000
     return write(folder / "story.pcap", frames)
@@ -236,14 +187,14 @@ def streams(segments: list[Segment]) -> str:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_connection_begins_where_wireshark_begins_one(story: str, tmp_path: Path) -> None:
-    assert streams(our_segments(written(story, tmp_path))) == STREAMS[story]
+    assert streams(our_segments(written(story, tmp_path))) == STORIES[story][0]
 
 
 def test_what_is_said_of_wireshark_is_true(tmp_path: Path) -> None:
     """All stories in one capture, each between two hosts of its own: tshark starts once."""
     frames: list[Frame] = []
-    for number, story in enumerate(STORIES.values()):
-        for frame in deepcopy(story()):
+    for number, (_, story) in enumerate(STORIES.values()):
+        for frame in deepcopy(story):
             for end in ("src", "dst"):
                 addr = getattr(frame.packet, end).replace("10.0.0", f"10.0.{number}")
                 frame.packet.setfieldval(end, addr)
@@ -251,10 +202,10 @@ def test_what_is_said_of_wireshark_is_true(tmp_path: Path) -> None:
             frames.append(frame)
     told = iter(tshark_segments(write(tmp_path / "stories.pcap", frames)))
     found = {}
-    for name, answer in STREAMS.items():
+    for name, (answer, _) in STORIES.items():
         numbers = [next(told).stream for _ in answer]
         found[name] = "".join(str(number - min(numbers)) for number in numbers)
-    assert found == STREAMS
+    assert found == {name: answer for name, (answer, _) in STORIES.items()}
     assert not list(told)
 
 
