@@ -299,7 +299,7 @@ def test_markdown_shows_any_words_literally(words: str) -> None:
 
     def shape(words: str) -> Shape:
         told = [[markup.escaped(words), markup.code(words)]]
-        lines = [f"x {part} x\n" for part in told[0]] + list(markup.table(["a", "b"], "ll", told))
+        lines = [f"x {part} x\n" for part in told[0]] + list(markup.table([("a", "b"), *told]))
         return shape_of_markdown("\n".join(lines).encode())
 
     assert shape(words) == shape("plain")

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nagle_scan import _core
 from nagle_scan.advice import Setting
 from nagle_scan.messages import split
-from nagle_scan.report import header, held, hops, sentences, verdicts, wireshark
+from nagle_scan.report import header, held, sections, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
-from nagle_scan.report.fixes import Fix
 from nagle_scan.report.markup import code, escaped, table
-from nagle_scan.report.nodelay import NOT_KNOWN
 from nagle_scan.report.options import Options
+from nagle_scan.report.sections import Block, Head, Step, Table
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
 from nagle_scan.system import files
-from nagle_scan.words import certainty
-from nagle_scan.words.wording import (
-    PERCENTILES,
-    count,
-    duration,
-    endpoint,
-    file_name,
-    maybe_duration,
-    percentiles,
-    sentence_start,
-)
+from nagle_scan.words.wording import count, file_name
 
-LIMITS = Limits(groups=4, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=4, hops=7)
-MAX_ANSWERS = 2
+LIMITS = Limits(groups=4, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=2, hops=7)
 MAX_NOTES = 2
 MAX_REASONS = 3
 MAX_NAMES = 3
@@ -65,24 +53,48 @@ def _answer(view: View) -> Iterator[str]:
 
 
 def _stalls(view: View) -> Iterator[str]:
-    groups = view.group_table(code)
-    if groups:
-        more = f" ({view.groups_more:,} more: -o stalls.csv)" if view.groups_more else ""
-        yield f"### Who holds data{more}"
-        yield from table(groups[0], "lllll"[: len(groups[0])], groups[1:])
+    marks = _marks(view)
+    yield from _laid_out(sections.groups(view, marks))
     if view.clearest is not None:
         yield from _clearest(view, view.clearest)
     for fix in view.fixes:
-        yield from _fix(fix)
-    yield from _nodelay(view)
-    yield from _hops(view)
-    if not groups:
-        yield from _connections(view)
+        yield from _laid_out(sections.fix(fix, marks))
+    yield from _laid_out(sections.nodelay(view, marks))
+    yield from _laid_out(sections.chains(view, marks))
+    if len(view.groups) == 1:
+        yield from _laid_out(sections.connections(view, marks))
     # The hops have their latency beside them.
     if not view.chains:
-        yield from _latencies(view)
+        yield from _laid_out(sections.latencies(view, marks))
     if view.clearest is not None and not view.summary.is_text:
         yield from _wireshark(view, view.clearest)
+
+
+def _clean(view: View) -> Iterator[str]:
+    marks = _marks(view)
+    yield from _laid_out(sections.chains(view, marks))
+    yield from _laid_out(sections.latencies(view, marks))
+    if view.waits:
+        yield from _laid_out(sections.waits(view, marks))
+    yield from (f"{escaped(told)}\n" for told in view.other_waits)
+
+
+def _laid_out(blocks: Iterable[Block]) -> Iterator[str]:
+    before: Block = ""
+    for block in blocks:
+        match block:
+            case Head(words, note):
+                yield f"### {words}{f' ({note})' if note else ''}"
+            case Step(number, words, known_by, settings):
+                yield f"{number}. {words}"
+                yield from ([f"   {known_by}"] if known_by else [])
+                yield from (f"   - {one}" for one in settings)
+            case Table(rows):
+                # A row right below a list would belong to it.
+                yield from ["", *table(rows)] if isinstance(before, str) else table(rows)
+            case words if words:
+                yield f"- {words}"
+        before = block
 
 
 def _marked(view: View, text: str) -> str:
@@ -98,57 +110,6 @@ def _marked(view: View, text: str) -> str:
     return text
 
 
-def _hops(view: View) -> Iterator[str]:
-    if view.chains:
-        yield "### Hop by hop (each hop waits for its upstream)"
-    for chain in view.chains:
-        yield from (f"- {escaped(said)}" for said in (*chain.leads, *chain.predictions))
-        yield ""
-        rows = [hops.cells(hop, code) for hop in chain.hops]
-        yield from table(hops.HEADS, "rlllllrrr", rows)
-
-
-def _connections(view: View) -> Iterator[str]:
-    worst = f" (the worst {len(view.connections)})" if view.connections_more else ""
-    yield f"### Affected connections{worst}"
-    heads = (
-        "stream" if view.is_filtered else "tcp.stream",
-        "client",
-        "server",
-        "held by",
-        "stalls, time lost",
-        "mean now",
-    )
-    cells = [
-        (
-            str(row.connection),
-            code(row.client),
-            code(row.server),
-            sentences.holder(row),
-            certainty.cell(row),
-            maybe_duration(row.mean_latency_ms),
-            maybe_duration(row.predicted_latency_ms),
-        )
-        for row in view.connections
-    ]
-    yield from table((*heads, sentences.WITHOUT_STALLS), "rllllrr", cells)
-
-
-def _latencies(view: View) -> Iterator[str]:
-    if not view.servers:
-        return
-    yield "### Latency by server (request's first byte to reply's last)"
-    rows: list[Sequence[str]] = []
-    for server in view.servers:
-        name = code(endpoint(server.addr, server.port))
-        exchanges = f"{server.exchanges:,}"
-        rows.append((name, exchanges, "now", *percentiles(server.latency_ms, server.exchanges)))
-        if server.stalled_exchanges:
-            without = percentiles(server.predicted_ms, server.exchanges)
-            rows.append((name, exchanges, sentences.WITHOUT_STALLS, *without))
-    yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
-
-
 def _clearest(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield f"### The clearest stall is {stall.confidence}"
     yield from ("```text", *ladder(stall), "```")
@@ -160,20 +121,6 @@ def _clearest(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield ""
 
 
-def _fix(fix: Fix) -> Iterator[str]:
-    choice = f" ({fix.choice})" if fix.choice else ""
-    yield f"### What to change for {fix.named(code)}{choice}"
-    if fix.first:
-        yield f"{escaped(fix.first)}\n"
-    for number, remedy in enumerate(fix.remedies, 1):
-        where = sentence_start(fix.where_there(remedy, code))
-        yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
-        if remedy.known_by:
-            yield f"   {escaped(remedy.known_by)}"
-        yield from (f"   - {_setting(setting)}" for setting in remedy.settings)
-    yield ""
-
-
 def _setting(setting: Setting) -> str:
     """Its source is a link: escaped, an underscore in an address would break it in Jira."""
     note = f"{escaped(setting.note)}; " if setting.note else ""
@@ -181,23 +128,10 @@ def _setting(setting: Setting) -> str:
     return f"{knob} ({note}[{source}]({setting.address}))"
 
 
-def _nodelay(view: View) -> Iterator[str]:
-    """Proven answers come first; the heads name the subject, to save a line."""
-    rows = sorted(view.nodelay, key=lambda row: row.answer == NOT_KNOWN)[:MAX_ANSWERS]
-    if not rows:
-        return
+def _marks(view: View) -> sections.Marks:
+    """Wireshark counts other streams than a scan with a filter."""
     stream = "stream" if view.is_filtered else "tcp.stream"
-    cells = [
-        (
-            row.answer,
-            escaped(row.sockets),
-            f"{row.connections:,}",
-            escaped(row.proof.replace("tcp.stream", stream)),
-        )
-        for row in rows
-    ]
-    heads = ("TCP_NODELAY in effect", "sockets", "connections", "evidence")
-    yield from table(heads, "llrl", cells)
+    return sections.Marks(code, lambda text: escaped(text.replace("tcp.stream", stream)), _setting)
 
 
 def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
@@ -218,35 +152,10 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     )
 
 
-def _clean(view: View) -> Iterator[str]:
-    yield from _hops(view)
-    yield from _latencies(view)
-    if view.waits:
-        yield f"### {view.waits_heading}"
-        heads = ("tcp.stream", "wait", "cause", "sender", "frames", "")
-        rows = [
-            (
-                str(wait.connection),
-                duration(wait.wait_ms),
-                code(wait.cause),
-                wait.sender,
-                f"{wait.frame_from} to {wait.frame_to}",
-                escaped(meaning),
-            )
-            for wait, meaning in view.waits
-        ]
-        yield from table(heads, "rrllll", rows)
-    for told in view.other_waits:
-        yield escaped(told)
-        yield ""
-
-
 def _comparison(shown: ShownComparison) -> Iterator[str]:
     yield f"# {shown.head}: {escaped(shown.text)} (before: {code(shown.names)})"
     if shown.table:
-        heads, *rows = shown.table
-        cells = [tuple(escaped(cell) for cell in row) for row in rows]
-        yield from table(heads, "llrrrrrrrrrl", cells)
+        yield from table([tuple(map(escaped, row)) for row in shown.table])
     yield from (f"- {escaped(prediction)}" for prediction in shown.predictions)
     if shown.predictions or not shown.table:
         yield ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nagle_scan.system.terminal import is_number_column
 from nagle_scan.words.wording import printable
 
 SPECIAL = re.compile(r"([\\`*{}\[\]<>#|$@&]|(?<![^\W_])_|_(?![^\W_])|(?<![ (])~|~(?!\d))")
@@ -25,10 +26,12 @@ def code(outside: str) -> str:
     return f"{fence}{space}{shown}{space}{fence}"
 
 
-def table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """`alignment` has a letter for each column: l or r."""
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Heads and rows; numbers to the right."""
+    heads, *others = rows
+    aligned = ("---:" if is_number_column(rows, at) else "---" for at in range(len(heads)))
     yield f"| {' | '.join(heads)} |"
-    yield "|" + "|".join("---:" if column == "r" else "---" for column in alignment) + "|"
-    for row in rows:
+    yield f"|{'|'.join(aligned)}|"
+    for row in others:
         yield f"| {' | '.join(row)} |".replace("\N{NO-BREAK SPACE}", " ")
     yield ""

@@ -119,7 +119,7 @@ def _least_widths(rows: Sequence[tuple[str, ...]]) -> list[int]:
     ]
 
 
-def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
+def is_number_column(rows: Sequence[Sequence[str]], column: int) -> bool:
     """Does a column hold numbers only?"""
     return all(re.fullmatch(NUMBER, row[column]) for row in rows[1:])
 
