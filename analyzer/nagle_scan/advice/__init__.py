@@ -10,15 +10,13 @@ from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
-from nagle_scan.words import causes
+from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import range_ms
 
-__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
+__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "test_well"]
 
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth re-reading that much."""
-MAX_STALLS_PER_EXCHANGE = 4
-"""With more, the messages are a stream, not answered one by one."""
 
 
 class Remedy(NamedTuple):
@@ -149,7 +147,7 @@ def _is_split(group: _core.Group, sample: Sample) -> bool | None:
     """Are parts of one message held, by its bytes, else by lengths that alternate?"""
     if group.unacked_full_sized:
         return True
-    if is_typed(group) or is_stream(group.exchanges, group.stalls):
+    if is_typed(group) or certainty.is_stream(group.exchanges, group.stalls):
         return False
     seen = _by_bytes(sample)
     return True if seen is None and group.alternate else seen
@@ -173,11 +171,6 @@ def is_typed(group: _core.Group) -> bool:
     if group.server_port in TERMINAL_PORTS:
         return max(group.len_unacked, group.len) <= MOST_OF_A_CIPHERED_KEY
     return max(group.len_unacked, group.len) <= MOST_OF_A_KEY
-
-
-def is_stream(exchanges: int, stalls: int) -> bool:
-    """Does the sender push message after message, not parts of one that gets a reply?"""
-    return exchanges * MAX_STALLS_PER_EXCHANGE < stalls
 
 
 def has_quick_acks(group: _core.Group) -> bool:
@@ -204,7 +197,7 @@ def test_well(
     if (
         not _receiver_delays(group)
         or group.unacked_full_sized
-        or is_stream(group.exchanges, group.stalls)
+        or certainty.is_stream(group.exchanges, group.stalls)
     ):
         return ""
     sentences = []

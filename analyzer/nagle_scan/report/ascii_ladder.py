@@ -26,12 +26,6 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     yield ""
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
     held_ms = (stall.to_ns - stall.from_ns) / 1e6
-    cause = causes.of(stall.cause)
-    acknowledges = "pure ACK, after one round trip"
-    if cause.ack_was_delayed:
-        acknowledges = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
-    elif cause.ack_was_data:
-        acknowledges = f"{stall.len_ack} B, acknowledges frame {stall.frame_from}"
     are_held = certainty.IS_HELD[stall.confidence].replace("is", "are")
     yield _right(0.0, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
     yield _band("")
@@ -40,7 +34,7 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     yield _band(f":  (at most, {since})" if since else "")
     if part := part_held(stall.wait_ms, stall.hold_ms):
         yield _band(f":  (held for {part})")
-    yield _left(ack_ms, f"frame {stall.frame_ack}: {acknowledges}")
+    yield _left(ack_ms, f"frame {stall.frame_ack}: {causes.ack(stall)}")
     yield _right(held_ms, f"frame {stall.frame_to}: {stall.len} B, released")
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nagle_scan.report import stall_frames
-from nagle_scan.words import certainty
+from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import held_for
 
 if TYPE_CHECKING:
@@ -68,6 +67,6 @@ def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str
     was_held = f"{certainty.WAS_HELD[stall.confidence]} {held_for(stall.wait_ms, stall.hold_ms)}"
     return (
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK",
-        f"[{ack}] {stall_frames.ack(stall)}; it releases {held}",
+        f"[{ack}] {causes.ack(stall)}; it releases {held}",
         f"[{held}] {was_held} by Nagle; released by {ack}",
     )

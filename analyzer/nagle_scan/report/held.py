@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
+from nagle_scan.words.acks import DELAYED, LATE, Acks
 from nagle_scan.words.wording import count, duration, endpoint, range_ms, round_trip_counts, times
 
-LATE = "delayed by the receiver or by the path"
-"""Of ACKs that came later than the round trip explains, and that no timer explains either."""
 ALIKE = 1.25
 """Holds of which the longest is longer by more than this differ."""
 HEADS = ("held by", "to", "stalls, time lost", "ACKs")
@@ -36,17 +35,11 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
     if len(named) == 1:
         return _told(party(named[0]), total, held_ms, _reason(named[0]))
-    kinds = sorted({_acks(group) for group in named})
-    acks = f"ACKs ({_or(kinds)}: see the table)" if kinds[1:] else _ALL_ACKS[kinds[0]]
-    return _told(_who(named), total, held_ms, f"waiting for {acks}.")
-
-
-_ALL_ACKS = {
-    "delayed": "delayed ACKs",
-    "late": "late ACKs",
-    "on data": "ACKs that came with data",
-    "prompt": "prompt ACKs",
-}
+    kinds = {_acks(group) for group in named}
+    waited_for = min(kinds).several
+    if len(kinds) > 1:
+        waited_for = f"ACKs ({_or(sorted(acks.kind for acks in kinds))}: see the table)"
+    return _told(_who(named), total, held_ms, f"waiting for {waited_for}.")
 
 
 def _or(words: Sequence[str]) -> str:
@@ -95,14 +88,10 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     return by, to, certainty.cell(group), _acks_in_detail(group)
 
 
-def _acks(group: _core.ServerGroup) -> str:
+def _acks(group: _core.ServerGroup) -> Acks:
     """What kind of ACKs the sender waited for."""
-    cause = causes.of(group.worst.cause)
-    if cause.ack_was_data:
-        return "on data"
-    if not cause.ack_was_delayed:
-        return "prompt"
-    return "delayed" if group.worst.timer_proven else "late"
+    acks = causes.acks_of(group.worst.cause)
+    return LATE if acks is DELAYED and not group.worst.timer_proven else acks
 
 
 def word(group: _core.ServerGroup) -> str:
@@ -169,20 +158,7 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
         unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, is_split, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
-    cause = causes.of(group.worst.cause)
-    if cause.ack_was_data:
-        return (
-            f"{begin}, and that comes only with the next data of the other side: what was meant to "
-            "be sent ahead waits until the other side has answered."
-        )
-    if not cause.ack_was_delayed:
-        return f"{begin}: each such {message} costs an extra network round trip."
-    if not group.worst.timer_proven:
-        return f"{begin}, and that acknowledgement came late: {LATE}."
-    return (
-        f"{begin}. The receiver, meanwhile, delays that ACK, hoping to send it along with a reply "
-        "(delayed ACK). Both sides wait until the receiver's ACK timer fires."
-    )
+    return begin + _acks(group).plainly.format(message=message)
 
 
 def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
@@ -237,24 +213,16 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 def _acks_in_detail(group: _core.ServerGroup) -> str:
     """The same, and how late they were."""
     acks = _acks(group)
-    if acks == "late":
+    if acks is LATE:
         return f"{_how_late(group.worst)} late"
-    return acks if acks in {"prompt", "on data"} else f"{acks} ({_timer(group)})"
+    return f"{acks.kind} ({_timer(group)})" if acks is DELAYED else acks.kind
 
 
 def _reason(group: _core.ServerGroup) -> str:
-    other = receiver(group)
-    cause = causes.of(group.worst.cause)
-    if cause.ack_was_data:
-        return f"waiting for data from {other} that acknowledged what came before."
-    if not cause.ack_was_delayed:
-        acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
-        return f"waiting a network round trip for {acks} from {other}, which {were} not delayed."
-    if not group.worst.timer_proven:
-        ack = "an ACK" if group.stalls == 1 else "ACKs"
-        return f"waiting for {ack} from {other} that came {_how_late(group.worst)} late: {LATE}."
-    acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
-    return f"waiting for {acks} from {other} ({_timer(group)})."
+    acks, late = _acks(group), _how_late(group.worst)
+    waited_for = f"a {acks.kind} ACK" if group.stalls == 1 else acks.several
+    other, timer = receiver(group), _timer(group)
+    return acks.reason.format(acks=waited_for, other=other, late=late, timer=timer)
 
 
 def _timer(group: _core.ServerGroup) -> str:

@@ -58,13 +58,11 @@ def _perhaps(summary: _core.Summary) -> str:
 
 def _part(summary: _core.Summary) -> float | None:
     """The share of the latency that the stalls are; `None` for a stream of messages."""
-    # Imported here: a clean capture does not need it.
-    from nagle_scan import advice
-
     possible, *surer = summary.stalls_by_confidence
     exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     # The 'latency' of a stream of messages is meaningless.
-    if exchanges == 0 or whole_ms <= 0 or advice.is_stream(exchanges, sum(surer) or possible):
+    is_stream = certainty.is_stream(exchanges, sum(surer) or possible)
+    if exchanges == 0 or whole_ms <= 0 or is_stream:
         return None
     return min(summary.cost_stalled_ms / whole_ms, 1.0)
 

@@ -1,13 +1,10 @@
 """The three frames that make a stall, as tables show them."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import duration, part_held
-
-if TYPE_CHECKING:
-    from nagle_scan.report.every_stall import Stall
 
 
 class StallFrame(NamedTuple):
@@ -27,15 +24,6 @@ def waits_since(stall: _core.WaitRow) -> str:
     return "since the other end's last data" if round(after_ms - stall.wait_ms, 1) > 0 else ""
 
 
-def ack(stall: "_core.WaitRow | Stall") -> str:
-    """What acknowledged the unacknowledged segment."""
-    cause = causes.of(stall.cause)
-    if cause.ack_was_data:
-        return "data that acknowledges it"
-    late = f"{stall.ack_delay_ms:.1f} ms late" if cause.ack_was_delayed else "not delayed"
-    return f"pure ACK, {late}"
-
-
 def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     """The unacknowledged segment, its ACK and the segment that was held."""
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
@@ -52,6 +40,6 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
         held += f"; waiting for {duration(stall.wait_ms)} at most, {since}"
     return (
         StallFrame(stall.frame_from, 0.0, *there, stall.len_unacked, unacked),
-        StallFrame(stall.frame_ack, ack_ms, *back, stall.len_ack, ack(stall)),
+        StallFrame(stall.frame_ack, ack_ms, *back, stall.len_ack, causes.ack(stall)),
         StallFrame(stall.frame_to, after_ms, *there, stall.len, held),
     )

@@ -28,33 +28,23 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     if wait is None:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {wait.frame_from} to {wait.frame_to}"
-    cause = causes.of(wait.cause)
-    if not cause.is_stall:
+    acks = causes.of(wait.cause).acks
+    if acks is None:
         longest = f"he longest wait: {duration(wait.wait_ms)}, {wait.words}"
         # With one direction only, there may be stalls that do not show.
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
-    other = "client" if wait.sender == "server" else "server"
-    why = f"for one round trip, until the {other}'s ACK came"
-    if cause.ack_was_delayed:
-        why = f"until the {other}'s delayed ACK came"
-    elif cause.ack_was_data:
-        why = f"until the {other}'s data acknowledged what came before"
+    until = acks.until.format(other="client" if wait.sender == "server" else "server")
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
     first = f"The {wait.sender} {held} for {held_for(wait.wait_ms, wait.hold_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
-    return first, f"{why} ({wait.cause}; {stream}, {frames})"
+    return first, f"{until} ({wait.cause}; {stream}, {frames})"
 
 
 def note(role: str, wait: Wait) -> str:
     """What a numbered arrow means."""
     if role == "1":
         return "no ACK yet"
-    cause = causes.of(wait.cause)
-    if role == "2" and cause.ack_was_data:
-        return "acknowledges it, too"
-    if role == "2" and not cause.ack_was_delayed:
-        return "a round trip later"
     if role == "2":
-        return f"{duration(wait.ack_delay_ms)} late"
+        return causes.ack(wait)
     return f"{certainty.WAS_HELD[wait.confidence]}; leaves as the ACK arrives"

@@ -4,10 +4,11 @@ How a cause is recognised is documented in its Rust file, and by `nagle-scan --e
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from nagle_scan import _core
 from nagle_scan.words import colours
+from nagle_scan.words.acks import DELAYED, ON_DATA, PROMPT, Acks
 from nagle_scan.words.wording import count
 
 
@@ -24,11 +25,8 @@ class Cause(NamedTuple):
     """What all its waits mean, by the side that kept the other waiting."""
     colour: str
     hatch: str = ""
-    is_stall: bool = False
-    ack_was_delayed: bool = False
-    """The stall ended with a delayed ACK, so a faster ACK would have helped."""
-    ack_was_data: bool = False
-    """The stall ended with data of the other side: no ACK of its own was sent."""
+    acks: Acks | None = None
+    """What ended it, if it is a stall."""
     meaning_of_one: Mapping[str, str] | None = None
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
@@ -37,6 +35,16 @@ class Cause(NamedTuple):
     """What it means where no request was open."""
     meaning_unseen: str = ""
     """What it means if packets from `{by}` are missing: lost before the capture point."""
+
+    @property
+    def is_stall(self) -> bool:
+        """Did Nagle's algorithm hold a segment?"""
+        return self.acks is not None
+
+    @property
+    def ack_was_delayed(self) -> bool:
+        """Did the stall end with a delayed ACK, so that a faster one would have helped?"""
+        return self.acks is DELAYED
 
 
 def _both(text: str) -> dict[str, str]:
@@ -100,8 +108,7 @@ CAUSES = (
         words="held until a delayed ACK arrived",
         meaning=_both("Nagle's algorithm held a small segment until a delayed ACK arrived"),
         colour=colours.HELD,
-        is_stall=True,
-        ack_was_delayed=True,
+        acks=DELAYED,
     ),
     Cause(
         name="nagle_reply",
@@ -114,8 +121,7 @@ CAUSES = (
         ),
         colour=colours.HELD_UNTIL_DATA,
         hatch="\\\\",
-        is_stall=True,
-        ack_was_data=True,
+        acks=ON_DATA,
     ),
     Cause(
         name="slow_link",
@@ -136,7 +142,7 @@ CAUSES = (
         meaning=_both("Nagle's algorithm held a small segment for one round trip"),
         colour=colours.HELD_ONE_ROUND_TRIP,
         hatch="//",
-        is_stall=True,
+        acks=PROMPT,
     ),
     Cause(
         name="stop_and_wait",
@@ -207,9 +213,33 @@ CAUSES = (
 _BY_NAME = {cause.name: cause for cause in CAUSES}
 
 
+class Stall(Protocol):
+    """What is known of the ACK of a stall."""
+
+    @property
+    def cause(self) -> str:
+        """Its name."""
+
+    @property
+    def ack_delay_ms(self) -> float:
+        """How late the ACK came."""
+
+
 def of(name: str) -> Cause:
     """The cause of this name."""
     return _BY_NAME[name]
+
+
+def acks_of(name: str) -> Acks:
+    """What ended the stalls of this cause."""
+    acks = of(name).acks
+    assert acks is not None
+    return acks
+
+
+def ack(stall: Stall) -> str:
+    """What acknowledged the segment before the held one."""
+    return acks_of(stall.cause).one.format(late=f"{stall.ack_delay_ms:.1f} ms")
 
 
 def stalls_first() -> list[Cause]:

@@ -12,6 +12,8 @@ HELD = {"certain": "held", "likely": "probably held", "possible": "may have held
 IS_HELD = {"certain": "is held", "likely": "is probably held", "possible": "may be held"}
 WAS_HELD = {"certain": "held", "likely": "probably held", "possible": "perhaps held"}
 """What happened to its segment."""
+MAX_STALLS_PER_EXCHANGE = 4
+"""With more, the messages are a stream, not answered one by one."""
 VERDICTS = ("stalls", "possible", "clean", "inconclusive")
 
 
@@ -70,6 +72,11 @@ def counted_ms(counted: Counted) -> float:
     """The time lost to stalls that are likely or better; to possible ones where all are."""
     every = counted.stalled_ms_by_confidence
     return every[0] if is_only_possible(counted) else sum(every[1:])
+
+
+def is_stream(exchanges: int, stalls: int) -> bool:
+    """Does the sender push message after message, not parts of one that gets a reply?"""
+    return exchanges * MAX_STALLS_PER_EXCHANGE < stalls
 
 
 def told(counted: Counted) -> str:

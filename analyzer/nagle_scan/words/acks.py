@@ -1,0 +1,55 @@
+"""What a held segment waited for: its words in all reports and pictures."""
+
+from typing import NamedTuple
+
+
+class Acks(NamedTuple):
+    """One kind of acknowledgements; `{other}` sends them, `{late}` is how late they came."""
+
+    kind: str
+    """In a table."""
+    one: str
+    """Of a single one."""
+    several: str
+    """Of many senders."""
+    reason: str
+    """What a sender waited for: `{acks}`, one or several; `{timer}` explains their delay."""
+    until: str
+    """What ended the wait that a picture shows."""
+    plainly: str
+    """What follows, in plain words, on '... until what came before is acknowledged'."""
+
+
+DELAYED = Acks(
+    kind="delayed",
+    one="pure ACK, {late} late",
+    several="delayed ACKs",
+    reason="waiting for {acks} from {other} ({timer}).",
+    until="until the {other}'s delayed ACK came",
+    plainly=". The receiver, meanwhile, delays that ACK, hoping to send it along with a reply "
+    "(delayed ACK). Both sides wait until the receiver's ACK timer fires.",
+)
+LATE = DELAYED._replace(
+    kind="late",
+    several="late ACKs",
+    reason="waiting for {acks} from {other} ({late} late: delayed by the receiver or by the path).",
+    plainly=", and that acknowledgement came late: delayed by the receiver or by the path.",
+)
+"""Later than the round trip explains, and no timer explains it either."""
+PROMPT = Acks(
+    kind="prompt",
+    one="pure ACK, not delayed",
+    several="prompt ACKs",
+    reason="waiting a network round trip for {acks} from {other}.",
+    until="for one round trip, until the {other}'s ACK came",
+    plainly=": each such {message} costs an extra network round trip.",
+)
+ON_DATA = Acks(
+    kind="on data",
+    one="data that acknowledges it",
+    several="ACKs that came with data",
+    reason="waiting for data from {other} that acknowledged what came before.",
+    until="until the {other}'s data acknowledged what came before",
+    plainly=", and that comes only with the next data of the other side: what was meant to be sent "
+    "ahead waits until the other side has answered.",
+)
