@@ -19,7 +19,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     _core       the engine, in Rust
     errors      those of the engine, and one of Python
     words       numbers in words, causes, certainty, colours
-    system      files, the terminal, the progress line, signals, a thread
+    system      files, the terminal, the progress line, signals
     result      what a scan found, as tables and packets
     messages    protocols
     advice      what to change

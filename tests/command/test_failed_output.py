@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from conftest import CALL, CAPTURES, COMMAND, Run, needs_full
-from nagle_scan.errors import NagleScanError
-from nagle_scan.system import files
 
 SPLIT = CAPTURES / "java-split.pcap"
 
@@ -190,14 +188,3 @@ def test_a_pipe_in_a_folder_is_no_capture(run: Run, tmp_path: Path) -> None:
         1,
         [f"nagle-scan: note: {tmp_path}: 1 other file left out"],
     )
-
-
-def test_a_pipe_that_nobody_writes_into_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from nagle_scan.api import names
-
-    os.mkfifo(tmp_path / "idle")
-    monkeypatch.setattr(files, "PATIENCE_S", 0.01)
-    with pytest.raises(NagleScanError, match=r"idle: cannot read .*: nobody wrote into it"):
-        names.read(str(tmp_path / "idle"))

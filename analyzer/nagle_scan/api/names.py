@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import ipaddress
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -96,19 +95,17 @@ def read(path: str) -> dict[str, str]:
 def labels(path: str) -> dict[str, Label]:
     """What a file calls addresses, with or without a port (`[fe80::1]:80`): the first counts.
 
-    `.csv` with the columns address, service, owner, pod; `.json`, a list of such objects, or one
-    object of services or such objects by address; any other file has lines like /etc/hosts.
+    `.csv` has the columns address, service, owner, pod; any other file has lines like /etc/hosts.
 
     Raises `NagleScanError` for a file or a line that cannot be used.
     """
     content = _content(path).removeprefix("\ufeff")
-    suffix = path.lower().rpartition(".")[2]
-    rows = {"csv": _of_csv, "json": _of_json}.get(suffix, _of_hosts)(content)
+    rows = (_of_csv if path.lower().endswith(".csv") else _of_hosts)(content)
     found: dict[str, Label] = {}
     try:
         for place, addr, texts in rows:
             found.setdefault(*_labelled(place, addr, texts))
-    except (ValueError, RecursionError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         raise _core.NagleScanError(f"{path}: {printable(str(error))}") from None
     return found
 
@@ -128,21 +125,6 @@ def _of_csv(content: str) -> Iterator[Row]:
         raise ValueError(f"line 1: no column 'address' ({', '.join(HEADS)})")
     for row in rows:
         yield f"line {rows.line_num}", row["address"], row
-
-
-def _of_json(content: str) -> Iterator[Row]:
-    rows = json.loads(content)
-    if isinstance(rows, dict):
-        rows = [
-            {**(row if isinstance(row, dict) else {"service": row}), "address": addr}
-            for addr, row in rows.items()
-        ]
-    if not isinstance(rows, list):
-        raise ValueError("no list of objects, and no object")
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise ValueError(f"row {number}: no object with {', '.join(HEADS)}")
-        yield f"row {number}", row.get("address"), row
 
 
 def _labelled(place: str, addr: object, texts: Mapping[str, object]) -> tuple[str, Label]:
@@ -198,7 +180,8 @@ def _check_name(name: str) -> None:
 
 def _content(path: str) -> str:
     try:
-        content = files.small(path, MOST_BYTES + 1)
+        with open(path, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise _core.NagleScanError(f"{path}: cannot read the names: {reason}") from None

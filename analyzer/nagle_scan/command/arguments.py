@@ -191,9 +191,9 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         type=values.names,
-        help="show names instead of IP addresses: of a file in the format of /etc/hosts, or an "
-        "inventory (.csv or .json with address and service), or one, as 10.0.0.5=payments (may be "
-        "repeated); .json has both, .csv keeps the address",
+        help="show names instead of IP addresses: of a file in the format of /etc/hosts, or a .csv "
+        "with address and service, or one, as 10.0.0.5=payments (may be repeated); .json has both, "
+        ".csv keeps the address",
     )
     group.add_argument(
         "--why",

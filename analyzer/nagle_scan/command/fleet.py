@@ -50,7 +50,7 @@ LIST = "also the captures listed in this file, one per line; '-' is standard inp
 OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "names": (
         FILE,
-        "names of servers: a .csv or .json with address, service, owner and pod, or /etc/hosts",
+        "names of servers: a .csv with address, service, owner and pod, or like /etc/hosts",
     ),
     "all": (FLAG, "also keep clean connections, possible stalls, and waits with other causes"),
     "keep": (

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nagle_scan.api.captures import CaptureSet
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
-    from nagle_scan.system.background import Task
 
 
 FOLDER_SUFFIXES = (".json", ".md", ".html")
@@ -88,85 +87,43 @@ class Outputs(NamedTuple):
 
         `False` if a file could not be written: standard error says why, and the others are there.
         """
-        files_of = _Files(result, chosen)
-        by_engine = [path for path in self.paths if formats.of(path).by_engine]
+        written: list[str] = []
+        failed: list[str] = []
+        bug: BaseException | None = None
         doing = Doing()
         result.doing = doing.begin
         with ProgressLine(doing.line, sys.stderr):
             for path in self.paths:
-                if path not in by_engine:
-                    doing.begin(f"writing {printable(path)}")
-                    files_of.write(path)
+                doing.begin(f"writing {printable(path)}")
+                try:
+                    formats.write(result, path, formats.of(path), chosen)
+                    written.append(path)
+                except NagleScanError as error:
+                    failed.append(str(error))
+                except (KeyboardInterrupt, SystemExit):
+                    raise
+                except BaseException as error:  # A panic in the engine is not an `Exception`.
+                    bug = bug or error
+        self._print(result, chosen, written)
+        for reason in failed:
+            terminal.note(printable(reason))
+        if bug is not None:
+            raise bug
+        return not failed
 
-        writing = _begin(files_of, by_engine) if by_engine else None
-        try:
-            report = self._report(result, chosen)
-        finally:
-            if writing is not None:
-                writing.join()
-        self._print(result, report, chosen, files_of.written)
-        return files_of.are_all_there()
-
-    def _report(self, result: "Result", chosen: "Options") -> str | None:
-        """The report for the terminal, prepared while the engine writes."""
-        if sys.stdout is None or self.quiet > 1 or self.printed != TEXT:
-            return None
-        from nagle_scan.report import text
-
-        if self.quiet:
-            return text.in_one_line(result, chosen)
-        return text.render(result, terminal.style_of(sys.stdout), chosen)
-
-    def _print(
-        self, result: "Result", report: str | None, chosen: "Options", written: set[str]
-    ) -> None:
-        there = [path for path in self.paths if path in written]
-        wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in there]
+    def _print(self, result: "Result", chosen: "Options", written: Sequence[str]) -> None:
+        wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in written]
         if self.printed != TEXT:
             if sys.stdout is not None and self.quiet < 2:
                 printed = formats.of(f"result.{self.printed}")
                 formats.write(result, STANDARD_OUTPUT, printed, chosen)
             for line in wrote:
                 terminal.note(line)
-        elif report is not None:
+        elif sys.stdout is not None and self.quiet < 2:
+            from nagle_scan.report import text
+
+            if self.quiet:
+                terminal.say(text.in_one_line(result, chosen))
+                return
+            report = text.render(result, terminal.style_of(sys.stdout), chosen)
             terminal.say("\n".join([report, "", *wrote] if wrote else [report]))
-
-
-class _Files:
-    """The files of a result: one that cannot be written costs no other."""
-
-    def __init__(self, result: "Result", chosen: "Options") -> None:
-        self._result, self._chosen = result, chosen
-        self.written: set[str] = set()
-        self._failed: list[str] = []
-        self._bug: BaseException | None = None
-
-    def write(self, path: str) -> None:
-        try:
-            formats.write(self._result, path, formats.of(path), self._chosen)
-            self.written.add(path)
-        except NagleScanError as error:
-            self._failed.append(str(error))
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # A panic in the engine is not an `Exception`.
-            self._bug = self._bug or error
-
-    def are_all_there(self) -> bool:
-        """Says why not. Raises what nobody expected, now that the others are written."""
-        for reason in self._failed:
-            terminal.note(printable(reason))
-        if self._bug is not None:
-            raise self._bug
-        return not self._failed
-
-
-def _begin(files_of: _Files, paths: Sequence[str]) -> "Task":
-    """Starts to write the results in `paths`."""
-    from nagle_scan.system.background import Task
-
-    def write() -> None:
-        for path in paths:
-            files_of.write(path)
-
-    return Task(write)

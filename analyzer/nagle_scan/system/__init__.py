@@ -1,1 +1,1 @@
-"""The machine: files, terminal, signals, threads."""
+"""The machine: files, terminal, signals."""

@@ -1,23 +1,15 @@
-"""Result files appear whole or not at all, so that nobody reads half a report.
-
-Small files are read whole, or not at all.
-"""
+"""Result files appear whole or not at all, so that nobody reads half a report."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import os
-import stat
 import sys
 from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
 
 from nagle_scan.errors import NagleScanError, OutputError
-
-PATIENCE_S = 10.0
-"""Somebody must write into a pipe that names are read from."""
 
 TEMPORARY = "nagle-scan-"
 """The names of temporary files and folders begin so."""
@@ -56,38 +48,6 @@ def make_folder(path: str) -> None:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
-
-
-def small(path: str, most: int) -> bytes:
-    """The content of a file, at most `most` bytes: the path may be a device.
-
-    Raises `OSError` and `ValueError`, also for a pipe into which nobody writes.
-    """
-    with open(path, "rb", buffering=0, opener=_open_at_once) as file:
-        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-            return _from_pipe(file.fileno(), most)
-        content = b""
-        while part := file.read(most - len(content)):
-            content += part
-        return content
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _from_pipe(descriptor: int, most: int) -> bytes:
-    import select
-
-    content = b""
-    while len(content) < most:
-        if not select.select([descriptor], [], [], PATIENCE_S)[0]:
-            raise TimeoutError(errno.ETIMEDOUT, f"nobody wrote into it for {PATIENCE_S:g} s")
-        part = os.read(descriptor, most - len(content))
-        if not part:
-            break
-        content += part
-    return content
 
 
 def replace(path: str, content: bytes) -> None:
