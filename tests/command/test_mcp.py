@@ -15,9 +15,10 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, Run
 from conversation import Conversation, stalled, write
+from nagle_scan.command import agent
+from nagle_scan.command.agent import Agent
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.formats import SUFFIXES
-from nagle_scan.system import below
 from nagle_scan.words.reading import READING
 
 mcp = pytest.importorskip("mcp")
@@ -211,13 +212,28 @@ def test_of_many_captures_the_newest_are_listed(tmp_path: Path) -> None:
 def test_a_root_with_too_many_files_is_not_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each folder counts with those above it: a chain of them is no way to keep the server busy."""
-    (tmp_path / "a/b/c").mkdir(parents=True)
-    monkeypatch.setattr(below, "MOST_STEPS", 6)
-    assert list(below.files(str(tmp_path))) == []
-    (tmp_path / "one.pcap").touch()
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/one.pcap").touch()
+    monkeypatch.setattr(agent, "MOST_FILES", 3)
+    assert Agent([str(tmp_path)]).captures()["data"]["captures"] == 1
+    (tmp_path / "a/b/two.pcap").touch()
     with pytest.raises(CaptureError, match="too many files to list"):
-        list(below.files(str(tmp_path)))
+        Agent([str(tmp_path)]).captures()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_capture_that_changed_is_read_again(replaced: bool, tmp_path: Path) -> None:
+    """Also one that kept its size and its time of modification, as `cp -p` and `touch -r` do."""
+    path = tmp_path / "a.pcap"
+    shutil.copy(CAPTURES / "java-split.pcap", path)
+    about, asked = path.stat(), Agent([str(tmp_path)])
+    assert asked.scan("a.pcap")["data"]["verdict"] == "stalls"
+    if replaced:
+        path.rename(tmp_path / "old")
+    shutil.copy(CAPTURES / "java-split-nodelay.pcap", path)
+    os.truncate(path, about.st_size)
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert asked.scan("a.pcap")["data"]["verdict"] != "stalls"
 
 
 def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:

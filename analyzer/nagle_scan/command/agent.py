@@ -6,28 +6,32 @@ free of control characters.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import os
 import stat
+import sys
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nagle_scan import _core
-from nagle_scan.api.captures import has_capture_name
+from nagle_scan.api import captures
 from nagle_scan.api.scan import Scan, scan
 from nagle_scan.command import explain
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import every_stall, formats, json, verdicts
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
-from nagle_scan.system import below, files
+from nagle_scan.system import files
 from nagle_scan.words.wording import printable, shortened
 
 MOST_ROWS = 20
 """Of each list."""
 MOST_CAPTURES = 100
 """Of the list of captures."""
+MOST_FILES = 500_000
+"""Below the roots, captures or not: one of them may be `/`."""
 MOST_CHARACTERS = 800
 """Of each text."""
 KEPT = 2
@@ -148,16 +152,33 @@ class Agent:
         return _answer({"format": format}, [target])
 
     def _captures(self) -> dict[str, int]:
-        """Their paths, relative to a root, and when each was changed, in ns."""
+        """Their paths, relative to a root, and when each was changed, in ns. Links are left out.
+
+        Raises `CaptureError` for more than `MOST_FILES`.
+        """
         changed_ns: dict[str, int] = {}
-        for root in self._roots:
-            for path, time_ns in below.files(root):
-                if path in changed_ns:
-                    # An earlier root has it, and comes first when a path is resolved.
-                    path = os.path.relpath(os.path.join(root, path), self._roots[0])
-                if has_capture_name(path):
-                    changed_ns[path] = time_ns
+        folders, entries = [(root, root) for root in self._roots], 0
+        while folders:
+            root, folder = folders.pop()
+            for entry in captures.entries(folder, []):
+                entries += 1
+                if entries > MOST_FILES:
+                    raise CaptureError("too many files to list: ask for a capture by its name")
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((root, entry.path))
+                elif entry.is_file(follow_symlinks=False) and captures.has_capture_name(entry.name):
+                    path = os.path.relpath(entry.path, root)
+                    if root != self._place_of(path):
+                        # An earlier root has it, and comes first when a path is resolved.
+                        path = os.path.relpath(entry.path, self._roots[0])
+                    with contextlib.suppress(FileNotFoundError):
+                        changed_ns[path] = entry.stat(follow_symlinks=False).st_mtime_ns
         return changed_ns
+
+    def _place_of(self, path: str) -> str:
+        """The first root that has it."""
+        there = (root for root in self._roots if os.path.lexists(os.path.join(root, path)))
+        return next(there, "")
 
     def _pseudonym(self, path: str) -> str:
         """The same for the same path and key."""
@@ -167,7 +188,8 @@ class Agent:
     def _scan(self, path: str, filter: str | None) -> Scan:
         with self._opened(path) as file:
             about = os.fstat(file.fileno())
-            state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+            # No program can set the time of the last change, `st_ctime`.
+            state = (about.st_dev, about.st_ino, about.st_size, about.st_ctime_ns)
             found = self._kept.get((path, filter, state))
             if found is None:
                 found = scan(file, filter, anonymize=self._key)
@@ -179,34 +201,42 @@ class Agent:
         for root in self._roots:
             try:
                 real = os.path.realpath(os.path.join(root, self._pseudonyms.get(path, path)))
-                file = open(path, "rb", opener=lambda *_, real=real: self._descriptor(real))  # noqa: SIM115
+                if not self._has(real):
+                    continue
+                file = open(path, "rb", opener=lambda *_, real=real: _descriptor(real))  # noqa: SIM115
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            # A link may have taken its place meanwhile.
+            about = os.fstat(file.fileno())
+            if stat.S_ISREG(about.st_mode) and self._has(_path_of(file.fileno())):
                 return file
             file.close()
         raise CaptureError(f"{path}: no such file in the folders given with --root")
 
-    def _descriptor(self, real: str) -> int:
-        """Nothing that became a link since it was resolved is followed. Raises `OSError`."""
-        around = [root for root in self._roots if _is_below(real, root)]
-        if not around:
-            raise FileNotFoundError
-        # What is above the outermost root is the user's.
-        outer = min(around, key=len)
-        return below.opened(outer, os.path.relpath(real, outer))
+    def _has(self, real: str) -> bool:
+        return any(os.path.commonpath([real, root]) == root for root in self._roots)
+
+
+def _descriptor(path: str) -> int:
+    """For reading; a pipe does not wait for its writer. Raises `OSError`."""
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _path_of(descriptor: int) -> str:
+    """Where an open file is."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        return os.fsdecode(fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0"))
+    return os.readlink(f"/proc/self/fd/{descriptor}")
 
 
 def _folder(path: str) -> str:
     if not os.path.isdir(path):
         raise CaptureError(f"{path}: not a folder")
     return os.path.realpath(path)
-
-
-def _is_below(file: str, root: str) -> bool:
-    return os.path.commonpath([file, root]) == root
 
 
 def _connection(row: _core.ConnectionRow) -> Answer:

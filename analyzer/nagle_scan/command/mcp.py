@@ -68,8 +68,8 @@ def parser() -> argparse.ArgumentParser:
 def run(words: Sequence[str]) -> int:
     """Serves until the client ends it. Raises `NagleScanError`."""
     options = parser().parse_args(words)
-    if os.open not in os.supports_dir_fd:
-        raise CaptureError("mcp: needs Linux or macOS: files are opened below a folder")
+    if not hasattr(os, "O_NOFOLLOW"):
+        raise CaptureError("mcp: needs Linux or macOS: links out of a folder are not followed")
     if files.missing(["mcp"]):
         raise CaptureError(f"mcp: needs the package mcp: {EXTRA}")
     key = None
@@ -84,21 +84,16 @@ def server(agent: Agent) -> MCPServer:
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
-    from pydantic import ValidationError
 
     class Server(MCPServer):
         async def call_tool(self, name: str, arguments: Answer, context: Any = None) -> Any:  # noqa: ANN401
             """Says in one line what is wrong: the SDK takes four, or ignores it."""
             said = _unknown(agent, name, arguments)
-            if not said:
-                try:
+            try:
+                if not said:
                     return await super().call_tool(name, arguments, context)
-                except ToolError as error:
-                    wrong = error.__cause__
-                    if not isinstance(wrong, ValidationError):
-                        raise
-                    each = ([*one["loc"][:1], one["msg"]] for one in wrong.errors())
-                    said = "; ".join(": ".join(map(str, one)) for one in each)
+            except ToolError as error:
+                said = str(error)
             raise ToolError(_shown(said))
 
     made = Server(
@@ -111,7 +106,7 @@ def server(agent: Agent) -> MCPServer:
         only_reads = ToolAnnotations(
             read_only_hint=name != "report", destructive_hint=False, open_world_hint=False
         )
-        made.tool(annotations=only_reads)(_in_one_line(getattr(agent, name)))
+        made.tool(annotations=only_reads)(_told(getattr(agent, name)))
     return made
 
 
@@ -128,8 +123,8 @@ def _shown(said: str) -> str:
     return shortened(printable(said), MOST_OF_AN_ERROR)
 
 
-def _in_one_line(ask: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Errors as one line, for whoever asked."""
+def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+    """What went wrong, without a traceback."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(ask)
@@ -139,9 +134,8 @@ def _in_one_line(ask: Callable[..., Answer]) -> Callable[..., Answer]:
         except (KeyboardInterrupt, SystemExit):
             raise
         except (NagleScanError, UnknownConnectionError, ValueError, ImportError) as error:
-            said = _shown(str(error))
+            raise ToolError(str(error)) from None
         except BaseException as error:  # A panic in the engine is not an `Exception`.
-            said = f"a bug in nagle-scan: {type(error).__name__}"
-        raise ToolError(said)
+            raise ToolError(f"a bug in nagle-scan: {type(error).__name__}") from None
 
     return asked
