@@ -1,4 +1,5 @@
-//! How coarse a clock is: the largest step in which all its times lie.
+//! How coarse a clock is: the largest step in which all its times lie; of one that ticks unevenly, the shortest
+//! distance of times that differ.
 
 use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 
@@ -12,21 +13,41 @@ const COARSEST_NS: i64 = 100_000_000;
 /// second) all fit into a second.
 const FIT_NS: i64 = 1_000_000_000;
 
+/// Successive times that differ by less show that a clock is fine.
+const UNEVEN_NS: i64 = 100_000;
+
+/// So often must one time follow itself before a clock that ticks unevenly is told: a fine one has as many
+/// distances below a microsecond as in each other microsecond up to [`UNEVEN_NS`], so that this is chance once in 10^16.
+const TIMES_ALIKE: u32 = 8;
+
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
 /// whole since the epoch.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockStep {
     first_ns: Option<i64>,
     step_ns: i64,
+    last_ns: i64,
+    /// Of successive times that differ.
+    shortest_ns: i64,
+    /// How often a time was that of the frame before.
+    alike: u32,
 }
 
 impl ClockStep {
     /// No time was seen.
-    pub const UNKNOWN: Self = Self { first_ns: None, step_ns: FIT_NS };
+    pub const UNKNOWN: Self =
+        Self { first_ns: None, step_ns: FIT_NS, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
+
+    /// What is known of a fine clock: nothing more is looked for.
+    const FINE: Self =
+        Self { first_ns: Some(0), step_ns: FINE_NS, last_ns: 0, shortest_ns: FINE_NS, alike: 0 };
 
     /// So coarse is the clock, in ns.
     pub fn step_ns(&self) -> i64 {
-        self.step_ns.clamp(FINE_NS, COARSEST_NS)
+        let is_uneven = self.step_ns < UNEVEN_NS && self.alike >= TIMES_ALIKE;
+        let step_ns =
+            if is_uneven && !self.has_short_steps() { self.shortest_ns } else { self.step_ns };
+        step_ns.clamp(FINE_NS, COARSEST_NS)
     }
 
     /// The same, if so many `times` are enough to show it. Few are where the clock stands still, or tells
@@ -45,32 +66,64 @@ impl ClockStep {
 
     #[inline]
     pub fn is_fine(&self) -> bool {
-        self.step_ns <= FINE_NS
+        self.step_ns <= FINE_NS && self.has_short_steps()
     }
 
-    /// A frame was stamped `time_ns`.
+    #[inline]
+    fn has_short_steps(&self) -> bool {
+        self.shortest_ns < UNEVEN_NS
+    }
+
+    /// The next frame was stamped `time_ns`.
     #[inline]
     pub fn see(&mut self, time_ns: i64) {
         if !self.is_fine() {
+            self.compare(time_ns);
             self.narrow(time_ns);
+            self.last_ns = time_ns;
+            self.settle();
         }
     }
 
-    /// The step that the times of both have in common.
-    pub fn and(mut self, other: Self) -> Self {
-        self.divide(other.step_ns);
-        other.first_ns.into_iter().for_each(|first_ns| self.see(first_ns));
+    /// The step that the times of both have in common, those of `next` coming after its own.
+    pub fn and(mut self, next: Self) -> Self {
+        self.divide(next.step_ns);
+        self.shortest_ns = self.shortest_ns.min(next.shortest_ns);
+        self.alike = self.alike.saturating_add(next.alike);
+        if let Some(first_ns) = next.first_ns {
+            self.compare(first_ns);
+            self.narrow(first_ns);
+            self.last_ns = next.last_ns;
+        }
+        self.settle();
         self
     }
 
-    fn narrow(&mut self, time_ns: i64) {
+    fn compare(&mut self, time_ns: i64) {
+        if self.first_ns.is_some() {
+            match time_ns.abs_diff(self.last_ns) as i64 {
+                0 => self.alike = self.alike.saturating_add(1),
+                distance_ns => self.shortest_ns = self.shortest_ns.min(distance_ns),
+            }
+        }
+    }
+
+    /// Keeps of a fine clock nothing that depends on how its times were split up.
+    fn settle(&mut self) {
+        if self.is_fine() {
+            *self = Self::FINE;
+        }
+    }
+
+    /// A frame, which need not be the next one, was stamped `time_ns`.
+    pub fn narrow(&mut self, time_ns: i64) {
         let first_ns = *self.first_ns.get_or_insert(time_ns);
         self.divide((time_ns - first_ns).abs());
     }
 
     /// The greatest common divisor, by Euclid.
     fn divide(&mut self, mut rest_ns: i64) {
-        while rest_ns > 0 {
+        while rest_ns > 0 && self.step_ns > 1 {
             (self.step_ns, rest_ns) = (rest_ns, self.step_ns % rest_ns);
         }
     }
@@ -102,6 +155,21 @@ mod tests {
     fn one_time_off_the_ticks_tells_a_fine_clock() {
         let off = ticks(4_000_000).chain([1_700_000_000_000_124_777]);
         assert_eq!(step_ns(off), FINE_NS);
+    }
+
+    /// Each tick is some microseconds early or late, as of a switch that stamps frames once in a millisecond:
+    /// what looks like a pause of a millisecond behind an ACK may be none.
+    #[test]
+    fn a_clock_that_ticks_unevenly_is_as_coarse_as_its_shortest_step() {
+        let uneven = |frames: i64| {
+            (0..20).map(move |at| at / frames * 1_000_000 + at / frames * 7_919 % 17_000)
+        };
+        assert_eq!(step_ns(uneven(2)) / 100_000, 9);
+        // Even ticks, few of which are told: the step is theirs.
+        assert_eq!(step_ns((0..20).map(|at| at / 2 * at / 2 * 4_000_000)), 4_000_000);
+        // No time is that of the frame before: these may be a program's pauses.
+        assert_eq!(step_ns(uneven(1)), FINE_NS);
+        assert_eq!(step_ns(uneven(2).chain([9_040_000])), FINE_NS);
     }
 
     /// Of files with a frame each no one shows its clock.
