@@ -23,7 +23,7 @@ impl Conditions {
     }
 }
 
-/// What the model says of a connection: of each of its waits, and of its directions with candidates.
+/// The model's answers on a connection: on each of its waits, and on its directions with candidates.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionModel<'a> {
     pub held: &'a [Held],

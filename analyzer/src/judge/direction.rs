@@ -13,7 +13,7 @@ use crate::judge::thresholds::POSSIBLE;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NETWORK_RTT_NS, Side};
 
-/// What judges the waits of one direction, one after the other.
+/// Judges the waits of one direction, one after the other.
 pub struct Judge {
     pub direction: DirectionFacts,
     /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?

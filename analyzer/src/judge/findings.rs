@@ -53,9 +53,10 @@ impl Finding<'_> {
 
     /// How long it kept the connection waiting: a stall for as long as its segment is expected to have been held.
     pub fn lost_ns(&self) -> i64 {
-        match self.is_stall() {
-            true => self.held.hold_ns().min(self.wait.wait_ns()),
-            false => self.wait.wait_ns(),
+        if self.is_stall() {
+            self.held.hold_ns().min(self.wait.wait_ns())
+        } else {
+            self.wait.wait_ns()
         }
     }
 

@@ -105,10 +105,7 @@ fn is_listed(wait: &Wait, connection: &Connection, min_wait_ns: i64) -> bool {
         return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
     let answers_syn = wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED);
-    let way_ns = match answers_syn {
-        true => connection.half(wait.by).rtt_or_zero_ns(),
-        false => 0,
-    };
+    let way_ns = if answers_syn { connection.half(wait.by).rtt_or_zero_ns() } else { 0 };
     wait.wait_ns() - way_ns >= min_wait_ns
 }
 

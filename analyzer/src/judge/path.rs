@@ -7,7 +7,7 @@ use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LOCAL_TOLERANCE_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, Side};
 
-/// What the place of a direction's releases is known from.
+/// The basis on which releases of a direction are expected at some place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Basis {
     /// Nothing: any release would fit itself.
@@ -35,7 +35,7 @@ pub struct SenderPath {
 }
 
 impl SenderPath {
-    /// Of `side`, from what it sent and from the `waits` that an ACK ended.
+    /// The path of `side`, from what it sent and from the `waits` that an ACK ended.
     pub fn of(half: &Half, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let (center_ns, basis) = find(half, freed().map(Wait::release_ns), clock_ns);
@@ -43,9 +43,10 @@ impl SenderPath {
         let is_known = basis == Basis::Handshake && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         let quarter_ns = EARLY_NS + clock_ns + center_ns / IN_TRANSIT_ONE_OF;
-        let early_ns = match is_known {
-            true => early_ns.min(band.tolerance_ns).min(quarter_ns),
-            false => band.tolerance_ns,
+        let early_ns = if is_known {
+            early_ns.min(band.tolerance_ns).min(quarter_ns)
+        } else {
+            band.tolerance_ns
         };
         let mut path = Self { band, basis, early_ns, clock_ns, full_sized: 0 };
         let is_full =
@@ -102,7 +103,7 @@ fn densest(sorted_ns: &[i64], clock_ns: i64) -> (i64, usize) {
     best
 }
 
-/// Of releases on a path without jitter.
+/// A direction's releases on a path without jitter.
 fn tolerance_ns(rtt_ns: i64, clock_ns: i64) -> i64 {
     Band::new(rtt_ns, 0, clock_ns).tolerance_ns
 }

@@ -1,4 +1,4 @@
-//! What is ruled on a story: judging as a whole, one behaviour per test.
+//! Rulings on whole stories, one behaviour per test.
 
 mod connecting;
 mod far;
@@ -26,7 +26,7 @@ impl Told {
         self.judge_where(|conditions| conditions)
     }
 
-    /// As `judge`, in a scan that is different.
+    /// Judges under other conditions than a plain scan.
     pub fn judge_where(
         &mut self,
         differ: impl Fn(Conditions) -> Conditions,

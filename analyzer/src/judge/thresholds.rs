@@ -142,12 +142,12 @@ thresholds! {
         from "judgement: programs set the option on all their sockets, or on none",
         larger "takes the connections of a server for one";
 
-    /// What one other connection tells at least and at most.
+    /// Least and greatest log-odds that one other connection contributes.
     SIBLING_BOUNDS: (f64, f64) = (-1.0, 3.0) log_odds,
         from "judgement",
         larger "lets one connection speak for a server";
 
-    /// What all others tell at least and at most.
+    /// Least and greatest log-odds that all other connections contribute together.
     SIBLINGS_BOUNDS: (f64, f64) = (-1.5, 4.0) log_odds,
         from "judgement",
         larger "lets the others outvote a connection's own waits";
@@ -274,7 +274,7 @@ thresholds! {
         from "judgement",
         larger "says 'clean' of more connections";
 
-    /// What may be held with at least this probability leaves it open whether the program paused.
+    /// A wait held with at least this probability leaves it open whether the program paused.
     UNSURE: f64 = 0.25 chance,
         from "half of `OPEN_HOLDS`",
         larger "says 'clean' of more connections";

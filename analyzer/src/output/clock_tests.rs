@@ -102,7 +102,7 @@ impl Random {
     }
 }
 
-/// What a clock shows, from the right time on; the last number is how far it is off by now.
+/// A clock, right at first; the last number is how far it is off by now.
 type Clock = fn(&mut Random, &mut i64, i64) -> i64;
 
 /// Clocks that nobody set right.
@@ -120,7 +120,7 @@ const CLOCKS: [(&str, Clock); 6] = [
     ("jitter", |numbers, _, ns| ns + numbers.next() % 100_000_000),
 ];
 
-/// What is listed as a wait is one, and long enough.
+/// Each listed wait is one, and long enough.
 fn check_waits(scan: &Scan, min_wait_ns: i64, which: &str) {
     for connection in 0..scan.connections.len() {
         for Finding { wait, .. } in scan.findings_of(connection).iter() {
@@ -154,7 +154,7 @@ fn clocks_that_nobody_set_right_overflow_nothing_and_make_no_short_wait_a_long_o
     }
 }
 
-/// What the second part holds goes on where the first one ends, whatever the clocks show.
+/// The second part goes on where the first one ends, whatever the clocks show.
 #[test]
 fn a_capture_cut_before_any_frame_tells_what_the_whole_one_tells() {
     for name in CAPTURES {

@@ -4,7 +4,7 @@ use crate::capture::error::ScanError;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// What became of writing `path`. A closed pipe behind standard output is not an error.
+/// The outcome of writing `path`. A closed pipe behind standard output is not an error.
 pub(super) fn written(path: &str, result: io::Result<()>) -> Result<(), ScanError> {
     match result {
         Err(error) if path == "-" && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

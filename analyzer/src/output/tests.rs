@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 
-/// What `write` writes into a file of its own.
+/// The bytes that `write` writes into a file of its own.
 fn written(name: &str, write: impl FnOnce(&str)) -> String {
     let path = std::env::temp_dir().join(format!("nagle-scan-{name}-{}", std::process::id()));
     write(path.to_str().unwrap());

@@ -65,7 +65,7 @@ pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
     }
 }
 
-/// What `members` write, each after a comma, in `brackets`.
+/// Writes `members`, each after a comma, in `brackets`.
 #[inline]
 pub fn enclosed(out: &mut Vec<u8>, brackets: [u8; 2], members: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();

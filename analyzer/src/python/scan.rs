@@ -134,7 +134,7 @@ impl PyScan {
         self.scan.causes.rows().iter().map(CauseRow::new).collect()
     }
 
-    /// What connecting took of the time until the first replies, where it was slow; `None` if it never was.
+    /// The part that connecting had in the time until the first replies, where it was slow; `None` if it never was.
     fn connecting(&self) -> Option<ConnectingRow> {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
@@ -286,7 +286,7 @@ pub fn in_ns(ms: f64) -> i64 {
     (ms * 1e6) as i64
 }
 
-/// What the user calls addresses.
+/// The user's names for addresses.
 ///
 /// # Errors
 /// A name has other signs than may be.

@@ -26,7 +26,7 @@ pub struct WhyRow {
     pub cause: &'static str,
     /// `held`, `not held` or `cannot tell`.
     pub verdict: &'static str,
-    /// Of what was held; else empty.
+    /// The probability that it was held; else empty.
     pub confidence: &'static str,
     pub probability: f64,
     pub terms: Vec<WhyTerm>,

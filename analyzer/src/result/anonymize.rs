@@ -6,7 +6,7 @@
 //! loopback and link-local addresses go the same way, or else an encrypted address could not be
 //! told from one that was spared.
 //!
-//! What it does not hide: ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
+//! It does not hide ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
 //! a capture of the same traffic can match the connections, and anyone who knows some addresses learns
 //! the prefixes of others (draft-denis-ipcrypt, security considerations).
 

@@ -29,7 +29,7 @@ const _: () = assert!(
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
 
-/// What was found on all connections.
+/// The findings on all connections.
 #[derive(Default)]
 pub struct Judged {
     pub blocks: Vec<JudgedBlock>,
@@ -41,13 +41,13 @@ pub struct Judged {
     pub passed_on: Vec<PassedOn>,
 }
 
-/// What was found on the connections of some blocks, and its sums.
+/// The findings on the connections of some blocks, and their sums.
 #[derive(Default)]
 struct Sums {
     blocks: Vec<JudgedBlock>,
     totals: Totals,
     causes: CauseTotals,
-    /// Of connections that follow one another, with the index of their server.
+    /// Servers of connections that follow one another, each with its index.
     servers: Vec<(usize, ServerJudged)>,
 }
 
@@ -167,7 +167,7 @@ impl Sums {
         self.blocks.push(JudgedBlock { connections, begins, waits, rulings });
     }
 
-    /// What was found on the connections of a server, for the next one.
+    /// The sums of a server's connections, for the next one.
     fn server(&mut self, server: usize) -> &mut ServerJudged {
         if self.servers.last().is_none_or(|(last, _)| *last != server) {
             self.servers.push((server, ServerJudged::default()));

@@ -41,7 +41,7 @@ pub fn clearest_of<'a>(
     first_by_key(findings.stalls(), limit, order)
 }
 
-/// What was held until when, and by which side.
+/// The time until which it was held, and by which side.
 fn kind(stall: Finding<'_>) -> (Cause, Side) {
     (stall.cause, stall.wait.by)
 }

@@ -1,4 +1,4 @@
-//! What slow connecting takes of the time until the first reply.
+//! The part that slow connecting has in the time until the first reply.
 
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::statistics;
@@ -29,7 +29,7 @@ impl ConnectingSums {
         Some(Self { connections, connect_ns, first_reply_ns, median_ppm })
     }
 
-    /// Of 1.
+    /// Between 0 and 1.
     pub fn median_share(&self) -> f64 {
         self.median_ppm as f64 / 1e6
     }

@@ -61,9 +61,10 @@ impl JudgedConnections {
             let of_block = &blocks[block].connections;
             // The last one is never folded, and the others are full unless they were.
             let is_last = first_blocks.get(place.shard() + 1).unwrap_or(&blocks.len()) - 1 == block;
-            let at = match is_last || of_block.len() == BLOCK_LEN {
-                true => place.at() % BLOCK_LEN,
-                false => of_block.binary_search_by_key(&(number as u32), |row| row.id).ok()?,
+            let at = if is_last || of_block.len() == BLOCK_LEN {
+                place.at() % BLOCK_LEN
+            } else {
+                of_block.binary_search_by_key(&(number as u32), |row| row.id).ok()?
             };
             Some((block * BLOCK_LEN + at) as u32)
         };
@@ -153,7 +154,7 @@ impl JudgedConnections {
         chunks
     }
 
-    /// As `chunks`, of the connection with this number only; at least one chunk, which may be empty.
+    /// Chunks of the connection with this number only; at least one, which may be empty.
     pub fn chunks_of(&self, id: u32, len: usize) -> Vec<Chunk> {
         let index = self.index_of(id).unwrap_or(usize::MAX);
         let connection = self.with_findings.partition_point(|&other| (other as usize) < index);

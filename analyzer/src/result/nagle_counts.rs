@@ -60,7 +60,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     (first_by_key(all, limit, order), total)
 }
 
-/// Of all connections, as many of them in each thread.
+/// Counts all connections, an equal part of them in each thread.
 fn all_counts(scan: &Scan) -> Counts {
     let blocks: Vec<&[JudgedConnection]> = scan.connections.blocks().collect();
     let len = blocks.len().div_ceil(scan.threads);
@@ -72,7 +72,7 @@ fn all_counts(scan: &Scan) -> Counts {
     counts.into_iter().reduce(add).unwrap_or_default()
 }
 
-/// Of some blocks of connections.
+/// Counts the connections of some blocks.
 fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
     let mut counts = Counts::default();
     for run in blocks.iter().flat_map(|block| runs_of_servers(block)) {

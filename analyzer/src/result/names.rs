@@ -1,4 +1,4 @@
-//! What the user calls addresses: outputs say it in their place.
+//! The user's names for addresses, which outputs print instead.
 
 use crate::track::Endpoint;
 use std::collections::{BTreeMap, HashMap};
@@ -47,7 +47,7 @@ impl Names {
         self.get(addr).map_or_else(|| addr.to_string(), str::to_owned)
     }
 
-    /// The same with the port.
+    /// The name, else the address, with the port.
     pub fn endpoint(&self, endpoint: Endpoint) -> String {
         match self.get(endpoint.addr) {
             Some(name) => format!("{name}:{}", endpoint.port),
@@ -55,7 +55,7 @@ impl Names {
         }
     }
 
-    /// The same names of other addresses.
+    /// These names, for other addresses.
     pub fn moved(&self, to: impl Fn(IpAddr) -> IpAddr) -> Self {
         Self(self.0.iter().map(|(&addr, name)| (to(addr), name.clone())).collect())
     }

@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How addresses are replaced, as outputs say it: see `anonymize`.
 const SCHEME: &str = "ipcrypt-pfx";
 
-/// What to read and how.
+/// The captures to read, and how.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    /// What the captures are called.
+    /// Names that outputs print for the captures.
     pub labels: Labels,
     pub filter: Option<String>,
     pub min_wait_ns: i64,
@@ -37,7 +37,7 @@ pub struct ScanOptions {
     pub exchanges: bool,
     /// Count exchanges by hour and latency.
     pub hourly: bool,
-    /// What the user calls addresses.
+    /// The user's names for addresses.
     pub names: Names,
     pub reading: Reading,
     /// Results depend on it: always the same but in tests.
@@ -50,7 +50,7 @@ pub struct Scan {
     pub captures: Vec<CaptureSummary>,
     /// Were its addresses replaced?
     pub is_anonymized: bool,
-    /// What outputs call its addresses.
+    /// Names that outputs print for its addresses.
     pub names: Names,
     /// How many connections there are.
     pub connection_count: u64,

@@ -16,13 +16,13 @@ pub struct ServerExchanges {
     pub server: Endpoint,
     pub totals: ServerTotals,
     pub latency: Latency,
-    /// Those with at least one stall.
+    /// Exchanges with at least one stall.
     pub stalled: u64,
     /// `None` where nothing stalled.
     pub predicted: Option<Latency>,
 }
 
-/// What judging shows of the exchanges of one server.
+/// The exchanges of one server, judged.
 #[derive(Default)]
 pub struct ServerJudged {
     totals: ServerTotals,
@@ -116,7 +116,7 @@ impl ServerExchanges {
     }
 }
 
-/// What the connections of one server add up to, those with exchanges.
+/// Sums over the connections of one server that have exchanges.
 #[derive(Debug, Clone, Default)]
 pub struct ServerTotals {
     pub connections: u64,
@@ -124,7 +124,7 @@ pub struct ServerTotals {
     pub stalls: u64,
     pub stalled_ns: i64,
     pub latency_ns: i64,
-    /// What stalls took of it, by the verdict on their connections, stalls or possible.
+    /// The time that stalls took of it, by the verdict on their connections, stalls or possible.
     latency_stalled_ns: [i64; 2],
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
@@ -133,7 +133,7 @@ pub struct ServerTotals {
 }
 
 impl ServerTotals {
-    /// As of all connections together: most of them must be clean, for the server to be called so.
+    /// The verdict by the rule for a whole scan: most connections must be clean, for the server to be called so.
     pub fn verdict(&self) -> Verdict {
         match self.verdicts {
             [0, 0, clean, inconclusive] if clean > inconclusive => Verdict::Clean,
@@ -143,7 +143,7 @@ impl ServerTotals {
         }
     }
 
-    /// What the stalls of its verdict took of the latency.
+    /// The time that the stalls of its verdict took of the latency.
     pub fn latency_stalled_ns(&self) -> i64 {
         self.latency_stalled_ns[usize::from(self.verdict() != Verdict::Stalls)]
     }

@@ -10,7 +10,7 @@ use crate::track::{Endpoint, Latency};
 #[derive(Debug, Clone)]
 pub struct ServerRow {
     pub endpoint: Endpoint,
-    /// What the user calls the address.
+    /// The user's name for the address.
     pub name: Option<String>,
     pub verdict: Verdict,
     pub connections: u64,
@@ -25,7 +25,7 @@ pub struct ServerRow {
     pub latency_stalled_ns: i64,
     pub latency: Percentiles,
     pub predicted: Percentiles,
-    /// What the wire shows of Nagle's algorithm on either side of its connections.
+    /// Nagle's algorithm on either side of its connections, as the wire shows it.
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
 }

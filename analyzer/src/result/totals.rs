@@ -1,4 +1,4 @@
-//! What the connections of a scan add up to.
+//! Sums over the connections of a scan.
 
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::{Hidden, Verdict};
@@ -13,7 +13,7 @@ pub struct Totals {
     pub stalls: u64,
     pub stalled_ns: i64,
     pub exchanges: u64,
-    /// What the stalls cost, by the verdict on their connections, stalls or possible.
+    /// The time that the stalls cost, by the verdict on their connections, stalls or possible.
     costs: [Cost; 2],
     pub by_confidence: ByConfidence,
     /// Connections that are clean, and those among them that may hold something shorter.
@@ -59,7 +59,7 @@ pub struct ByConfidence {
 }
 
 impl ByConfidence {
-    /// Of the stalls among `findings`.
+    /// Counts the stalls among `findings`.
     pub fn of(findings: Findings<'_>) -> Self {
         let mut sums = Self::default();
         findings.stalls().for_each(|stall| _ = sums.add(&stall));

@@ -1,4 +1,4 @@
-//! What a reader of the report must know of a capture.
+//! Warnings: the facts about a capture without which its report misleads.
 
 use crate::capture::InputEnd;
 use crate::capture::text::AboutText;
@@ -12,7 +12,7 @@ impl CaptureSummary {
     }
 }
 
-/// What a reader must know of a capture.
+/// A warning, in one sentence.
 pub struct Warning {
     pub text: String,
     /// Is a part of the capture missing? Then no verdict stands without it.
@@ -118,7 +118,7 @@ fn days(time_ns: i64) -> String {
     }
 }
 
-/// What the filter left out only because of VLAN tags, as tcpdump does, and what keeps it.
+/// The warning that the filter left out VLAN-tagged frames, as tcpdump does, and the filter that keeps them.
 fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
     let frames = match capture.missed_for_tags {
         0 => return None,
@@ -132,12 +132,10 @@ fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
     ))
 }
 
-/// What a text does not tell, and what was made up for it.
+/// The warning about a text: the facts that it lacks, and the ones that were made up for it.
 fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
-    let no_ids = match text.has_ip_ids {
-        true => "",
-        false => " (without -v no IP identification, which shows losses)",
-    };
+    let no_ids =
+        if text.has_ip_ids { "" } else { " (without -v no IP identification, which shows losses)" };
     let no_date = if text.has_dates { "" } else { "; its times have no date" };
     let order = if text.is_sorted { "the order of their times" } else { "the order of the text" };
     let general = format!(

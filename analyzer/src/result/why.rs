@@ -43,9 +43,10 @@ pub fn why(
     data_release::add(&mut blocks, &clocks, &mut models);
     let Some((number, at)) = find(&blocks, frame) else { return Ok(None) };
     let wait = blocks[number].waits[at];
-    let by_data = match wait.is(fact::DATA_ACK) {
-        true => data_release::explain(&mut blocks, &clocks, &models, number, &wait),
-        false => None,
+    let by_data = if wait.is(fact::DATA_ACK) {
+        data_release::explain(&mut blocks, &clocks, &models, number, &wait)
+    } else {
+        None
     };
     let block = &blocks[number];
     let Some(place) = block.place_of(&wait) else { return Ok(None) };

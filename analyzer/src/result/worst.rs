@@ -13,7 +13,7 @@ pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     costliest(scan, scan.affected(), limit)
 }
 
-/// Of the connections with these indices those that lose most to stalls, then the first.
+/// The connections among `indices` that lose most to stalls, then the first.
 pub fn costliest(
     scan: &Scan,
     indices: impl IntoIterator<Item = usize>,

@@ -5,7 +5,7 @@ use crate::judge::thresholds::{LONGEST_RTO_NS, MISSING_ONE_OF, MOST_LOST, SHORTE
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
-/// What they tell of the waits of one direction.
+/// The evidence of a sender's IP identifications on the waits of one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ids {
     /// Does the sender count the packets of this connection alone, as far as its waits show?

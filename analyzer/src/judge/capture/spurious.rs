@@ -24,9 +24,10 @@ pub fn is_needless<'a>(
     let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
     for wait in held {
         all += 1;
-        match wait.is(fact::RESENT) {
-            true => resent += 1,
-            false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
+        if wait.is(fact::RESENT) {
+            resent += 1;
+        } else {
+            longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns);
         }
     }
     let often = resent >= FEW_RELEASES as usize && resent * NEEDLESS_ONE_OF >= all;

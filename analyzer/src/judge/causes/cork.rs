@@ -85,9 +85,10 @@ impl Corks {
     }
 
     fn length_ns(&self, wait: &Wait) -> i64 {
-        match wait.is(fact::OWN_DATA_BEFORE) {
-            true => wait.span_ns(),
-            false => wait.span_ns() - self.sender_rtt_ns,
+        if wait.is(fact::OWN_DATA_BEFORE) {
+            wait.span_ns()
+        } else {
+            wait.span_ns() - self.sender_rtt_ns
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::SenderPath;
 use crate::track::wait::Wait;
 
-/// What a cause may ask about the direction of a wait, in ns.
+/// Facts of a wait's direction that a cause may ask for, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DirectionFacts {
     pub path: SenderPath,
@@ -38,7 +38,7 @@ pub struct DirectionFacts {
     pub corks: Corks,
     /// The slow link that it came through, if it did.
     pub link: SlowLink,
-    /// What the sender's IP identifications tell.
+    /// The evidence of the sender's IP identifications.
     pub ids: Ids,
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
     /// looks unacknowledged.
@@ -113,7 +113,7 @@ impl Cause {
         Self::NAMES[self as usize]
     }
 
-    /// Those of stalls.
+    /// The causes of stalls.
     pub const STALLS: [Self; 3] = [Self::NagleDelack, Self::NagleRtt, Self::NagleReply];
 
     pub fn is_stall(self) -> bool {

@@ -4,7 +4,7 @@
 //! nothing on a local network, 26 or 100 ms across a country, on every message.
 //!
 //! # How it is recognised
-//! As `nagle_delack`, but the ACK came as soon as the round trip to the receiver allows.
+//! The signs of `nagle_delack`, but the ACK came as soon as the round trip to the receiver allows.
 //!
 //! # What it is not
 //! A delayed ACK: quick ACK settings at the receiver do not help here. A full congestion window:

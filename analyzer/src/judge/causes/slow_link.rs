@@ -38,7 +38,7 @@ type Stamp = (i64, u32);
 /// How long the data of one direction is on its way, by the clock of its sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SlowLink {
-    /// Of the timestamps; 0 where no slow link is known.
+    /// Step of the timestamps in ns; 0 where no slow link is known.
     pub step_ns: f64,
     /// All timestamps lie a multiple of so many steps apart: the clock behind them ticks as seldom.
     pub ticks: u32,
@@ -142,9 +142,12 @@ mod tests {
     /// As `laid_to_link`; within the second answer the clock of the capture is set forward.
     fn laid(answer: &[AnswerFrame], has_timestamps: bool, set_ms: f64) -> usize {
         // Its clock is read a little sooner or later each time.
-        let frame = |len, at: u32, sent_ms| match has_timestamps {
-            true => server(len).tsval(at * 1000 + at % 2 + sent_ms),
-            false => server(len),
+        let frame = |len, at: u32, sent_ms| {
+            if has_timestamps {
+                server(len).tsval(at * 1000 + at % 2 + sent_ms)
+            } else {
+                server(len)
+            }
         };
         let told = (1..5).fold(Story::new().handshake(0.02, 14.0), |story, at| {
             let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1460, at, 0));

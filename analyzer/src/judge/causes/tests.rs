@@ -27,7 +27,7 @@ fn held() -> Wait {
     }
 }
 
-/// What is held where Nagle's algorithm may hold it, behind delayed ACKs.
+/// Waits for delayed ACKs, where Nagle's algorithm may hold data.
 fn direction() -> DirectionFacts {
     let path = SenderPath {
         band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
@@ -54,7 +54,7 @@ fn cause(wait: Wait) -> Cause {
     cause_of(&wait, &direction())
 }
 
-/// What each cause looks like: a new one needs an example.
+/// An example of each cause: a new one needs its own.
 fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
     let prompt = DirectionFacts { delayed: false, ..direction() };

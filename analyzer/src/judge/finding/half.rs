@@ -1,4 +1,4 @@
-//! What is known of one host of a connection, when its waits are judged.
+//! One host of a connection, judged together with its waits.
 
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::{Detail, JudgedHalf};

@@ -1,4 +1,4 @@
-//! What a scan says: of a wait, of an end, of a connection.
+//! A judged connection, as outputs read it.
 
 use crate::judge::capture::point::CapturePoint;
 use crate::judge::finding::short::Short;
@@ -12,7 +12,7 @@ use crate::track::{Endpoint, Side};
 use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
-/// What is known of one end of a connection. Kept small: captures hold millions.
+/// One end of a connection. Kept small: captures hold millions.
 #[derive(Debug, Clone)]
 pub struct JudgedHalf {
     pub endpoint: Endpoint,
@@ -29,7 +29,7 @@ pub struct JudgedHalf {
     pub detail: Option<Box<Detail>>,
 }
 
-/// What there is to tell of few ends only.
+/// Details that few ends have.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
@@ -41,7 +41,7 @@ pub struct Detail {
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
     pub late_acks: Option<LateAcks>,
-    /// Of an end with stalls: what they have in common.
+    /// Timer and cause that the stalls of this end share.
     pub model: Option<DirectionModel>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first
     /// reply, in ns, where that was a wait.
@@ -59,7 +59,7 @@ impl JudgedHalf {
         self.detail.as_deref().unwrap_or(&NONE)
     }
 
-    /// What its stalls have in common.
+    /// Properties that its stalls share.
     pub fn model(&self) -> DirectionModel {
         self.detail().model.unwrap_or_default()
     }
@@ -79,7 +79,7 @@ pub struct JudgedConnection {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
-    /// What it took, in ns; negative where that is not known.
+    /// Duration in ns; negative where it is not known.
     pub handshake_ns: i64,
     /// Why a connection without a stall cannot be called clean.
     pub hidden: Hidden,
@@ -96,7 +96,7 @@ pub struct JudgedConnection {
     /// Is one of them likely or certain?
     pub surely_stalls: bool,
     pub stalled_ns: i64,
-    /// What they took of its exchanges; 0 until those are looked at.
+    /// The time that they took of its exchanges; 0 until those are looked at.
     pub exchanges_stalled_ns: i64,
 }
 

@@ -77,7 +77,7 @@ mod tests {
         asked.after_ms(ms, server(50))
     }
 
-    /// What SYN and data leave, as 'tcp[13] & 10 != 0' does.
+    /// A capture filter that passes SYN and data only, as 'tcp[13] & 10 != 0' does.
     fn syns() -> Story {
         Story::new().after_ms(0.0, client(0).syn()).after_ms(0.02, server(0).syn())
     }

@@ -1,4 +1,4 @@
-//! What was found: judged connections, their ends, and the verdict.
+//! Judged connections, their ends, and the verdict.
 
 pub mod edge;
 pub mod half;

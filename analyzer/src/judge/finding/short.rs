@@ -1,4 +1,4 @@
-//! What was held for less than is listed, and whether it is proven that nothing was.
+//! Holds shorter than are listed, and whether it is proven that nothing was held.
 
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;

@@ -26,8 +26,7 @@ pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
         let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
         holds.get(next).is_some_and(|hold| wait.is_within(hold))
     };
-    findings::retain(waits, rulings, first, |wait, ruling| match wait.is(fact::RESENT) {
-        true => ruling.cause.is_stall(),
-        false => !is_swallowed(wait),
+    findings::retain(waits, rulings, first, |wait, ruling| {
+        if wait.is(fact::RESENT) { ruling.cause.is_stall() } else { !is_swallowed(wait) }
     });
 }

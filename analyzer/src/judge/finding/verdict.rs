@@ -24,7 +24,7 @@ impl Verdict {
     }
 }
 
-/// What hides the stalls that a connection may have.
+/// Reasons why the stalls of a connection may not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
     Nothing,

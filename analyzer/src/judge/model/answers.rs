@@ -1,4 +1,4 @@
-//! What was found of each direction, and of its candidates.
+//! Posterior answers: one per direction and one per candidate wait.
 
 use crate::cores;
 use crate::judge::model::chain::of_share;
@@ -67,7 +67,7 @@ impl Groups<'_> {
         })
     }
 
-    /// What the last round compared for a candidate of a direction.
+    /// The likelihood ratios of the last round for a direction's candidate.
     fn densities(&self, at: usize, place: usize) -> Densities {
         let mut learning = Learning::default();
         let group = &self.kinds[self.group_of(at)];

@@ -12,7 +12,7 @@ const NEGLIGIBLE: f64 = 1e-4;
 /// Contradictions between two waits that count apart: more come in one burst.
 pub const MOST_CONTRADICTIONS: u32 = 3;
 
-/// What a direction shows besides the ratios of its waits.
+/// Evidence of a direction other than the ratios of its waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// Small segments sent unheld, before each wait and behind the last.
@@ -98,7 +98,7 @@ fn independence(waits: usize, step_ms: f64) -> f64 {
 struct Forward {
     /// Log-likelihood of all that the waits emitted.
     log: f64,
-    /// Of each wait: what it emitted if the algorithm was on, and the probabilities of on and off after it.
+    /// Per wait: its emission if the algorithm was on, and the filtered probabilities of on and off.
     steps: Vec<(f64, f64, f64)>,
 }
 

@@ -37,7 +37,7 @@ const LEAST_TURN: f64 = 0.1;
 /// Waits between a sender's own data from which it does not wait for the peer each time.
 const FEW_TURNS: u32 = 2;
 
-/// What all segments of a program that data may have released have in common.
+/// The parameters that all segments of a program share which data may have released.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DataReleases {
     /// How many there are, and how many others left later than a kernel sends.
@@ -55,7 +55,7 @@ pub struct DataReleases {
 /// One segment that may have been held.
 struct Event {
     block: usize,
-    /// Of its connection.
+    /// Place of its connection.
     place: u32,
     wait: Wait,
     /// Probability that Nagle's algorithm was on, by what contradicts that.
@@ -64,7 +64,7 @@ struct Event {
     hold_ns: i64,
 }
 
-/// What is said of it.
+/// The answer on it.
 struct Weighed {
     densities: Densities,
     /// How usual it is that this sender sends two pieces of these lengths without waiting for the peer.
@@ -212,9 +212,10 @@ fn on<'a>(
         waits.filter(|(wait, held)| wait.by == side && !wait.is(fact::DATA_ACK) && held.on > 0.0);
     let (sum, count) =
         asked.fold((0.0, 0.0), |(sum, count), (_, held)| (sum + f64::from(held.on), count + 1.0));
-    match count > 0.0 {
-        true => sum / count,
-        false => CONTRADICTION.powi(contradictions.min(MOST_CONTRADICTIONS) as i32),
+    if count > 0.0 {
+        sum / count
+    } else {
+        CONTRADICTION.powi(contradictions.min(MOST_CONTRADICTIONS) as i32)
     }
 }
 
@@ -261,7 +262,7 @@ impl Program {
         Densities { hold: kernel(release_ms, 0.0), program }
     }
 
-    /// What its segments have in common, and what is said of each.
+    /// The parameters that its segments share, and the answer on each.
     fn weigh(&self) -> (DataReleases, Vec<Weighed>) {
         let terms = |event: &Event| {
             let (densities, turn) = (self.densities(&event.wait), self.pairs.turn(&event.wait));

@@ -15,7 +15,7 @@ const SETTLED: f64 = 1e-3;
 const SPREAD_NEAR_MS: f64 = 0.5;
 const SPREAD_FAR_MS: f64 = 12.0;
 
-/// What is known of the way to a receiver, in ms.
+/// The path to a receiver, as far as it was measured, in ms.
 #[derive(Debug, Clone, Copy)]
 pub struct WayToReceiver {
     pub rtt_ms: f64,

@@ -16,7 +16,7 @@ const ENOUGH_KNOWN: f64 = 0.3;
 /// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
 const PAUSES: f64 = 9.2;
 
-/// What is known of the round trip between the capture point and a sender.
+/// The round trip between the capture point and a sender, as far as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
     /// The shortest one.
@@ -60,9 +60,10 @@ impl Path {
         let at_sender = kernel(release_ms, self.step_ms);
         let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
         let within = long * self.within(release_ms) / (self.bound_ms + 7.0 + self.step_ms);
-        let unknown = match self.far {
-            true => 0.3 * if release_ms < 1.0 { at_sender } else { 0.0 } + 0.7 * within,
-            false => 0.9 * at_sender + 0.1 * exponential(release_ms, NEAR_SENDER_MS),
+        let unknown = if self.far {
+            0.3 * if release_ms < 1.0 { at_sender } else { 0.0 } + 0.7 * within
+        } else {
+            0.9 * at_sender + 0.1 * exponential(release_ms, NEAR_SENDER_MS)
         };
         let path = match (self.far, self.rtt_ms) {
             (true, Some(rtt_ms)) => self.across(release_ms - rtt_ms, rtt_ms),
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// The same accident: one release 0.7 ms late costs less than that the program wrote there.
+    /// One release that is 0.7 ms late costs less than the claim that the program wrote there.
     #[test]
     fn a_late_release_speaks_less_for_a_hold_and_not_against_others() {
         let ratio = |release_ms: f64| path(0.02).release(release_ms) / pause(40.0 + release_ms);

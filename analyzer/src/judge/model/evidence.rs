@@ -1,4 +1,4 @@
-//! What one direction shows: its waits as events, its chain, the clock of its sender, the delays of its receiver.
+//! The evidence of one direction: its waits as events, its chain, its sender's clock, its receiver's delays.
 
 use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
@@ -71,7 +71,7 @@ impl Direction<'_> {
         Chain::of(ratios, evidence, log_odds)
     }
 
-    /// What the clock of the sender shows, across a network.
+    /// Evidence of the sender's timestamps, across a network.
     pub fn own_clock(&self) -> Option<(OwnClock, Chain)> {
         if !self.path.far {
             return None;

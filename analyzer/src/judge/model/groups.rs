@@ -54,19 +54,19 @@ pub struct Groups<'a> {
     pub ranges: Vec<Range<usize>>,
     /// Candidates in the order of the directions: their places among the events.
     pub places: Vec<u32>,
-    /// Those of a group are in the order of time.
+    /// Events; those of a group are in the order of time.
     pub events: Vec<Event>,
-    /// Of each event.
+    /// One ratio per event.
     pub ratios: Vec<f32>,
     pub held: Vec<f32>,
-    /// Of each direction.
+    /// One state per direction.
     pub states: Vec<State>,
-    /// What was held before the last round: the ratios were learnt from that. Kept if it is asked for.
+    /// Probabilities before the last round, from which its ratios were learnt. Kept if they are asked for.
     pub keeps_before: bool,
     pub held_before: Vec<f32>,
 }
 
-/// What is known of a direction by now.
+/// The state of a direction between rounds.
 #[derive(Default)]
 pub struct State {
     pub chain: Chain,

@@ -1,4 +1,4 @@
-//! What the model says of a wait, and of a direction.
+//! The model's answers: one for a wait, one for a direction.
 
 use crate::judge::model::DataReleases;
 use crate::judge::thresholds::{
@@ -94,7 +94,7 @@ impl Held {
     }
 }
 
-/// What all waits of one direction have in common.
+/// The parameters that all waits of one direction share.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionModel {
     /// Round trip between the capture point and the sender, in ms; negative where nothing shows it.
@@ -120,7 +120,7 @@ pub struct DirectionModel {
     pub step_ms: f64,
     /// Do the sender's timestamps show more than the times of the capture?
     pub by_sender_clock: bool,
-    /// Of segments that data may have released.
+    /// The same for segments that data may have released.
     pub data: DataReleases,
 }
 

@@ -58,7 +58,7 @@ impl Learnt {
         used.map(|bins| bins.weight * bins.at(at_ms)).sum()
     }
 
-    /// What one event of weight 1 adds to the density at its own place.
+    /// The density that one event of weight 1 adds at its own place.
     pub fn own(&self, at_ms: f64) -> f64 {
         let used = self.bins.iter().filter(|bins| bins.weight > 0.0);
         used.map(|bins| bins.weight * bins.own(at_ms)).sum()

@@ -39,17 +39,17 @@ use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 
-/// What the model says of the waits of one block, which are sorted by connection and time.
+/// The model's answers on the waits of one block, which are sorted by connection and time.
 #[derive(Debug, Default)]
 pub struct BlockModel {
     /// One for each wait.
     pub held: Vec<Held>,
-    /// Of the directions with candidates, by the place of the connection in its block.
+    /// Answers on the directions with candidates, by the place of the connection in its block.
     directions: Vec<((u32, u8), DirectionModel)>,
 }
 
 impl BlockModel {
-    /// Of the block's connection at this place.
+    /// The model of the block's connection at this place.
     pub fn of_connection(&self, place: usize) -> [Option<&DirectionModel>; 2] {
         Side::BOTH.map(|side| {
             let key = (place as u32, side as u8);

@@ -43,7 +43,7 @@ pub struct Manner {
     pub learnt_pauses: f64,
 }
 
-/// What the densities of some waits are learnt from.
+/// The events from which the densities of some waits are learnt.
 #[derive(Debug, Default)]
 pub struct Learning {
     releases: Learnt,

@@ -23,7 +23,7 @@ pub struct SenderClock {
 }
 
 impl SenderClock {
-    /// Of the waits of one direction, if its timestamps tick evenly, and finely enough.
+    /// The clock of the waits of one direction, if its timestamps tick evenly, and finely enough.
     pub fn of<'a>(waits: impl Iterator<Item = &'a Wait> + Clone) -> Option<Self> {
         let mut stamped = waits.filter(|wait| wait.tsval != 0);
         let first = stamped.next()?;
@@ -50,7 +50,7 @@ impl SenderClock {
         [tick_ms, 3.0 * tick_ms + 1.0, 6.0 + tick_ms].map(|width_ms| (width_ms, 1.0 / 3.0))
     }
 
-    /// Of a wait, in ms: from the ACK, as it passed the capture, to the release; and the pause.
+    /// One wait, in ms: from the ACK, as it passed the capture, to the release; and the pause.
     pub fn interval(&self, wait: &Wait) -> Option<(f64, f64)> {
         let ms = |ticks: u32| f64::from(ticks.cast_signed()) * self.tick_ns / 1e6;
         let since_ack_ms = (self.origin.0 - wait.ack.time_ns) as f64 / 1e6;

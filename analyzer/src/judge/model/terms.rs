@@ -8,20 +8,20 @@ use crate::judge::model::ratios::Densities;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 
-/// What the answer on a wait was computed from.
+/// The terms from which the probability of a wait was computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// Why it is no candidate.
     pub exclusion: Option<Exclusion>,
     pub held: Held,
     pub direction: DirectionModel,
-    /// Of its release and of its pause, per ms; `None` for no candidate.
+    /// Densities of its release and of its pause, per ms; `None` for no candidate.
     pub densities: Option<Densities>,
     /// Probability that the segment is full-sized.
     pub full: f64,
     /// The ratio at most.
     pub most: f64,
-    /// Of a segment that data may have released: how usual it is that two such pieces leave without data between.
+    /// For a segment that data may have released: how usual it is that two such pieces leave without data between.
     pub turn: f64,
 }
 

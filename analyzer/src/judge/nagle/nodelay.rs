@@ -51,7 +51,7 @@ impl NagleTotals {
         } += 1;
     }
 
-    /// Of all that are known, if they agree.
+    /// The answer that all known ones share, if they agree.
     pub fn name(&self) -> &'static str {
         match (self.on, self.off, self.switched) {
             (0, 0, 0) => Nagle::Unknown.name(),

@@ -50,9 +50,10 @@ fn copies(blocks: &[Block], most: u32) -> Vec<(u32, u32)> {
     for same in groups.filter(|same| (2..=MOST_COPIES).contains(&same.len())) {
         let mut originals = vec![of(&same[0])];
         for row in &same[1..] {
-            match originals.iter().any(|first| is_copy(first, of(row))) {
-                true => found.push(row.2),
-                false => originals.push(of(row)),
+            if originals.iter().any(|first| is_copy(first, of(row))) {
+                found.push(row.2);
+            } else {
+                originals.push(of(row));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What was passed on from other connections. Marked before any connection is judged.
+//! Data passed on from other connections. Marked before any connection is judged.
 
 pub mod copies;
 pub mod fan_out;

@@ -1,4 +1,4 @@
-//! What comes before the first byte.
+//! Waits before the first byte.
 
 use super::causes;
 use crate::judge::causes::Cause;

@@ -1,4 +1,4 @@
-//! What a user is told of a stall.
+//! Sentences that a user reads of a stall.
 
 use super::{held, opened};
 use crate::judge::findings::Findings;

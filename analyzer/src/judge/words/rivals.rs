@@ -52,30 +52,28 @@ fn loss(stall: &ExplainedStall<'_>) -> (bool, String) {
 
 fn window(stall: &ExplainedStall<'_>) -> (bool, String) {
     let (receiver, handshake) = (stall.receiver, stall.judged.handshake);
-    let why = match handshake {
-        true => format!(
+    let why = if handshake {
+        format!(
             "the window that the {receiver} had announced had room for the {} bytes of frame {}",
             stall.wait.len, stall.wait.to.frame
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "the {receiver} never announced a window of zero; how much room there was is not \
              known without the handshake"
-        ),
+        )
     };
     (handshake, why)
 }
 
 fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
     let large = stall.wait.is(fact::LARGE_FLIGHT);
-    let why = match large {
-        false => {
-            "less than ten full segments were in flight, which even a new connection may send at once \
-             (RFC 6928)"
-        }
-        true => {
-            "ten full segments or more were in flight; but a small segment waited, and a congestion \
+    let why = if large {
+        "ten full segments or more were in flight; but a small segment waited, and a congestion \
              window does not care about the size of a segment"
-        }
+    } else {
+        "less than ten full segments were in flight, which even a new connection may send at once \
+             (RFC 6928)"
     };
     (!large, why.to_owned())
 }
@@ -125,9 +123,10 @@ fn cork(stall: &ExplainedStall<'_>) -> (bool, String) {
 
 fn closing(stall: &ExplainedStall<'_>) -> (bool, String) {
     let (ack, to) = (stall.wait.ack.frame, stall.wait.to.frame);
-    match stall.wait.has_any(fact::FIN | fact::ACK_FIN) {
-        false => (true, format!("neither frame {ack} nor frame {to} has FIN")),
-        true => (false, format!("frame {ack} has FIN")),
+    if stall.wait.has_any(fact::FIN | fact::ACK_FIN) {
+        (false, format!("frame {ack} has FIN"))
+    } else {
+        (true, format!("neither frame {ack} nor frame {to} has FIN"))
     }
 }
 

@@ -108,15 +108,15 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
 
 /// How the probability follows from the other terms.
 fn formula(most_by_clock: f64, is_open: bool) -> String {
-    let clock = match most_by_clock < 1.0 {
-        true => format!(", {most_by_clock} at most by a coarse clock"),
-        false => String::new(),
+    let clock = if most_by_clock < 1.0 {
+        format!(", {most_by_clock} at most by a coarse clock")
+    } else {
+        String::new()
     };
-    let open = match is_open {
-        true => {
-            "; no answer: the round trip is not known or varies, so that a hold and a pause look alike"
-        }
-        false => "",
+    let open = if is_open {
+        "; no answer: the round trip is not known or varies, so that a hold and a pause look alike"
+    } else {
+        ""
     };
     format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized){clock}{open}")
 }

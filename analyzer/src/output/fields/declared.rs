@@ -36,7 +36,7 @@ impl Declared {
     }
 }
 
-/// What the values of a field are.
+/// The kind of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     Integer,

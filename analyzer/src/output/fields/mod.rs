@@ -96,7 +96,7 @@ pub trait Integer: itoa::Integer + Copy + Into<u64> {}
 
 impl<I: itoa::Integer + Copy + Into<u64>> Integer for I {}
 
-/// What is written as a row.
+/// A row that outputs write.
 pub trait Row: Sized {
     /// Shows all fields, in the order of the outputs.
     fn fields(to: &mut impl Fields<Self>);
@@ -112,7 +112,7 @@ pub trait Fields<R> {
     /// Given in ns, written in ms.
     fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64);
 
-    /// As `duration`, where it may be unknown.
+    /// A `duration` that may be unknown.
     fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>);
 
     fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool);
@@ -124,7 +124,7 @@ pub trait Fields<R> {
 
     fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr);
 
-    /// What the user calls an address, where it has a name: nothing to escape. In JSON only.
+    /// The user's name for an address, where it has one: nothing to escape. In JSON only.
     fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
         let _ = (field, value);
     }
@@ -134,7 +134,7 @@ pub trait Fields<R> {
         let _ = (field, part);
     }
 
-    /// What only JSON can hold; left out where it is `None`.
+    /// A value that only JSON can hold; left out where it is `None`.
     fn json<T>(
         &mut self,
         field: Field,

@@ -1,4 +1,4 @@
-//! What a result lists: the rows that matter most, because nobody reads millions. The others count.
+//! The rows that a result lists: those that matter most, because nobody reads millions. The others are counted.
 
 use crate::judge::findings::Finding;
 use crate::result::clearest::clearness;
@@ -6,7 +6,7 @@ use crate::result::first::first_by_key;
 use crate::result::scan::Scan;
 use crate::result::worst::costliest;
 
-/// So many connections, so many stalls and so many other waits: about 15 MB.
+/// Most connections, most stalls and most other waits: about 15 MB.
 const MOST: usize = 10_000;
 
 /// The rows that a result lists.
@@ -81,7 +81,7 @@ impl Share {
         self.count(scan, index).saturating_sub(self.of_each)
     }
 
-    /// Those of a connection that are listed, in order: the clearest stalls, or the longest other waits.
+    /// The listed findings of a connection, in order: the clearest stalls, or the longest other waits.
     pub fn rows<'a>(&self, scan: &'a Scan, index: usize) -> Vec<Finding<'a>> {
         let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
         let rows = findings.iter().enumerate().filter(|(_, row)| row.is_stall() == self.are_stalls);

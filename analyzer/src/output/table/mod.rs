@@ -49,9 +49,12 @@ pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<
         None => scan.connections.chunks(ROWS_AT_ONCE),
         Some(number) => scan.connections.chunks_of(number, ROWS_AT_ONCE),
     };
-    of_findings(scan, stalls, &chunks, |rows| match stalls {
-        true => some_columns(&rows_of_stalls(scan, rows), Some(names)),
-        false => some_columns(rows, Some(names)),
+    of_findings(scan, stalls, &chunks, |rows| {
+        if stalls {
+            some_columns(&rows_of_stalls(scan, rows), Some(names))
+        } else {
+            some_columns(rows, Some(names))
+        }
     })
 }
 
@@ -59,7 +62,7 @@ fn rows_of_stalls<'a>(scan: &'a Scan, rows: &[Finding<'a>]) -> Vec<StallRow<'a>>
     rows.iter().filter_map(|&row| StallRow::of(scan, row)).collect()
 }
 
-/// Of the findings of some chunks the stalls, or the others.
+/// The stalls among the findings of some chunks, or the others.
 fn of_findings<'a>(
     scan: &'a Scan,
     stalls: bool,

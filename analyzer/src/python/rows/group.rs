@@ -28,7 +28,7 @@ pub struct Group {
     pub ack_delay_ms: f64,
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
-    /// Of a delayed ACK: the receiver was late, not the path.
+    /// For a delayed ACK: the receiver was late, not the path.
     pub timer_proven: bool,
     pub consistent_with: &'static str,
     /// The receiver acknowledges at once while a connection is young.
@@ -83,7 +83,7 @@ impl Group {
     }
 }
 
-/// What one side of one server's connections holds back, for one cause; durations in ms.
+/// Stalls of one side of one server's connections, with one cause; durations in ms.
 #[pyclass(frozen, get_all, name = "ServerGroup")]
 pub struct PyServerGroup {
     /// The pair of hosts that loses most: its lengths and frames stand for the others.

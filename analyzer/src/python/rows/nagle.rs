@@ -1,4 +1,4 @@
-//! What is known of `TCP_NODELAY` as Python sees it.
+//! Answers about `TCP_NODELAY` as Python sees them.
 
 use crate::result::nagle_counts::{NagleCount, NagleParty};
 use crate::result::scan::Scan;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 /// max, in ms.
 #[pyclass(frozen, get_all, dict, name = "ServerRow")]
 pub struct PyServerRow {
-    /// As the user calls it.
+    /// The user's name for the address, else the address.
     pub addr: String,
     pub ip: String,
     pub latency_ms: [f64; 6],

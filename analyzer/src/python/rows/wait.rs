@@ -53,15 +53,16 @@ impl WaitRow {
     ) -> PyResult<Bound<'py, Self>> {
         let wait = finding.wait;
         let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
-        let (evidence, rivals) = match finding.is_stall() {
-            true => (
+        let (evidence, rivals) = if finding.is_stall() {
+            (
                 reasons(finding, judged),
                 rivals(finding, judged)
                     .into_iter()
                     .map(|rival| (rival.name, rival.ruled_out, rival.why))
                     .collect(),
-            ),
-            false => (Vec::new(), Vec::new()),
+            )
+        } else {
+            (Vec::new(), Vec::new())
         };
         let row = Self {
             sender_end: names.endpoint(by),

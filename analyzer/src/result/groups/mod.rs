@@ -23,7 +23,7 @@ use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
-/// What one side of one server's connections holds back, for one cause.
+/// Stalls of one side of one server's connections, with one cause.
 #[derive(Debug, Clone)]
 pub struct ServerGroup {
     /// The pair of hosts that loses most.
@@ -33,7 +33,7 @@ pub struct ServerGroup {
     /// Stalls that would look the same if a relay passed them on.
     pub as_of_relay: u64,
     pub by_confidence: ByConfidence,
-    /// Of the surest among them.
+    /// Confidence of the surest among them.
     pub confidence: Confidence,
     /// The shortest and the longest hold of those, in ns.
     pub held_ns: (i64, i64),

@@ -106,7 +106,7 @@ pub fn pairs(scan: &Scan) -> Vec<HostPair> {
     pairs
 }
 
-/// What two hosts hold on their `connections`: of each cause, either of them.
+/// Holds of two hosts on their `connections`: of each cause, either host's.
 pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = HostPair> {
     let sides = Cause::STALLS.map(|cause| Side::BOTH.map(|by| (cause, by)));
     let mut kinds = sides.as_flattened().iter().map(|&kind| (kind, None)).collect::<Vec<_>>();

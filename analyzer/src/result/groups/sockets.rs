@@ -1,4 +1,4 @@
-//! What all connections to a server show of `TCP_NODELAY`, not only those that stall.
+//! Answers about `TCP_NODELAY` from all connections to a server, not only those that stall.
 
 use super::ServerGroup;
 use crate::judge::nagle::nodelay::NagleTotals;

@@ -37,7 +37,7 @@ pub struct Hop {
     pub passed_on: [u64; 2],
     pub passed_on_ns: [i64; 2],
     pub latency_ns: i64,
-    /// Of the client's and the server's sockets.
+    /// Nagle's algorithm on the client's and the server's sockets.
     pub nagle: [NagleTotals; 2],
     /// Mean latency of the first hop without the stalls of this one, where that can be said.
     pub first_hop_without_ns: Option<i64>,

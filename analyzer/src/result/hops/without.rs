@@ -1,4 +1,4 @@
-//! What the first client of a chain would wait without the stalls of one hop.
+//! The time that the first client of a chain would wait without the stalls of one hop.
 
 use super::Hop;
 use crate::capture::times::sum_ns;
@@ -17,7 +17,7 @@ thresholds! {
 /// Predicts it, at best, for each hop of one chain with stalls. Only where one hop follows the other: behind
 /// a relay with several servers it is not known which of them an exchange waited for.
 ///
-/// What a hop behind the first holds reaches the first client as a reply that is passed on late. Where
+/// A hold behind the first hop reaches the first client as a reply that is passed on late. Where
 /// several hops hold, each is taken to have lost its own: stalls of one exchange follow each other, unless
 /// they are more than what the first hop waited for. Still, an exchange takes as long as those behind it do.
 pub fn predict(chain: &mut [Hop]) {

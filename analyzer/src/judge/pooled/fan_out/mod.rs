@@ -43,7 +43,7 @@ struct Broker {
     sends: Vec<Sends>,
 }
 
-/// What a broker sent after ACKs, on one connection.
+/// Segments that a broker sent after ACKs, on one connection.
 struct Sends {
     /// The block of the connection.
     block: usize,
@@ -115,7 +115,7 @@ fn brokers(blocks: &[Block], threads: usize) -> (Places, Vec<Broker>) {
     placed.map(|(place, (server, broker))| ((server, place), broker)).unzip()
 }
 
-/// What a server sent after ACKs, on one connection.
+/// Segments that a server sent after ACKs, on one connection.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     count: u32,
@@ -263,7 +263,7 @@ impl Sends {
             && statistics::deviation(&mut ahead_ns) < statistics::deviation(&mut acked_ns)
     }
 
-    /// What was passed on as soon as usual, or later, when the ACK had freed nothing for as long.
+    /// A segment passed on as soon as usual, or later, when the ACK had freed nothing for as long.
     fn passed_on(
         &self,
         blocks: &[Block],

@@ -69,7 +69,7 @@ fn a_broker_sends_to_a_subscriber_what_a_publisher_sent() {
     assert_eq!(server.passed_on(), [20, 0]);
 }
 
-/// Of a broker without `TCP_NODELAY`: what arrived long before left when the ACK came.
+/// A broker without `TCP_NODELAY`: data that arrived long before left when the ACK came.
 #[test]
 fn a_broker_may_hold_too() {
     let mut server = Server::with(2);
@@ -116,7 +116,7 @@ fn clients_in_lock_step_pass_nothing_on_to_each_other() {
     assert_eq!(server.passed_on().iter().sum::<usize>(), 0);
 }
 
-/// What it has for a client is none of another server's.
+/// Its data for one client never came from the other server.
 #[test]
 fn another_server_on_the_host_receives_nothing_for_it() {
     let mut server = Server::with(2);

@@ -1,4 +1,4 @@
-//! What let a host go on just before it sent something on another connection.
+//! Deliveries: data that let a host go on just before it sent something on another connection.
 
 use crate::judge::pooled::relays::ends::WaitEnd;
 use crate::track::tracked::Block;
@@ -12,7 +12,7 @@ pub struct Delivery {
     pub server: Endpoint,
     /// How long before the send it passed.
     pub ahead_ns: i64,
-    /// As many bytes at the same place in the stream.
+    /// Equally many bytes at the same place in the stream.
     pub same_bytes: bool,
     /// Did it arrive at another address than that which sends? Then the bytes alone say that both are one
     /// host's.
@@ -31,7 +31,7 @@ impl Delivery {
 /// Where what a direction passes on comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upstream {
-    /// The same bytes, on a connection to a server: a plain relay.
+    /// Equal bytes, on a connection to a server: a plain relay.
     Stream(Endpoint),
     /// One connection, whose bytes are changed on the way.
     Connection(u32),
@@ -84,7 +84,7 @@ fn is_most_of(wait: &Wait, other: &Wait) -> bool {
     2 * (end_ns - begin_ns) > other.span_ns()
 }
 
-/// What arrived in the same direction.
+/// Data that arrived in the same direction.
 fn arrival(blocks: &[Block], sent: &WaitEnd, arrived: &WaitEnd) -> Option<Delivery> {
     let (out, into) = (sent.at.wait(blocks), arrived.at.wait(blocks));
     let same_bytes = (out.len, out.rel_seq) == (into.len, into.rel_seq);

@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 const MOST_PARTNERS: usize = 16;
 const MOST_SERVERS: usize = 4;
 
-/// What came before the sends of one direction.
+/// Candidate upstreams: which connections delivered data just before this direction sent.
 #[derive(Default)]
 pub struct Partners {
     sends: u32,
@@ -61,7 +61,7 @@ impl Partners {
         }
     }
 
-    /// What has something for this direction before its sends: a server, or else one connection to it.
+    /// A server, or else one connection to it, that delivers data before this direction sends.
     /// `plain`: does it pass on bytes as they are?
     pub fn upstream(&self, plain: bool) -> Option<Upstream> {
         let server = best(&self.servers).filter(|(_, best)| best.is_upstream(self.sends, plain));

@@ -154,7 +154,7 @@ fn a_reply_held_beside_a_request_was_not_passed_on() {
     assert_eq!(host.passed_on(), []);
 }
 
-/// Of a plain relay with Nagle's algorithm: what it held itself left long after it had arrived.
+/// A plain relay with Nagle's algorithm: data that it held itself left long after it had arrived.
 #[test]
 fn a_relay_may_hold_too() {
     let mut host = Host::with(&[8101, 8100]);
@@ -234,7 +234,7 @@ fn replicas_under_one_load_are_no_relays() {
     assert_eq!(two_addresses([10, 7, 2, 254], 90_000), []);
 }
 
-/// The same segments, before and after their addresses were translated.
+/// A connection before and after its addresses were translated.
 #[test]
 fn a_segment_captured_twice_was_not_passed_on() {
     assert_eq!(two_addresses([10, 7, 1, 1], 700), []);
@@ -250,7 +250,7 @@ fn a_pool_of_connections_is_one_upstream() {
     assert_eq!(host.passed_on(), [(0, 8100, 9)]);
 }
 
-/// So many that a sample is looked at first.
+/// A number of connections of which a sample is looked at first.
 #[test]
 fn of_many_waits_all_are_marked() {
     let mut host = Host::with(&[8101, 8100, 9000]);
