@@ -113,6 +113,8 @@ def signalled(folder: Path, number: int, *words: str) -> int:
         stdout=subprocess.PIPE,
         cwd=folder,
         env={**os.environ, "TMPDIR": str(folder / "temporary")},
+        # nohup has ignored it.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"half-written\n"
