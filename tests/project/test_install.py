@@ -77,6 +77,16 @@ def test_a_missing_package_is_named_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_notebook_needs_no_package_but_for_pictures() -> None:
+    shows = f"scan = nagle_scan.scan({str(CAPTURE)!r}); print(scan._repr_html_()); "
+    shows += "print(scan.connection(2)._repr_html_())"
+    blocked = "; ".join(f"sys.modules[{name!r}] = None" for name in (*OPTIONAL, "numpy"))
+    words = [sys.executable, "-c", f"import sys; {blocked}; import nagle_scan; {shows}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("127.0.0.1:8888") > 2
+
+
 def test_a_missing_package_costs_no_other_output(tmp_path: Path) -> None:
     page, data, picture = (tmp_path / name for name in ("x.html", "y.json", "z.svg"))
     words = [word for file in (page, data, picture) for word in ("-o", file)]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, cast
 from nagle_scan import _core, timeline
 from nagle_scan.api import notebook
 from nagle_scan.report import verdicts
-from nagle_scan.timeline import wait as waits
-from nagle_scan.timeline.subject import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +87,10 @@ class Connection:
         >>> print(connection.evidence()[-1].rpartition(" ")[0])
         together: held with a probability of
         """
-        row = waits.row_of_stall(Subject(self.scan, self.row), stall)
+        from nagle_scan.timeline.subject import Subject
+        from nagle_scan.timeline.wait import row_of_stall
+
+        row = row_of_stall(Subject(self.scan, self.row), stall)
         return row.evidence if row else []
 
     def segments(self) -> pd.DataFrame:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
-
-from jinja2 import Environment
-from markupsafe import Markup
 
 from nagle_scan import _core, timeline
 from nagle_scan.report import header, json, notices, verdicts
@@ -16,7 +14,7 @@ from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.system import files
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import maybe_duration, printable
+from nagle_scan.words.wording import maybe_duration, printable, sentence_start
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,87 +23,15 @@ if TYPE_CHECKING:
 
 MAX_CONNECTIONS = 5
 MAX_SOCKETS = 5
-
-_PAGES = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-_PAGES.filters["printable"] = printable
-
-_SCAN = _PAGES.from_string(
-    """\
-<div>
-<p><strong>{{ verdict }}</strong><br>
-<small>{{ paths | printable }}: {{ "{:,}".format(packets) }} packets</small></p>
-{% for item in header %}
-<p>{{ "" if loop.first else item.head | capitalize ~ ": " }}{{ item.text }}</p>
-{% endfor %}
-{% for notice in notices %}
-<p><small>note: {{ notice | printable }}</small></p>
-{% endfor %}
-{% if sockets %}
-<table>
-<thead><tr><th>TCP_NODELAY in effect</th><th>sockets</th><th>connections</th><th>evidence</th></tr>
-</thead>
-<tbody>
-{% for row in sockets %}
-<tr><td>{{ row.answer }}</td><td>{{ row.sockets }}</td><td>{{ "{:,}".format(row.connections) }}</td>
-<td>{{ row.proof }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-{% endif %}
-{{ histogram }}
-{% if rows %}
-<table>
-<thead><tr><th>tcp.stream</th><th>client</th><th>server</th><th>stalls</th><th>lost</th>
-<th>mean now</th><th>without stalls</th></tr></thead>
-<tbody>
-{% for row in rows %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-{% if more > 0 %}
-<p><small>... and {{ more }} more: <code>scan.connections</code></small></p>
-{% endif %}
-{% endif %}
-</div>
-"""
-)
-
-_CONNECTION = _PAGES.from_string(
-    """\
-<div>
-<p><strong>{{ verdict }}</strong> (tcp.stream {{ number }})</p>
-<table>
-<tbody>
-{% for name, value in facts %}
-<tr><th scope="row">{{ name }}</th><td>{{ value | printable }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-{{ picture }}
-</div>
-"""
-)
-
-
-_COMPARISON = _PAGES.from_string(
-    """\
-<div>
-<p><strong>{{ sentence }}</strong></p>
-{% for prediction in predictions %}
-<p>{{ prediction }}</p>
-{% endfor %}
-{{ table }}
-</div>
-"""
-)
+SOCKETS = ("TCP_NODELAY in effect", "sockets", "connections", "evidence")
+AFFECTED = ("tcp.stream", "client", "server", "stalls", "lost", "mean now", "without stalls")
 
 
 def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFrame) -> str:
     """What became of the stalls, and the servers side by side."""
     # pandas escapes the texts.
-    shown = Markup(table.set_index("server").T.to_html())
-    return _COMPARISON.render(sentence=sentence, predictions=predictions, table=shown)
+    servers = table.set_index("server").T.to_html()
+    return _page(_strong(sentence), *map(_paragraph, predictions), servers)
 
 
 def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
@@ -120,10 +46,10 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
         ("TCP_NODELAY in effect, client", IN_EFFECT[row.client_nagle]),
         ("TCP_NODELAY in effect, server", IN_EFFECT[row.server_nagle]),
     ]
-    # The timeline has already escaped the texts in the SVG.
-    picture = Markup(timeline.svg("ladder", scan, row.connection))
-    return _CONNECTION.render(
-        verdict=verdicts.of_connection(row), number=row.connection, facts=facts, picture=picture
+    return _page(
+        _strong(verdicts.of_connection(row), f"tcp.stream {row.connection}"),
+        _table(("connection", str(row.connection)), facts),
+        _picture("ladder", scan, row.connection),
     )
 
 
@@ -131,6 +57,9 @@ def scan_html(scan: Result) -> str:
     """The answer, the sockets, the histogram of waits, the worst connections."""
     view = View(scan, json.LIMITS._replace(sockets=MAX_SOCKETS), Options())
     summary, affected = view.summary, scan.core.affected(MAX_CONNECTIONS)
+    first, *others = header.of(view)
+    read = f"{', '.join(scan.captures)}: {summary.packets:,} packets"
+    sockets = [(row.answer, row.sockets, f"{row.connections:,}", row.proof) for row in view.nodelay]
     rows = [
         (
             row.connection,
@@ -143,21 +72,43 @@ def scan_html(scan: Result) -> str:
         )
         for row in affected
     ]
-    return _SCAN.render(
-        verdict=verdicts.in_one_line(summary),
-        header=header.of(view),
-        paths=", ".join(scan.captures),
-        packets=summary.packets,
-        notices=[notice.text for notice in notices.of(scan)],
-        sockets=view.nodelay,
-        histogram=_histogram(scan),
-        rows=rows,
-        more=summary.affected_connections - len(rows),
+    more = summary.affected_connections - len(rows)
+    return _page(
+        _strong(verdicts.in_one_line(summary), read),
+        _paragraph(first.text),
+        *(_paragraph(f"{sentence_start(item.head)}: {item.text}") for item in others),
+        *(_paragraph(f"note: {notice.text}") for notice in notices.of(scan)),
+        _table(SOCKETS, sockets),
+        _picture("histogram", scan),
+        _table(AFFECTED, rows),
+        _paragraph(f"... and {more} more: scan.connections") if more > 0 else "",
     )
 
 
-def _histogram(scan: Result) -> Markup:
-    if files.missing(FOR_PAGES):
-        return Markup("")
-    # The timeline has already escaped the texts in the SVG.
-    return Markup(timeline.svg("histogram", scan))
+def _page(*parts: str) -> str:
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _text(value: object) -> str:
+    return escape(printable(str(value)))
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{_text(text)}</p>"
+
+
+def _strong(text: str, about: str = "") -> str:
+    return f"<p><strong>{_text(text)}</strong><br><small>{_text(about)}</small></p>"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Empty without rows."""
+    head = "".join(f"<th>{_text(one)}</th>" for one in heads)
+    cells = ("".join(f"<td>{_text(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+
+
+def _picture(kind: str, scan: Result, connection: int | None = None) -> str:
+    """SVG, whose texts are escaped already; empty where it cannot be drawn."""
+    return "" if files.missing(FOR_PAGES) else timeline.svg(kind, scan, connection)
