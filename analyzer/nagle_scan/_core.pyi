@@ -269,7 +269,7 @@ class FrameRow:
     identity: bytes
 
 @final
-class ShownRow:
+class ChosenFrames:
     connection: int
     frames: list[tuple[int, int]]
     of: int
@@ -377,4 +377,4 @@ def choose_frames(
     filter: str | None,
     wanted: list[tuple[int, list[tuple[int, int]]]],
     threads: int | None = None,
-) -> list[ShownRow]: ...
+) -> list[ChosenFrames]: ...

@@ -45,8 +45,8 @@ mod track;
 // What programs in Rust may use, and the fuzz targets do.
 pub use capture::error::ScanError;
 pub use capture::progress::Progress;
-pub use frames::excerpt::{Shown, Wanted, choose};
-pub use frames::pcapng::{Said, write as write_evidence};
+pub use frames::excerpt::{Chosen, Wanted, choose};
+pub use frames::pcapng::{FileComments, write as write_evidence};
 pub use frames::{Excerpt, Policy, read as read_frames};
 pub use output::write;
 pub use result::anonymize::Anonymizer;

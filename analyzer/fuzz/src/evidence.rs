@@ -5,7 +5,7 @@ use super::conversation::Conversation;
 use super::memory::InMemory;
 use super::properties::{json, report, usual, written};
 use nagle_scan_core::{
-    Anonymizer, Excerpt, Policy, Said, Wanted, choose, read_frames, scan, write_evidence,
+    Anonymizer, Excerpt, FileComments, Policy, Wanted, choose, read_frames, scan, write_evidence,
 };
 use serde_json::Value;
 
@@ -29,8 +29,9 @@ pub fn of(conversation: &Conversation) -> Evidence {
     let report = json(&scan);
     let frames = frames(&paths, scan.connection_count as u32, &anonymizer);
     let mut written_to = InMemory::new(b"");
-    let said = Said { about: "", comments: &<_>::default(), names: &<_>::default() };
-    write_evidence(&written_to.path, &said, |writer| {
+    let file_comments =
+        FileComments { about: "", comments: &<_>::default(), names: &<_>::default() };
+    write_evidence(&written_to.path, &file_comments, |writer| {
         frames.iter().try_for_each(|one| writer.frame(one))
     })
     .unwrap();

@@ -79,7 +79,7 @@ def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[i
 
 
 def _comment_connection(
-    row: _core.ConnectionRow, shown: _core.ShownRow, here: dict[int, int], comments: Comments
+    row: _core.ConnectionRow, shown: _core.ChosenFrames, here: dict[int, int], comments: Comments
 ) -> None:
     """Comments on its first frame and on each frame after a gap."""
     present = [(frame, place) for frame, place in shown.frames if frame in here]

@@ -1,7 +1,7 @@
 //! The whole capture again, with comments.
 
 use crate::capture::error::ScanError;
-use crate::frames::pcapng::{self, Said};
+use crate::frames::pcapng::{self, FileComments};
 use crate::frames::{Excerpt, Policy, each, excerpt};
 
 /// Writes all frames of the captures to `path`, as [`pcapng::Writer`] does. Of one that holds no segment only
@@ -12,10 +12,10 @@ use crate::frames::{Excerpt, Policy, each, excerpt};
 pub fn write(
     paths: &[String],
     path: &str,
-    said: &Said<'_>,
+    file_comments: &FileComments<'_>,
     policy: Policy<'_>,
 ) -> Result<(), ScanError> {
-    pcapng::write(path, said, |writer| {
+    pcapng::write(path, file_comments, |writer| {
         each(paths, |frame, number| {
             let kept = excerpt(frame, number, policy);
             writer.frame(&kept.unwrap_or_else(|| Excerpt::empty(frame, number, policy)))

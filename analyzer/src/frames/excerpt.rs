@@ -25,9 +25,9 @@ pub struct Wanted {
     pub spans: Vec<(u64, u64)>,
 }
 
-/// What is shown of a connection.
+/// The frames chosen from a connection.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct Chosen {
     pub connection: u32,
     /// Frame number in the capture, ascending, and in the connection, from 1.
     pub frames: Vec<(u64, u64)>,
@@ -44,7 +44,7 @@ pub fn choose(
     filter: Option<&str>,
     wanted: &[Wanted],
     reading: Reading,
-) -> Result<Vec<Shown>, ScanError> {
+) -> Result<Vec<Chosen>, ScanError> {
     let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
     let place: HashMap<u32, usize> =
         wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
@@ -107,9 +107,9 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn finish(self) -> Shown {
+    fn finish(self) -> Chosen {
         let frames = if self.all.len() <= FEW { self.all } else { self.near };
-        Shown { connection: self.wanted.connection, frames, of: self.seen }
+        Chosen { connection: self.wanted.connection, frames, of: self.seen }
     }
 }
 

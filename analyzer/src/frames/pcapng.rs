@@ -32,7 +32,7 @@ pub type Comments = HashMap<u64, Vec<String>>;
 pub type ResolvedNames = HashMap<IpAddr, String>;
 
 /// What a file says beside its frames.
-pub struct Said<'a> {
+pub struct FileComments<'a> {
     /// The comment on the file.
     pub about: &'a str,
     pub comments: &'a Comments,
@@ -45,11 +45,11 @@ pub struct Said<'a> {
 /// The file cannot be written, or a comment is longer than an option can hold (65,535 bytes).
 pub fn write<'a>(
     path: &'a str,
-    said: &'a Said<'a>,
+    file_comments: &'a FileComments<'a>,
     write_frames: impl FnOnce(&mut Writer<'a, BufWriter<File>>) -> Result<(), ScanError>,
 ) -> Result<(), ScanError> {
     let file = File::create(path).map_err(|error| ScanError::unwritable(path, &error))?;
-    let mut writer = Writer::new(path, BufWriter::new(file), said)?;
+    let mut writer = Writer::new(path, BufWriter::new(file), file_comments)?;
     write_frames(&mut writer)?;
     writer.end()
 }
@@ -57,22 +57,22 @@ pub fn write<'a>(
 /// Writes frames, each with its comments. Each link type becomes an interface, in order of first use.
 pub struct Writer<'a, W: Write> {
     path: &'a str,
-    said: &'a Said<'a>,
+    file_comments: &'a FileComments<'a>,
     blocks: PcapNgWriter<W>,
     link_types: Vec<u32>,
 }
 
 impl<'a, W: Write> Writer<'a, W> {
-    fn new(path: &'a str, to: W, said: &'a Said<'a>) -> Result<Self, ScanError> {
+    fn new(path: &'a str, to: W, file_comments: &'a FileComments<'a>) -> Result<Self, ScanError> {
         let begin = || {
-            let mut blocks = PcapNgWriter::with_section_header(to, section(said.about)?)?;
-            if !said.names.is_empty() {
-                blocks.write_pcapng_block(resolution(said.names))?;
+            let mut blocks = PcapNgWriter::with_section_header(to, section(file_comments.about)?)?;
+            if !file_comments.names.is_empty() {
+                blocks.write_pcapng_block(resolution(file_comments.names))?;
             }
             Ok(blocks)
         };
         let blocks = begin().map_err(|error| unwritable(path, error))?;
-        Ok(Self { path, said, blocks, link_types: Vec::new() })
+        Ok(Self { path, file_comments, blocks, link_types: Vec::new() })
     }
 
     /// # Errors
@@ -83,7 +83,7 @@ impl<'a, W: Write> Writer<'a, W> {
 
     fn write(&mut self, frame: &Excerpt) -> PcapResult<()> {
         let interface = self.interface(frame.link_type)?;
-        let comments = self.said.comments.get(&frame.frame).map_or(&[][..], Vec::as_slice);
+        let comments = self.file_comments.comments.get(&frame.frame).map_or(&[][..], Vec::as_slice);
         self.blocks.write_pcapng_block(packet(frame, interface, comments)?)?;
         Ok(())
     }
@@ -202,8 +202,8 @@ mod tests {
         comments: &Comments,
     ) -> Result<Vec<u8>, ScanError> {
         let mut bytes = Vec::new();
-        let said = Said { about, comments, names: &ResolvedNames::new() };
-        let mut writer = Writer::new("", &mut bytes, &said)?;
+        let file_comments = FileComments { about, comments, names: &ResolvedNames::new() };
+        let mut writer = Writer::new("", &mut bytes, &file_comments)?;
         frames.iter().try_for_each(|frame| writer.frame(frame))?;
         writer.end()?;
         Ok(bytes)

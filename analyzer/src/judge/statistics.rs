@@ -10,7 +10,7 @@ pub fn upper<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len() / 2)
 }
 
-/// The upper median of values that count so many times each; `None` without values.
+/// The upper median of values, each with its count; `None` without values.
 pub fn weighted(values: &mut [(i64, u64)]) -> Option<i64> {
     values.sort_unstable();
     let half = values.iter().map(|&(_, count)| count).sum::<u64>() / 2;

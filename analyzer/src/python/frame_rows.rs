@@ -3,7 +3,7 @@
 use super::scan::{PyScan, anonymizer};
 use crate::frames::annotated;
 use crate::frames::excerpt::{self, Wanted};
-use crate::frames::pcapng::{self, Comments, ResolvedNames, Said};
+use crate::frames::pcapng::{self, Comments, FileComments, ResolvedNames};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::KEY_LEN;
 use crate::track::reader::Reading;
@@ -61,7 +61,7 @@ impl FrameRow {
 
 /// Which frames of a connection to show.
 #[pyclass(frozen, get_all)]
-pub struct ShownRow {
+pub struct ChosenFrames {
     pub connection: u32,
     /// Frame number in the capture, and in the connection, from 1.
     pub frames: Vec<(u64, u64)>,
@@ -98,17 +98,17 @@ fn choose_frames(
     filter: Option<String>,
     wanted: Vec<(u32, Vec<(u64, u64)>)>,
     threads: Option<usize>,
-) -> PyResult<Vec<ShownRow>> {
+) -> PyResult<Vec<ChosenFrames>> {
     let mut wanted: Vec<Wanted> =
         wanted.into_iter().map(|(connection, spans)| Wanted { connection, spans }).collect();
     for one in &mut wanted {
         one.spans.sort_unstable();
     }
     let reading = Reading::of(&paths, threads);
-    let shown = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
-    Ok(shown
+    let chosen = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
+    Ok(chosen
         .into_iter()
-        .map(|row| ShownRow { connection: row.connection, frames: row.frames, of: row.of })
+        .map(|row| ChosenFrames { connection: row.connection, frames: row.frames, of: row.of })
         .collect())
 }
 
@@ -124,9 +124,11 @@ fn write_pcapng(
     names: ResolvedNames,
 ) -> PyResult<()> {
     let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
-    let said = Said { about, comments: &comments, names: &names };
+    let file_comments = FileComments { about, comments: &comments, names: &names };
     Ok(py.detach(|| {
-        pcapng::write(path, &said, |writer| frames.iter().try_for_each(|one| writer.frame(one)))
+        pcapng::write(path, &file_comments, |writer| {
+            frames.iter().try_for_each(|one| writer.frame(one))
+        })
     })?)
 }
 
@@ -146,8 +148,8 @@ fn annotate(
 ) -> PyResult<()> {
     let anonymizer = key.map(anonymizer).transpose()?;
     let policy = Policy { payload, anonymizer: anonymizer.as_ref() };
-    let said = Said { about, comments: &comments, names: &names };
-    Ok(py.detach(|| annotated::write(&paths, path, &said, policy))?)
+    let file_comments = FileComments { about, comments: &comments, names: &names };
+    Ok(py.detach(|| annotated::write(&paths, path, &file_comments, policy))?)
 }
 
 /// Adds what this file defines to the Python module.
@@ -156,7 +158,7 @@ fn annotate(
 /// Python's own.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FrameRow>()?;
-    module.add_class::<ShownRow>()?;
+    module.add_class::<ChosenFrames>()?;
     module.add_function(wrap_pyfunction!(read_frames, module)?)?;
     module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
     module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;

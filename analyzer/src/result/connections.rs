@@ -29,7 +29,7 @@ pub struct JudgedConnections {
     has_gaps: bool,
 }
 
-/// Findings of connections that follow one another: so many from the first connection on, but for the
+/// Findings of connections that follow one another: `len` from the first connection on, but for the
 /// first ones of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunk {
@@ -136,7 +136,7 @@ impl JudgedConnections {
         self.blocks.iter().flat_map(|block| block.findings().iter())
     }
 
-    /// All findings in the order of the connections, so many in each chunk.
+    /// All findings in the order of the connections, `len` in each chunk.
     pub fn chunks(&self, len: usize) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut chunk = Chunk::default();

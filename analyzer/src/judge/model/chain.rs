@@ -86,7 +86,7 @@ pub fn of_share(share: f64, ratio: f64) -> f64 {
     share * ratio / (1.0 - share + share * ratio)
 }
 
-/// The exponent by which the evidence of so many waits counts: a program's habits recur, and in a coarse clock
+/// The exponent by which the evidence of `waits` counts: a program's habits recur, and in a coarse clock
 /// all the more.
 fn independence(waits: usize, step_ms: f64) -> f64 {
     let coarse = (step_ms / COARSE_CLOCK_MS).min(1.0);

@@ -69,7 +69,7 @@ impl Densities {
 /// A pause that nothing can have held: when it ended, and how long it was.
 pub type OtherPause = (i64, f64);
 
-/// The windows of so many waits.
+/// The windows of as many waits.
 pub fn windows(waits: usize) -> impl Iterator<Item = Range<usize>> {
     (0..waits).step_by(WINDOW).map(move |begin| begin..waits.min(begin + WINDOW))
 }

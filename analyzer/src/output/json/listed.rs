@@ -95,7 +95,7 @@ impl Share {
     }
 }
 
-/// How many of each connection, which has so many, make `MOST` in all, and how many that are.
+/// The cap per connection at which all connections together list `MOST`, and how many they list then.
 fn shared(mut counts: Vec<usize>) -> (usize, usize) {
     counts.sort_unstable();
     let mut total = 0;
