@@ -10,10 +10,9 @@ pub const RAW: u32 = 101;
 /// A link type that can be read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its `LINKTYPE_` numbers in capture files.
+    /// Its `LINKTYPE_` numbers in capture files; the first one is libpcap's on Linux, for which filters are
+    /// compiled.
     numbers: &'static [u32],
-    /// libpcap's number on Linux, for which filters are compiled.
-    dlt: i32,
     /// As in the JSON output.
     name: &'static str,
     /// As in messages.
@@ -50,53 +49,39 @@ pub enum Network {
 }
 
 static LINKS: [Link; 17] = [
-    Link {
-        numbers: &[ETHERNET],
-        dlt: 1,
-        name: "EN10MB",
-        title: "Ethernet",
-        network: Network::EtherType { type_at: 12, header_len: 14 },
-    },
-    Link {
-        numbers: &[LINUX_SLL],
-        dlt: 113,
-        name: "LINUX_SLL",
-        title: "Linux cooked v1",
-        network: Network::Cooked { type_at: 14, header_len: 16 },
-    },
-    Link {
-        numbers: &[276],
-        dlt: 276,
-        name: "LINUX_SLL2",
-        title: "Linux cooked v2",
-        network: Network::Cooked { type_at: 0, header_len: 20 },
-    },
-    simple(&[0], "NULL", "NULL", Network::Family),
-    simple(&[108], "LOOP", "LOOP", Network::Family),
+    link(&[ETHERNET], "EN10MB", "Ethernet", Network::EtherType { type_at: 12, header_len: 14 }),
+    link(
+        &[LINUX_SLL],
+        "LINUX_SLL",
+        "Linux cooked v1",
+        Network::Cooked { type_at: 14, header_len: 16 },
+    ),
+    link(&[276], "LINUX_SLL2", "Linux cooked v2", Network::Cooked { type_at: 0, header_len: 20 }),
+    link(&[0], "NULL", "NULL", Network::Family),
+    link(&[108], "LOOP", "LOOP", Network::Family),
     // DLT_RAW of most systems, LINKTYPE_RAW, and DLT_RAW of OpenBSD: some writers leave theirs.
-    simple(&[12, RAW, 14], "RAW", "RAW", Network::Ip),
-    simple(&[228], "IPV4", "IPv4", Network::Ip),
-    simple(&[229], "IPV6", "IPv6", Network::Ip),
-    simple(&[9], "PPP", "PPP", Network::Ppp),
-    simple(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
-    simple(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
-    simple(&[105], "IEEE802_11", "802.11", Network::Wlan),
-    simple(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
-    simple(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
-    simple(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
-    simple(&[239], "NFLOG", "NFLOG", Network::Nflog),
+    link(&[12, RAW, 14], "RAW", "RAW", Network::Ip),
+    link(&[228], "IPV4", "IPv4", Network::Ip),
+    link(&[229], "IPV6", "IPv6", Network::Ip),
+    link(&[9], "PPP", "PPP", Network::Ppp),
+    link(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
+    link(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
+    link(&[105], "IEEE802_11", "802.11", Network::Wlan),
+    link(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
+    link(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
+    link(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
+    link(&[239], "NFLOG", "NFLOG", Network::Nflog),
     // LINKTYPE_PKTAP, and its DLT on macOS, which is the first one for users' own elsewhere.
-    simple(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
+    link(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
 ];
 
-/// A link type whose number in filters is its own.
-const fn simple(
+const fn link(
     numbers: &'static [u32],
     name: &'static str,
     title: &'static str,
     network: Network,
 ) -> Link {
-    Link { numbers, dlt: numbers[0].cast_signed(), name, title, network }
+    Link { numbers, name, title, network }
 }
 
 /// Link types without network packets in them, or with such as cannot be found: an error names them.
@@ -140,7 +125,7 @@ pub fn refused(link_type: u32) -> String {
 
 /// libpcap's number on Linux: mostly the same.
 pub fn dlt(link_type: u32) -> i32 {
-    find(link_type).map_or(link_type as i32, |link| link.dlt)
+    find(link_type).map_or(link_type, |link| link.numbers[0]).cast_signed()
 }
 
 /// All link types that can be read, for a message.
@@ -202,12 +187,5 @@ pub mod tests {
         assert!(titles().starts_with("Ethernet, Linux cooked v1, "));
         assert_eq!(name(12), "RAW");
         assert_eq!(name(189), "LINKTYPE_189");
-    }
-
-    #[test]
-    fn what_is_of_no_use_is_refused_by_name() {
-        assert_eq!(refused(189), "189 (USB_LINUX)");
-        assert_eq!(refused(187), "187 (BLUETOOTH_HCI_H4)");
-        assert_eq!(refused(300), "300");
     }
 }
