@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import calibration
+import pandas as pd
 from calibration import CONFIDENCES, Event
 from pairs import WITHIN_MS, WITHIN_SHARE, Pair
 from scoring import SURE_MS, Score
@@ -28,11 +30,11 @@ SUBSCRIBER = "-subscriber"
 CERTAIN = "'certain' and true"
 LONGEST_LINE = 150  # of a disagreement
 RIGHT = 0.98  # of the stalls and waits of a case that is right
-HEAD = (
-    f"{'case':42} {'files':>5} {'true':>5} {'found':>5} {'missed':>6} {'false c/l/p':>12} "
-    f"{'short':>5} {'cause':>5} {'certain':>11} {'nagle':>9} {'waits right':>11} {'clean':>5} "
-    f"{'contra':>6}"
-)
+COLUMNS = [
+    *("captures", "true", "found", "missed", *(f"false {word}" for word in CONFIDENCES)),
+    *("short", "cause", "found certain", "nagle", "waits", "waits right"),
+    *("false clean", "contradictions"),
+]
 LEFT_OUT = {
     "neutral": "holds of 8 to 12 ms: too near to the limit of 10 ms",
     "true by data": "holds that data with an ACK in it ended, wherever they were captured",
@@ -78,40 +80,36 @@ def group(truth: Row, folder: Path) -> str:
     return KNOWN_MISSED if folder == SHIPPED and truth["case"] in KNOWN else ALL
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A number, and what it must be."""
+class Limit(NamedTuple):
+    """A number, and what it must be: a count, or a share."""
 
     name: str
     value: float
-    at_least: float | None = None
-    at_most: float | None = None
+    sign: str
+    bound: float
     of: str = ""
 
     @property
     def is_met(self) -> bool:
         """It is good enough."""
-        low, high = self.at_least, self.at_most
-        return (low is None or self.value >= low) and (high is None or self.value <= high)
+        return self.value >= self.bound if self.sign == ">=" else self.value <= self.bound
 
     @property
     def required(self) -> str:
         """The limit in words."""
-        bound = self.at_least if self.at_least is not None else self.at_most
-        number = f"{bound or 0:g}" if isinstance(self.value, int) else f"{(bound or 0) * 100:g} %"
-        return f"{'>=' if self.at_least is not None else '<='} {number}"
+        is_count = isinstance(self.value, int)
+        return f"{self.sign} {f'{self.bound:g}' if is_count else f'{self.bound * 100:g} %'}"
 
     @property
     def text(self) -> str:
         """The value in words."""
-        return f"{self.value}" if isinstance(self.value, int) else f"{self.value * 100:.2f} %"
+        number = f"{self.value}" if isinstance(self.value, int) else f"{self.value * 100:.2f} %"
+        return number + (f" of {self.of}" if self.of else "")
 
     @property
     def line(self) -> str:
         """For a terminal."""
-        of = f" of {self.of}" if self.of else ""
-        verdict = "ok  " if self.is_met else "FAIL"
-        return f"{verdict} {self.name:34} {self.text:>9}  ({self.required}){of}"
+        return f"{'ok  ' if self.is_met else 'FAIL'} {self.name:38} {self.text} ({self.required})"
 
 
 def false(counts: Mapping[str, int]) -> int:
@@ -129,69 +127,62 @@ def share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def found_and_true(counts: Mapping[str, int], least: float) -> tuple[Limit, Limit]:
+def found_and_true(counts: Mapping[str, int], least: float) -> list[Limit]:
     """Of those that are true, and of those reported."""
     found, reported = counts["found"], counts["found"] + false(counts)
-    return (
-        Limit("recall", share(found, counts["true"]), least, of=f"{counts['true']} stalls"),
-        Limit("precision", share(found, reported), least, of=f"{reported} reported"),
-    )
+    return [
+        Limit("recall", share(found, counts["true"]), ">=", least, f"{counts['true']} stalls"),
+        Limit("precision", share(found, reported), ">=", least, f"{reported} reported"),
+    ]
 
 
 def limits_of(name: str, folder: Path, counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
     """Every number of a group with a limit."""
-    wrong = Limit("TCP_NODELAY verdicts wrong", counts["nagle"], at_most=0)
-    certain = ("false, and certain", counts["false certain"])
+    wrong = Limit("TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0)
+    certain = Limit("false, and certain", counts["false certain"], "<=", 0)
     if name == KNOWN_MISSED:
         return []
     if name == EVERY_LEG:
         return [*found_and_true(counts, 0.99), wrong]
     if name == A_LEG_MISSING:
-        recall, _ = found_and_true(counts, 0.99)
-        return [recall, Limit(*certain, at_most=0, of=f"{false(counts)} false"), wrong]
+        return [found_and_true(counts, 0.99)[0], certain, wrong]
     if folder.name == "programs":
         return [
             *found_and_true(counts, 0.985),
-            Limit(*certain, at_most=2),
+            certain._replace(bound=2),
             wrong,
-            Limit("stalling connections called clean", counts["false clean"], at_most=0),
-            Limit("points that contradict", counts["contradictions"], at_most=0),
+            Limit("stalling connections called clean", counts["false clean"], "<=", 0),
+            Limit("points that contradict", counts["contradictions"], "<=", 0),
         ]
     return limits_of_the_lab(counts, pairs)
 
 
 def limits_of_the_lab(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
     """Of the labelled captures."""
-    found, certain = counts["found"], counts["found certain"]
-    sure = certain + counts["false certain"]
+    found, by_data, waits = counts["found"], counts["true by data here"], counts["waits"]
+    sure, told_by_data = (
+        counts["found certain"] + counts["false certain"],
+        counts["reported by data"],
+    )
+    here = share(counts["found by data here"], by_data)
+    right = share(counts["right by data"], told_by_data)
     bad = sum(not p.is_met for p in pairs)
     return [
         *found_and_true(counts, 0.99),
-        Limit("wrong cause", counts["cause"] / max(found, 1), at_most=0.01, of=f"{found} found"),
-        Limit(CERTAIN, share(certain, sure), 0.999, of=f"{sure} certain"),
-        Limit(
-            "held until data, found at the sender",
-            share(counts["found by data here"], counts["true by data here"]),
-            0.7,
-            of=f"{counts['true by data here']} stalls",
-        ),
-        Limit(
-            "held until data, true",
-            share(counts["right by data"], counts["reported by data"]),
-            0.97,
-            of=f"{counts['reported by data']} reported",
-        ),
+        Limit("wrong cause", counts["cause"] / max(found, 1), "<=", 0.01, f"{found} found"),
+        Limit(CERTAIN, share(counts["found certain"], sure), ">=", 0.999, f"{sure} certain"),
+        Limit("held until data, found at the sender", here, ">=", 0.7, f"{by_data} stalls"),
+        Limit("held until data, true", right, ">=", 0.97, f"{told_by_data} reported"),
         Limit(
             "waits with their true cause",
-            share(counts["waits right"], counts["waits"]),
+            share(counts["waits right"], waits),
+            ">=",
             0.95,
-            of=f"{counts['waits']} waits",
+            f"{waits} waits",
         ),
-        Limit(
-            "TCP_NODELAY verdicts wrong", counts["nagle"], at_most=0, of=f"{told(counts)} verdicts"
-        ),
-        Limit("predicted latencies missed", bad, at_most=0, of=f"{len(pairs)} pairs"),
-        Limit("one direction only, called clean", counts["one way called clean"], at_most=0),
+        Limit("TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0, f"{told(counts)} verdicts"),
+        Limit("predicted latencies missed", bad, "<=", 0, f"{len(pairs)} pairs"),
+        Limit("one direction only, called clean", counts["one way called clean"], "<=", 0),
     ]
 
 
@@ -203,17 +194,11 @@ def total(cases: Mapping[str, Score]) -> Score:
     return score
 
 
-def row(name: str, counts: Counter[str]) -> str:
-    """One line of the table."""
-    wrong = "/".join(str(counts[f"false {confidence}"]) for confidence in CONFIDENCES)
-    sure, right = counts["found certain"] + counts["false certain"], told(counts) - counts["nagle"]
-    return (
-        f"{name:42} {counts['captures']:5} {counts['true']:5} {counts['found']:5} "
-        f"{counts['missed']:6} {wrong:>12} {counts['short']:5} {counts['cause']:5} "
-        f"{counts['found certain']:5}/{sure:<5} {right:4}/{told(counts):<4} "
-        f"{counts['waits right']:5}/{counts['waits']:<5} {counts['false clean']:5} "
-        f"{counts['contradictions']:6}"
-    )
+def table(cases: Mapping[str, Score]) -> str:
+    """The counts of each case, and of all."""
+    every = {name: one.counts for name, one in (*sorted(cases.items()), ("ALL", total(cases)))}
+    counts = pd.DataFrame(every).T.reindex(columns=COLUMNS).fillna(0).astype(int)
+    return counts.to_string()
 
 
 def disagreements(lines: list[str], limit: int) -> Iterator[str]:
@@ -299,9 +284,7 @@ class Report:
         """Cases, disagreements, what was left out, limits."""
         cases = self.scores[name]
         score = total(cases)
-        yield f"{name}:\n{HEAD}"
-        yield from (row(case, one.counts) for case, one in sorted(cases.items()))
-        yield f"{row('ALL', score.counts)}\n"
+        yield f"{name}:\n{table(cases)}\n"
         if name == KNOWN_MISSED:
             yield f"Outside the limits ({missed(score.counts)}):"
             for case in cases:
@@ -318,8 +301,7 @@ class Report:
         counted, known = self.scores[ALL], self.scores.get(KNOWN_MISSED, {})
         counts = total(counted).counts
         rows = [
-            f"| {bound.name} | {bound.text}{f' of {bound.of}' if bound.of else ''} | "
-            f"{bound.required} |"
+            f"| {bound.name} | {bound.text} | {bound.required} |"
             for bound in self.limits(ALL)
             # By stall and by connection below.
             if bound.name != CERTAIN

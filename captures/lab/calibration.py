@@ -1,7 +1,7 @@
 """Is what we call certain, likely and possible true as often as these words say?
 
-By stall, and by connection: a connection counts once for each cause, by the surest stall that was
-reported of it, and is right if a stall of that confidence is true. A reader acts on connections.
+By stall, and by connection: a connection counts once, by the surest stall that was reported of it,
+and is right if a stall of that confidence is true. A reader acts on connections.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import pandas as pd
+
 CONFIDENCES = ("certain", "likely", "possible")
-ALL = "all"
+FEW = 20
+"""Connections from which a share means something: of 20, one is 5 %."""
 
 
 class Event(NamedTuple):
@@ -18,13 +21,8 @@ class Event(NamedTuple):
 
     capture: str
     connection: int
-    cause: str
     confidence: str
     is_true: bool
-
-
-FEW = 20
-"""Connections from which a share means something: of 20, one is 5 %."""
 
 
 class Required(NamedTuple):
@@ -51,9 +49,8 @@ BY_CONNECTION = {**BY_STALL, "certain": Required(0.99)}
 
 
 class Line(NamedTuple):
-    """How often a cause of a confidence was true."""
+    """How often a confidence was right."""
 
-    cause: str
     confidence: str
     by: str
     true: int
@@ -63,98 +60,53 @@ class Line(NamedTuple):
     required: Required
 
     @property
-    def share(self) -> float:
-        """Of those reported, the true ones."""
-        return self.true / self.events
-
-    @property
     def verdict(self) -> str:
         """`ok`, `FAIL`, or `few` where no limit applies."""
-        if self.cause != ALL:
-            # Only the sum has to meet the limit: a cause may have one bad capture.
-            return ""
         if self.events < self.required.enough or self.connections < FEW:
             return "few"
-        within = self.required.at_least <= self.share <= self.required.at_most
-        return "ok" if within else "FAIL"
+        share = self.true / self.events
+        return "ok" if self.required.at_least <= share <= self.required.at_most else "FAIL"
 
     @property
     def words(self) -> str:
         """The share, and of how many."""
-        return (
-            f"{self.share * 100:.2f} % of {self.events} {self.by}{'' if self.events == 1 else 's'}"
-        )
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """For a table."""
-        share = f"{self.share * 100:.2f} %"
-        of = f"{self.true} of {self.events}"
-        required = self.required.words if self.cause == ALL else ""
-        few = f" (too few: {count(self.connections)})" * (self.verdict == "few")
-        return (self.confidence, self.cause, self.by, of, share, required + few)
-
-
-HEAD = ("confidence", "cause", "by", "true", "share", "required")
+        plural = "" if self.events == 1 else "s"
+        return f"{self.true / self.events * 100:.2f} % of {self.events} {self.by}{plural}"
 
 
 def lines(events: Iterable[Event]) -> Iterator[Line]:
-    """All causes and each one, the surest first; without those that were never reported."""
-    every = list(events)
-    names = [ALL, *sorted({event.cause for event in every})]
+    """The surest first; without those that were never reported."""
+    stalls = pd.DataFrame(events, columns=list(Event._fields))
+    stalls["rank"] = stalls["confidence"].map(CONFIDENCES.index)
+    place = ["capture", "connection"]
+    surest = stalls[stalls["rank"] == stalls.groupby(place)["rank"].transform("min")]
+    connections = surest.groupby([*place, "confidence"])["is_true"].any().reset_index()
     for confidence in CONFIDENCES:
-        for cause in names:
-            chosen = [event for event in every if cause in (ALL, event.cause)]
-            stalls = [event.is_true for event in chosen if event.confidence == confidence]
-            connections = of_connections(chosen).get(confidence, [])
-            places = {(e.capture, e.connection) for e in chosen if e.confidence == confidence}
-            for by, rows, of, limits in (
-                ("stall", stalls, len(places), BY_STALL),
-                ("connection", connections, len(connections), BY_CONNECTION),
-            ):
-                if rows:
-                    sums = (sum(rows), len(rows), of)
-                    yield Line(cause, confidence, by, *sums, limits[confidence])
-
-
-def count(connections: int) -> str:
-    """In words."""
-    return f"{connections} connection{'' if connections == 1 else 's'}"
-
-
-def of_connections(events: Iterable[Event]) -> dict[str, list[bool]]:
-    """For each confidence, whether the connections whose surest stall has it do stall."""
-    surest: dict[tuple[str, int], tuple[int, bool]] = {}
-    for event in events:
-        place = event.capture, event.connection
-        rank = CONFIDENCES.index(event.confidence)
-        best, is_true = surest.get(place, (len(CONFIDENCES), False))
-        if rank < best:
-            surest[place] = rank, event.is_true
-        elif rank == best:
-            surest[place] = rank, is_true or event.is_true
-    found: dict[str, list[bool]] = {}
-    for rank, is_true in surest.values():
-        found.setdefault(CONFIDENCES[rank], []).append(is_true)
-    return found
+        for by, of, limits in (
+            ("stall", stalls, BY_STALL),
+            ("connection", connections, BY_CONNECTION),
+        ):
+            rows = of[of["confidence"] == confidence]
+            if len(rows):
+                sums = int(rows["is_true"].sum()), len(rows), len(rows[place].drop_duplicates())
+                yield Line(confidence, by, *sums, limits[confidence])
 
 
 def text(events: Iterable[Event]) -> str:
     """The table for a terminal."""
-    rows = [("", *HEAD), *((line.verdict, *line.cells) for line in lines(events))]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+    rows = (
+        f"{line.verdict:4}  {line.confidence:8}  {line.words}, {line.true} true  "
+        f"({line.required.words}; {line.connections} connections)"
+        for line in lines(events)
     )
+    return "\n".join(rows)
 
 
 def markdown(events: Iterable[Event]) -> list[str]:
-    """Lines for the table of README.md: one for each confidence, of all causes."""
+    """Lines for the table of README.md: one for each confidence."""
     rows: dict[str, list[Line]] = {}
     for line in lines(events):
-        if line.cause == ALL:
-            rows.setdefault(line.confidence, []).append(line)
+        rows.setdefault(line.confidence, []).append(line)
     return [
         f"| '{confidence}' and true | {'; '.join(line.words for line in both)} | "
         f"{'; '.join(dict.fromkeys(line.required.words for line in both))}"

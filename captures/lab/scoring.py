@@ -155,7 +155,7 @@ def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
 
 def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
     """For the calibration."""
-    return Event(truth["name"], where[0], stall["cause"], stall["confidence"], is_true)
+    return Event(truth["name"], where[0], stall["confidence"], is_true)
 
 
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:

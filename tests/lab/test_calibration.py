@@ -13,11 +13,11 @@ def events(confidence: str, true: int, false: int, each: int = 1) -> Iterator[Ev
     """So many connections that truly stall or do not, with `each` stalls reported."""
     for connection in range(true + false):
         for _ in range(each):
-            yield Event("a", connection, "nagle_rtt", confidence, connection < true)
+            yield Event("a", connection, confidence, connection < true)
 
 
 def line(rows: Iterator[Event], by: str) -> Line:
-    (found,) = [row for row in calibration.lines(rows) if (row.cause, row.by) == ("all", by)]
+    (found,) = [row for row in calibration.lines(rows) if row.by == by]
     return found
 
 
@@ -51,12 +51,13 @@ def test_stalls_of_few_connections_are_few_however_many_they_are() -> None:
 
 def test_what_is_less_sure_does_not_speak_for_a_connection() -> None:
     rows = [
-        Event("a", 0, "nagle_rtt", "certain", is_true=False),
-        Event("a", 0, "nagle_rtt", "possible", is_true=True),
-        Event("a", 1, "nagle_rtt", "certain", is_true=False),
-        Event("a", 1, "nagle_rtt", "certain", is_true=True),
+        Event("a", 0, "certain", is_true=False),
+        Event("a", 0, "possible", is_true=True),
+        Event("a", 1, "certain", is_true=False),
+        Event("a", 1, "certain", is_true=True),
     ]
-    assert calibration.of_connections(rows) == {"certain": [False, True]}
+    (found,) = [row for row in calibration.lines(rows) if row.by == "connection"]
+    assert (found.confidence, found.true, found.events) == ("certain", 1, 2)
 
 
 def test_the_tables_have_all_lines() -> None:
