@@ -1,4 +1,4 @@
-"""What may happen to a capture: its frames cut, lost, doubled, swapped, retimed, snapped, mixed.
+"""What may happen to a capture: its frames cut, lost, doubled, swapped, retimed, snapped.
 
 Each function takes the frames of a capture and a Random and gives the frames of the disturbed one.
 Every frame keeps the number that it had, so that what is found can be traced back to its truth.
@@ -19,27 +19,18 @@ from typing import NamedTuple
 FILE_HEADER, RECORD_HEADER = 24, 16
 MAGIC_US, MAGIC_NS = 0xA1B2C3D4, 0xA1B23C4D
 US, MS, HOUR = 1_000, 1_000_000, 3_600_000_000_000  # in ns
-STRANGERS = 50
 SWAP_NS = 20 * US
 BURST_CHANCE, BURST = 0.005, (3, 20)
-# What stands before an IPv4 packet, by link type.
-LINK_HEADERS = {
-    1: bytes.fromhex("020000000001 020000000002 0800"),
-    101: b"",
-    113: bytes.fromhex("0000 0001 0006 020000000001 0000 0800"),
-    276: bytes.fromhex("0800 0000 00000002 0001 00 06 020000000001 0000"),
-}
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame, and which one of which capture it was; number 0 is a stranger."""
+    """A frame, and which one of its capture it was."""
 
     time_ns: int
     data: bytes
     length: int
     number: int
-    source: int = 0
     is_pure_ack: bool = False
 
 
@@ -55,7 +46,7 @@ class Capture(NamedTuple):
     frames: Frames
 
 
-def read(path: Path, source: int = 0) -> Capture:
+def read(path: Path) -> Capture:
     """A pcap file of either byte order; one that ends within a frame ends before it."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     magic = struct.unpack_from("<I", data)[0]
@@ -69,7 +60,7 @@ def read(path: Path, source: int = 0) -> Capture:
         if len(body) < captured:
             break
         time_ns = seconds * 1_000_000_000 + fraction * unit
-        frames.append(Frame(time_ns, body, length, len(frames) + 1, source))
+        frames.append(Frame(time_ns, body, length, len(frames) + 1))
         at += RECORD_HEADER + captured
     return Capture(struct.unpack_from(f"{order}I", data, 20)[0], is_ns, frames)
 
@@ -151,32 +142,6 @@ def coarse(frames: Sequence[Frame], _: Random, tick_ns: int) -> Frames:
 def snapped(frames: Sequence[Frame], _: Random, most: int) -> Frames:
     """Frames cut to so many bytes."""
     return [replace(f, data=f.data[:most]) for f in frames]
-
-
-def among_strangers(frames: Sequence[Frame], dice: Random, link: int) -> Frames:
-    """Fifty SYNs between other hosts, each just behind a frame."""
-    places = sorted(dice.randrange(len(frames)) for _ in range(STRANGERS))
-    return in_order(
-        [
-            *frames,
-            *(stranger(number, frames[at].time_ns + US, link) for number, at in enumerate(places)),
-        ]
-    )
-
-
-def stranger(number: int, time_ns: int, link: int) -> Frame:
-    """The SYN of hosts that have nothing to do with the rest."""
-    ip = struct.pack(">BBHHHBBH4B4B", 69, 0, 40, 0, 0, 64, 6, 0, 192, 0, 2, 1, 192, 0, 2, 2)
-    tcp = struct.pack(">HHIIBBHHH", 20_000 + number, 9, number, 0, 0x50, 2, 1024, 0, 0)
-    data = LINK_HEADERS[link] + ip + tcp
-    return Frame(time_ns, data, len(data), 0)
-
-
-def merged(frames: Sequence[Frame], other: Sequence[Frame], tick_ns: int = 1) -> Frames:
-    """With another capture that began at the same time; these by a clock that ticks so often."""
-    early = other[0].time_ns - frames[0].time_ns
-    moved = (replace(f, time_ns=f.time_ns - early) for f in other)
-    return in_order([*coarse(frames, Random(), tick_ns), *moved])
 
 
 def in_order(frames: Iterable[Frame]) -> Frames:

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What a verdict may become when its capture is disturbed: metamorphic.py [--sample N] [--update]
 
-Disturbs every labelled capture in every way of disturb.py, mixes it with strangers and with
-another capture, scans it and compares what is found with what is true. A disturbance takes
-knowledge away and never adds any, so
+Disturbs every labelled capture in every way of disturb.py, scans it and compares what is found with
+what is true. A disturbance takes knowledge away and never adds any, so
 
     may happen       a hold is lost, falls in confidence, or loses its cause; TCP_NODELAY becomes
                      unknown; a verdict becomes inconclusive
@@ -29,9 +28,8 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -39,71 +37,133 @@ from zlib import crc32
 
 import disturb
 import nagle_scan
-from disturb import DISTURBANCES, MS, Capture, Disturbance, Frames
-from scoring import result_of
-from traced import Known, Labelled, Ports, is_false, labelled, left, truths_of
-from truths import SIDES
+import pandas as pd
+import truths
+from disturb import DISTURBANCES, Capture, Frame
+from scoring import holds_of, is_other_wait, is_true_stall, result_of
+from truths import SIDES, Place, Row
 
 LABELLED = Path(__file__).resolve().parents[1] / "labelled"
 TABLE = Path(__file__).with_suffix(".txt")
+FORMATS = (".pcap", ".pcap.gz")  # that can be disturbed
 AS_IT_IS = "as it is"
-FAULTS = ("false", "certain", "raised", "clean", "clean 3", "nodelay", "refused")
-COLUMNS = ("captures", "true", "found", *FAULTS)
+FAULTS = ["false", "certain", "raised", "clean", "clean 3", "nodelay", "refused"]
+COLUMNS = ["captures", "true", "found", *FAULTS]
 MANY = 3
-PARTNERS = 30  # looked at for one whose ports are others
+Ports = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A capture whose truth is known frame by frame."""
+
+    truth: Row
+    capture: Capture
+    places: dict[int, Place]  # of frames with data
+    needs: dict[Place, tuple[int, int, int]]  # frames of the data before, the ACK, the segment
+    holds: dict[Place, Row]
+    options: dict[Ports, dict[int, set[str]]]  # of the sockets, by port
+
+    def is_false(self, where: Place) -> bool:
+        """Nothing was held there, and the wire can tell."""
+        return where not in self.holds and not any(
+            is_other_wait(self.truth, where, flag) for flag in ("nagle_too", "undecidable")
+        )
+
+    def left(self, frames: Sequence[Frame]) -> set[Place]:
+        """The true stalls that the frames still show."""
+        at: dict[int, int] = {}
+        for index, frame in enumerate(frames):
+            at.setdefault(frame.number, index)
+        found: set[Place] = set()
+        for where, hold in self.holds.items():
+            order = [at.get(number, -1) for number in self.needs.get(where, (0, 0, 0))]
+            if is_true_stall(hold) and order[0] >= 0 and order == sorted(set(order)):
+                found.add(where)
+        return found
+
+
+def truths_of(folder: Path) -> list[Row]:
+    """Of the captures in a folder that can be disturbed."""
+    return [truth for truth in truths.read(folder) if truth["capture"].endswith(FORMATS)]
+
+
+def labelled(folder: Path, truth: Row) -> Labelled:
+    """One of them, with the places of its frames, and the frames that each segment needs."""
+    path = truths.capture(folder, truth)
+    scan, capture = nagle_scan.scan(path, threads=1), disturb.read(path)
+    made = Labelled(truth, capture, {}, {}, holds_of(truth), options(truth))
+    pure_acks = set()
+    for connection in truth["connections"]:
+        table = scan.segments(connection["connection"])
+        data, ack = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
+        names = ("frame", "sender", "rel_seq", "len", "flags_text")
+        for frame, sender, at, length, flags in zip(*(table[n] for n in names), strict=True):
+            if length:
+                where = made.places[frame] = (connection["connection"], sender, at)
+                other = SIDES[sender == "client"]
+                made.needs.setdefault(where, (data[sender], ack[other], frame))
+                data[sender] = frame
+            elif flags == "ACK":
+                pure_acks.add(frame)
+            if "ACK" in flags:
+                ack[sender] = frame
+    frames = [replace(f, is_pure_ack=f.number in pure_acks) for f in capture.frames]
+    return replace(made, capture=capture._replace(frames=frames))
+
+
+def options(truth: Row) -> dict[Ports, dict[int, set[str]]]:
+    """What may rightly be said of TCP_NODELAY, by the ports of a connection and the socket's."""
+    found: dict[Ports, dict[int, set[str]]] = {}
+    for connection in truth["connections"]:
+        ends = [connection[side] for side in SIDES]
+        of_ports = found.setdefault(frozenset(end["port"] for end in ends), {})
+        for end in ends:
+            is_open = end["nagle"] == "switched" or end.get("waits_for_acks")
+            right = {end["nagle"], "on", "off"} if is_open else {end["nagle"]}
+            of_ports.setdefault(end["port"], set()).update(right)
+    return found
 
 
 @dataclass
 class Finding:
-    """What was found in a disturbed capture, in the places of the originals."""
+    """What was found in a disturbed capture, in the places of the original."""
 
-    confidence: dict[Known, str] = field(default_factory=dict)
+    confidence: dict[Place, str] = field(default_factory=dict)
     wrong_options: set[tuple[Ports, int]] = field(default_factory=set)
     verdict: str = ""
 
-
-def disturbed(own: Labelled, other: Labelled | None = None) -> Iterator[tuple[str, Frames, int]]:
-    """Each disturbance, its frames, and of how many captures they are."""
-    frames, link = own.capture.frames, own.capture.link
-    strangers = partial(disturb.among_strangers, link=link)
-    changes: dict[str, Disturbance] = {**DISTURBANCES, "50 SYNs of strangers": strangers}
-    for name, change in changes.items():
-        dice = Random(f"{own.truth['name']} {name}")
-        if changed := change(frames, dice):
-            yield name, changed, 1
-    if other:
-        beside = [replace(f, source=1) for f in other.capture.frames]
-        yield "two captures merged", disturb.merged(frames, beside), 2
-        yield "merged, clocks of 1 ms and 1 us", disturb.merged(frames, beside, MS), 2
+    @property
+    def certain(self) -> set[Place]:
+        """What is called certain."""
+        return {where for where, word in self.confidence.items() if word == "certain"}
 
 
-def look(capture: Capture, frames: Frames, parts: list[Labelled], folder: Path) -> Finding:
+def look(own: Labelled, frames: Sequence[Frame]) -> Finding:
     """Scan these frames, and trace back what is found."""
-    path = folder / "disturbed.pcap"
-    disturb.write(path, capture, frames)
-    result = result_of(nagle_scan.scan(path, threads=1))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "disturbed.pcap"
+        disturb.write(path, own.capture, frames)
+        result = result_of(nagle_scan.scan(path, threads=1))
     finding = Finding(verdict=result["summary"]["verdict"])
     for connection in result["connections"]:
         for stall in connection["stalls"]:
-            held = frames[stall["frame_held"] - 1]
-            where = parts[held.source].traced.places.get(held.number, (-1, "", held.number))
-            finding.confidence[held.source, where] = stall["confidence"]
+            number = frames[stall["frame_held"] - 1].number
+            where = own.places.get(number, (-1, "", number))
+            finding.confidence[where] = stall["confidence"]
         ports = frozenset(connection[side]["port"] for side in SIDES)
-        right = next((part.options[ports] for part in parts if ports in part.options), {})
         for side in SIDES:
             port, said = connection[side]["port"], connection[side]["nagle"]
-            if said != "unknown" and said not in right.get(port, {said}):
+            if said != "unknown" and said not in own.options.get(ports, {}).get(port, {said}):
                 finding.wrong_options.add((ports, port))
     return finding
 
 
-def count(
-    finding: Finding, before: Finding, true: set[Known], parts: list[Labelled]
-) -> Counter[str]:
+def count(finding: Finding, before: Finding, true: set[Place], own: Labelled) -> Counter[str]:
     """The numbers of one disturbed capture, beside what was found before."""
-    false = {known for known in finding.confidence if is_false(known, parts)}
+    false = {where for where in finding.confidence if own.is_false(where)}
     new = finding.confidence.keys() - before.confidence.keys()
-    sure = certain(finding) - certain(before)
+    sure = finding.certain - before.certain
     is_clean = finding.verdict == "clean"
     return Counter(
         {
@@ -120,125 +180,75 @@ def count(
     )
 
 
-def certain(finding: Finding) -> set[Known]:
-    """What is called certain."""
-    return {known for known, confidence in finding.confidence.items() if confidence == "certain"}
-
-
-def together(own: Finding, other: Finding) -> Finding:
-    """What was found in two captures before they were merged."""
-    moved = {(1, where): confidence for (_, where), confidence in other.confidence.items()}
-    return Finding({**own.confidence, **moved}, own.wrong_options | other.wrong_options)
-
-
-@cache
-def before(folder: Path, number: int) -> Finding:
-    """What is found in a capture as it is."""
-    own = labelled(folder, number)
-    with tempfile.TemporaryDirectory() as scratch:
-        return look(own.capture, own.capture.frames, [own], Path(scratch))
-
-
-def partner(folder: Path, number: int) -> int | None:
-    """The next capture with the same link type and unit of time and no port in common."""
-    own, many = labelled(folder, number), len(truths_of(folder))
-    for step in range(1, min(PARTNERS, many)):
-        other = labelled(folder, (number + step) % many)
-        kinds = [(one.capture.link, one.capture.is_ns) for one in (own, other)]
-        if kinds[0] == kinds[1] and not own.options.keys() & other.options.keys():
-            return (number + step) % many
-    return None
-
-
-def score(folder: Path, number: int) -> tuple[dict[str, Counter[str]], list[str]]:
+def score(case: tuple[Path, Row]) -> tuple[dict[str, Counter[str]], list[str]]:
     """Of one capture: the numbers of each disturbance, and a line for each fault."""
-    own, beside = labelled(folder, number), partner(folder, number)
-    parts = [own] if beside is None else [own, labelled(folder, beside)]
+    own, before = labelled(*case), Finding()
     counts: dict[str, Counter[str]] = {}
     lines: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for name, frames, captures in disturbed(own, *parts[1:]):
-            mixed = parts[:captures]
-            was = before(folder, number) if name != AS_IT_IS else Finding()
-            if beside is not None and captures > 1:
-                was = together(was, before(folder, beside))
-            try:
-                finding = look(own.capture, frames, mixed, Path(scratch))
-                counts[name] = count(finding, was, left(frames, mixed), mixed)
-            except nagle_scan.NagleScanError as error:
-                counts[name] = Counter({"captures": 1, "refused": 1})
-                lines.append(f"{name}: {own.truth['name']}: {error}")
-            faults = ", ".join(f"{counts[name][f]} {f}" for f in FAULTS if counts[name][f])
-            lines += [f"{name}: {own.truth['name']}: {faults}"] if faults else []
+    for name, change in DISTURBANCES.items():
+        frames = change(own.capture.frames, Random(f"{own.truth['name']} {name}"))
+        if not frames:
+            continue
+        try:
+            finding = look(own, frames)
+            counts[name] = count(finding, before, own.left(frames), own)
+            before = finding if name == AS_IT_IS else before
+        except nagle_scan.NagleScanError:
+            counts[name] = Counter({"captures": 1, "refused": 1})
+        faults = ", ".join(f"{counts[name][f]} {f}" for f in FAULTS if counts[name][f])
+        lines += [f"{name}: {own.truth['name']}: {faults}"] if faults else []
     return counts, lines
 
 
-def sampled(folder: Path, most: int) -> list[int]:
-    """Numbers of so many captures, picked by a checksum; of all for 0."""
-    every = truths_of(folder)
-
-    def checksum(number: int) -> int:
-        return crc32(str(every[number]["name"]).encode())
-
-    return sorted(sorted(range(len(every)), key=checksum)[: most or None])
+def sampled(rows: list[Row], most: int) -> list[Row]:
+    """So many captures, picked by a checksum; all for 0."""
+    picked = sorted(rows, key=lambda row: crc32(str(row["name"]).encode()))[: most or None]
+    return [row for row in rows if row in picked]
 
 
-def table(totals: dict[str, Counter[str]]) -> str:
-    """A line for each disturbance."""
-    head = " " * 31 + "".join(f"{column:>9}" for column in COLUMNS)
-    rows = (
-        f"{name:31}" + "".join(f"{counts[column]:9}" for column in COLUMNS)
-        for name, counts in totals.items()
-    )
-    return "\n".join((head, *rows)) + "\n"
+def table(totals: dict[str, Counter[str]]) -> pd.DataFrame:
+    """A row for each disturbance."""
+    rows = pd.DataFrame(totals).T.reindex(columns=COLUMNS)
+    return rows.fillna(0).astype(int)
 
 
-def read_table(text: str) -> dict[str, Counter[str]]:
-    """The numbers of a table."""
+def read_table(text: str) -> pd.DataFrame:
+    """The numbers of a printed table."""
     rows = (line.rsplit(maxsplit=len(COLUMNS)) for line in text.splitlines()[1:])
-    return {
-        name.strip(): Counter(dict(zip(COLUMNS, map(int, numbers), strict=True)))
-        for name, *numbers in rows
-    }
+    known = {name.strip(): map(int, numbers) for name, *numbers in rows}
+    return pd.DataFrame.from_dict(known, orient="index", columns=COLUMNS)
 
 
-def more_faults(totals: dict[str, Counter[str]], known: dict[str, Counter[str]]) -> list[str]:
+def more_faults(totals: pd.DataFrame, known: pd.DataFrame) -> list[str]:
     """What there is more of than is known."""
+    more = totals[FAULTS] - known.loc[totals.index, FAULTS]
     return [
-        f"{name}: {counts[fault]} {fault}, known are {known[name][fault]}"
-        for name, counts in totals.items()
+        f"{name}: {by} {fault} more than known"
         for fault in FAULTS
-        if counts[fault] > known[name][fault]
+        for name, by in more[fault].items()
+        if by > 0
     ]
-
-
-def read_arguments() -> argparse.Namespace:
-    """What was asked for on the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, default=0, help="so many captures; default all")
-    parser.add_argument("--faults", action="store_true", help="a line for each fault, too")
-    parser.add_argument("--update", action="store_true", help="write metamorphic.txt")
-    parser.add_argument("folder", nargs="?", type=Path, default=LABELLED)
-    return parser.parse_args()
 
 
 def main() -> int:
     """Print the table; 1 if there are more faults than known."""
-    arguments = read_arguments()
-    folder = arguments.folder.resolve()
-    totals: dict[str, Counter[str]] = {}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sample", type=int, default=0, help="so many captures; default all")
+    parser.add_argument("--faults", action="store_true", help="a line for each fault, too")
+    parser.add_argument("--update", action="store_true", help="write metamorphic.txt")
+    arguments = parser.parse_args()
+    cases = [(LABELLED, row) for row in sampled(truths_of(LABELLED), arguments.sample)]
+    totals: dict[str, Counter[str]] = {name: Counter() for name in DISTURBANCES}
     with get_context("spawn").Pool() as pool:
-        chosen = sampled(folder, arguments.sample)
-        for counts, lines in pool.imap(partial(score, folder), chosen, chunksize=8):
+        for counts, lines in pool.imap(score, cases, chunksize=8):
             for name, numbers in counts.items():
-                totals.setdefault(name, Counter()).update(numbers)
-            if arguments.faults:
-                print(*(f"{line}\n" for line in lines), sep="", end="")
-    print(table(totals), end="")
+                totals[name].update(numbers)
+            print(*(f"{line}\n" for line in lines if arguments.faults), sep="", end="")
+    found = table(totals)
+    print(found.to_string())
     if arguments.update:
-        TABLE.write_text(table(totals))
-    known = read_table(TABLE.read_text())
-    more = more_faults(totals, known) if folder == LABELLED else []
+        TABLE.write_text(f"{found.to_string()}\n")
+    more = more_faults(found, read_table(TABLE.read_text()))
     print(*(f"{line}\n" for line in more), sep="", end="")
     return bool(more)
 
