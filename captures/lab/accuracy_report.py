@@ -332,10 +332,6 @@ def left_out(counts: Mapping[str, int]) -> Iterator[str]:
     """What no limit counts."""
     yield "\nLeft out, because the wire cannot tell:"
     yield from (f"{counts[key]:6} {why}" for key, why in LEFT_OUT.items() if counts[key])
-    yield (
-        f"{counts['coincidence']:6} counted as false all the same: the application wrote within "
-        f"3 ms after the ACK"
-    )
     by_word = ", ".join(f"{counts[f'undecidable {c}']} {c}" for c in CONFIDENCES)
     yield (
         f"Programs that themselves wait for the ACK of each small segment: reported as stalls "

@@ -132,10 +132,6 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
     elif hold is None:
         counts[f"false {confidence}"] += 1
         score.events.append(event(truth, where, stall, is_true=False))
-        alike = next((a for a in truth["coincidences"] if place(a) == where), None)
-        counts["coincidence"] += alike is not None
-        if alike:
-            seen += f" [coincidence: written {alike['after_ack_ms']:.2f} ms after the ACK]"
         evidence = "; ".join(stall.get("evidence", []))
         score.lines.append(f"FALSE   {seen}, frame {stall.get('frame_held')}: {evidence}")
     elif hold["hold_ms"] < NEUTRAL_MS:

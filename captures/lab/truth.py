@@ -168,48 +168,6 @@ def lost_before(at_sender: Direction, seen: Direction, drops: list[int]) -> list
     return found
 
 
-@dataclass(frozen=True)
-class Coincidence:
-    """A segment that looks held and was not.
-
-    It was written by itself, just after a pure ACK that ended a pause, with no data from the other
-    side between that might have caused it.
-    """
-
-    sender: str
-    segment: Packet
-    offset: int
-    after_ack_ms: float
-    wait_ms: float
-
-
-def coincidences(sender: str, peer: Peer, at_sender: Direction) -> list[Coincidence]:
-    """Every such segment of this side."""
-    found: list[Coincidence] = []
-    before: Packet | None = None
-    for segment in at_sender.new_segments():
-        offset = at_sender.offset(segment.seq)
-        written, release = write_time(peer, offset), _release(at_sender, segment)
-        if before and release and _looks_held(at_sender, before, release, segment, written):
-            after_ack_ms = (written - release.time_ns) / MS
-            wait_ms = (segment.time_ns - before.time_ns) / MS
-            found.append(Coincidence(sender, segment, offset, after_ack_ms, wait_ms))
-        before = segment
-    return found
-
-
-def _looks_held(
-    at_sender: Direction, before: Packet, release: Packet, segment: Packet, written: int
-) -> bool:
-    return (
-        not release.length
-        and before.time_ns < release.time_ns < written
-        and (segment.time_ns - before.time_ns) / MS >= STALL_MS
-        and segment.time_ns - written < SHORTEST_MS * MS
-        and not any(p.length and release.time_ns < p.time_ns < written for p in at_sender.received)
-    )
-
-
 def _outstanding_since(at_sender: Direction, segment: Packet, written: int) -> int:
     """When the oldest data left that was unacknowledged when the segment was written."""
     acked: int | None = None

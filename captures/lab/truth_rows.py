@@ -20,9 +20,7 @@ from truth import (
     MS,
     SHORTEST_MS,
     STALL_MS,
-    Coincidence,
     Held,
-    coincidences,
     held_segments,
     late_writes,
     lost_before,
@@ -75,14 +73,12 @@ class Connection:
         self.drops: dict[str, list[int]] = {}
         # small segments whose program waited for the ACK itself: on the wire as if Nagle held them
         self.undecidable: set[tuple[str, int]] = set()
-        self.alike: list[Coincidence] = []
         for sender in SIDES:
             peer, at_sender = peers[sender], self.at_sender[sender]
             peer.infos = peer.infos or sender_state.infos(peer, at_sender)
             at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
             self.drops[sender] = read_drops(wire_log, sender, client_port)
             self.held += held_segments(sender, peer, at_sender, at_receiver, self.drops[sender])
-            self.alike += coincidences(sender, peer, at_sender)
             waited = {offset for _, _, offset in peer.ack_waits}
             self.undecidable |= {(sender, at) for at in waited & small_segments(peer, at_sender)}
 
@@ -175,13 +171,9 @@ def describe_direction(
     writes = c.peers[sender].writes
     by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
     others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
-    alike = [
-        a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
-    ]
     return {
         "stalls": [row for row in by_nagle if row["hold_ms"] >= STALL_MS],
         "short_holds": [row for row in by_nagle if row["hold_ms"] < STALL_MS],
-        "coincidences": [coincidence_row(a, connection, shift) for a in alike],
         "other_waits": [
             *(wait_row(h, connection, shift) for h in others),
             *pause_rows(c, sender, connection, shift),
@@ -261,17 +253,6 @@ def stall_row(held: Held, connection: int, shift: int, writes: Writes) -> Row:
         "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
         "cause": "nagle_delack" if delayed else "nagle_rtt",
         "release": held.release,
-    }
-
-
-def coincidence_row(alike: Coincidence, connection: int, shift: int) -> Row:
-    """A segment that looks held and was not."""
-    return {
-        "connection": connection,
-        "sender": alike.sender,
-        "rel_seq": (alike.offset - shift) % MODULUS,
-        "after_ack_ms": round(alike.after_ack_ms, 3),
-        "wait_ms": round(alike.wait_ms, 3),
     }
 
 

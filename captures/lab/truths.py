@@ -10,7 +10,7 @@ Row = dict[str, Any]  # a capture's truth, or a row of one of its tables
 FILE = "truth.jsonl"
 SIDES = ("client", "server")
 Place = tuple[int, str, int]  # connection, sender, stream offset
-KINDS = ("stalls", "short_holds", "coincidences", "other_waits")  # its tables
+KINDS = ("stalls", "short_holds", "other_waits")  # its tables
 
 
 def read(folder: Path) -> list[Row]:
