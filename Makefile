@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy matrix fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy lowest fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,8 +63,8 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/accuracy.py captures/chains
 	@$(BIN)/python captures/lab/metamorphic.py
 
-matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick] [AARCH64=folder]
-	@$(BIN)/python scripts/matrix.py $(QUICK) $(AARCH64:%=--aarch64 %)
+lowest: setup ## Try it with the lowest packages that are allowed, and Python 3.11
+	@$(BIN)/python scripts/lowest.py
 
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
 	@$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)

@@ -50,7 +50,7 @@ cd "$work/source"
 make libpcap.a >"$work/log" 2>&1 || fail "libpcap cannot be built: $(tail -n 3 "$work/log")"
 cd - >/dev/null
 mkdir -p "$into"
-python3 scripts/libpcap_sbom.py "$work/source" "$into/libpcap.cyclonedx.json"
+python3 scripts/bill.py libpcap "$work/source" "$into/libpcap.cyclonedx.json"
 cp "$work/source/libpcap.a" "$into"
 # Linkers are asked for a shared library: this script of theirs names the archive.
 echo 'INPUT(libpcap.a)' >"$into/libpcap.so"

@@ -27,7 +27,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/analyzer/target/wheel}"
 into=${DIST:-dist}
 trap 'rm -f LICENSE-THIRD-PARTY' EXIT
 python scripts/installed.py
-python scripts/licences.py "$target" "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" >LICENSE-THIRD-PARTY
+python scripts/bill.py licences "$target" "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" >LICENSE-THIRD-PARTY
 maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
     --sbom-include "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" --out "$into"
-python scripts/wheel_sbom.py "$root" "$into"/nagle_scan-*_"$arch".whl
+python scripts/bill.py clean "$root" "$into"/nagle_scan-*_"$arch".whl

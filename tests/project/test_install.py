@@ -11,7 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-import matrix
+import lowest
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
@@ -245,9 +245,9 @@ def test_the_lock_has_all_that_developers_and_users_need() -> None:
 
 
 def test_the_lowest_packages_that_are_allowed_can_be_asked_for() -> None:
-    """`make matrix` installs them; a bound of another kind would be no version."""
-    assert all(re.fullmatch(r"[a-z0-9]+==[\d.]+", line) for line in matrix.LOWEST)
-    assert len(matrix.LOWEST) == len(PROJECT["project"]["dependencies"]) + 1
+    """`make lowest` installs them; a bound of another kind would be no version."""
+    assert all(re.fullmatch(r"[a-z0-9]+==[\d.]+", line) for line in lowest.LOWEST)
+    assert len(lowest.LOWEST) == len(PROJECT["project"]["dependencies"]) + 1
 
 
 def test_the_lock_names_no_host() -> None:

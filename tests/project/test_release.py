@@ -9,7 +9,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-import licences
+import bill
 import pytest
 import release
 import without_mingw
@@ -119,9 +119,9 @@ def test_no_import_library_of_mingw_is_vendored(tmp_path: Path) -> None:
 
 
 def test_every_crate_that_is_linked_has_a_licence() -> None:
-    linked = licences.crates(f"{platform.machine()}-unknown-linux-gnu")
+    linked = bill.crates(f"{platform.machine()}-unknown-linux-gnu")
     assert {"pyo3", "zstd-sys"} <= {crate["name"] for crate in linked}
     assert "criterion" not in {crate["name"] for crate in linked}
     assert all(crate["license"] for crate in linked)
-    shipped = [crate["name"] for crate in linked if list(licences.texts(crate))]
+    shipped = [crate["name"] for crate in linked if list(bill.texts(crate))]
     assert len(shipped) > 0.9 * len(linked)
