@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes down what is true of each capture, from its construction and its frames.
 
-    expect.py write NAME PROGRAMS   NAME.json from NAME.pcap, made here just now by PROGRAMS
+    expect.py write NAME PROGRAMS   NAME.json anew from NAME.pcap, made here just now by PROGRAMS
     expect.py check                 derives every NAME.json again and compares
 
 This is a truth for known programs on loopback, not a detector: that Nagle is on or off, and that
@@ -24,41 +24,12 @@ from packets import ACK, FIN, MODULUS, SYN, Packet, later, read_packets  # noqa:
 ACK_IS_LATE_NS = 10_000_000  # a quick ACK takes 0.03 ms on loopback, a delayed one 40 ms
 RELEASE_IS_PROMPT_NS = 2_000_000  # it takes 0.003 to 0.14 ms
 
-# nagle: the sockets' options, from the sources and (wrk, Apache HttpClient) from strace.
-# second_write: who writes an exchange in two pieces, the first piece's bytes, and both pieces'.
-# Whatever was held must be a second piece.
-CAPTURES: dict[str, dict[str, Any]] = {
-    "java-split": {
-        "story": "Java client writes a 13-byte line in two pieces, then reads: write-write-read",
-        "nagle": {"client": "on", "server": "on"},
-        "second_write": ("client", 6, 13),
-    },
-    "java-split-nodelay": {
-        "story": "the same client with TCP_NODELAY: two writes, nothing held",
-        "nagle": {"client": "off", "server": "on"},
-    },
-    "java-single-write": {
-        "story": "the same client writes the line at once: Nagle on, nothing to hold",
-        "nagle": {"client": "on", "server": "on"},
-    },
-    "jdk-httpserver": {
-        "story": "JDK HttpServer sends head and body apart to Apache HttpClient in 30 calls",
-        "nagle": {"client": "off", "server": "on"},
-        "second_write": ("server", 77, 177),
-    },
-    "jdk-httpserver-nodelay": {
-        "story": "the same server with -Dsun.net.httpserver.nodelay=true",
-        "nagle": {"client": "off", "server": "off"},
-    },
-    "epoll-fd0": {
-        "story": "C epoll server sets TCP_NODELAY on descriptor 0 instead of the connection; wrk",
-        "nagle": {"client": "off", "server": "on"},
-        "second_write": ("server", 143, 149),
-    },
-    "epoll-fixed": {
-        "story": "the same server, TCP_NODELAY on the connection; cut: 1000 frames of 128 bytes",
-        "nagle": {"client": "off", "server": "off"},
-    },
+# Who writes an exchange in two pieces, the first piece's bytes, and both pieces'. Whatever was held
+# must be a second piece.
+SECOND_WRITES = {
+    "java-split": ("client", 6, 13),
+    "jdk-httpserver": ("server", 77, 177),
+    "epoll-fd0": ("server", 143, 149),
 }
 
 
@@ -125,24 +96,23 @@ def describe(
     }
 
 
-def expectation(name: str, made_on: str) -> dict[str, Any]:
-    """What must be found in a capture."""
-    facts = CAPTURES[name]
+def expectation(name: str, before: dict[str, Any]) -> dict[str, Any]:
+    """What must be found in a capture; before it, the story and the sockets' options."""
     connections, held = held_segments(HERE / f"{name}.pcap")
     for role, _, _, segment in held:
-        sender, first, both = facts["second_write"]
+        sender, first, both = SECOND_WRITES[name]
         assert (role, offset(connections, role, segment) % both) == (sender, first), segment
     timed_out = [h for h in held if not h[2].flags & FIN]
     freed_by_fin = [h for h in held if h[2].flags & FIN]
+    options = next(one for one in before["nagle"].values() if one["client"])
     expected = {
-        "story": facts["story"],
-        "recipe": f"make -C captures {name}",
-        "made_on": made_on,
+        **before,
         "connections": len(connections),
         "verdict": "stalls" if timed_out else "clean",
         "stalls": [describe(connections, *h) for h in timed_out],
-        "nagle": {str(n): nagle_of(ends, facts["nagle"]) for n, ends in connections.items()},
+        "nagle": {str(n): nagle_of(ends, options) for n, ends in connections.items()},
     }
+    expected.pop("freed_by_fin", None)
     if freed_by_fin:
         expected["freed_by_fin"] = [describe(connections, *h) for h in freed_by_fin]
     return expected
@@ -174,20 +144,27 @@ def system() -> str:
     return f"Linux {kernel} {platform.machine()}, loopback; tcpdump {tcpdump}"
 
 
+def known(name: str) -> dict[str, Any]:
+    """The expectation file, as it is."""
+    found: dict[str, Any] = json.loads((HERE / f"{name}.json").read_text())
+    return found
+
+
 def write(name: str, programs: str) -> None:
-    """Writes the expectation file of a capture that was made here just now."""
-    expected = expectation(name, f"{system()}; {programs}")
+    """Writes the expectation file of a capture that was made here just now anew."""
+    expected = expectation(name, known(name) | {"made_on": f"{system()}; {programs}"})
     (HERE / f"{name}.json").write_text(to_text(expected))
     print(f"{name}: {len(expected['stalls'])} stalls")
 
 
 def check() -> str | int:
     """Exit status: 0, or the names of the files that are not true any more."""
-    stale = []
-    for name in CAPTURES:
-        text = (HERE / f"{name}.json").read_text()
-        if to_text(expectation(name, json.loads(text)["made_on"])) != text:
-            stale.append(name)
+    names = [path.stem for path in sorted(HERE.glob("*.json"))]
+    stale = [
+        name
+        for name in names
+        if to_text(expectation(name, known(name))) != (HERE / f"{name}.json").read_text()
+    ]
     return f"stale: {' '.join(stale)}" if stale else 0
 
 
