@@ -1,4 +1,5 @@
-"""One full report of each format, as text that shows in a review what changed: `make snapshots`.
+"""A full report of each format, and the tables' columns, as text that shows in a review what
+changed: `make snapshots`.
 
 Kept in `tests/snapshots`, compared byte for byte. Versions are left out, and so is what nobody can
 review: of the page its style, script and drawings, of the evidence the frames' other fields.
@@ -17,6 +18,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import nagle_scan
+import pandas as pd
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapNgReader
@@ -100,7 +102,31 @@ def fresh() -> dict[str, str]:
         # Without the names of the files.
         (folder / "report.txt").write_bytes(done.stdout.partition(b"\n\nwrote ")[0] + b"\n")
         made = {kept: read(folder / output) for kept, (output, read) in FORMATS.items()}
+        made["tables.txt"] = tables()
     return {kept: VERSION.sub("VERSION", text) for kept, text in made.items()}
+
+
+TABLES = ("connections", "stalls", "waits", "exchanges", "servers")
+
+
+def tables() -> str:
+    """Each column and its type, a line each."""
+    scan = nagle_scan.scan(ROOT / CAPTURE)
+    found = [(name, getattr(scan, name)) for name in TABLES] + [("segments", scan.segments(0))]
+    found[0] = ("connections", scan.connections.reset_index())
+    rows = [
+        f"{name}.{column}: {kind(dtype)}\n"
+        for name, table in found
+        for column, dtype in table.dtypes.items()
+    ]
+    return "".join(rows)
+
+
+def kind(dtype: Any) -> str:
+    """The type of a column; words with all that there may be."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return " < ".join(dtype.categories) if dtype.ordered else ", ".join(dtype.categories)
+    return "text" if dtype in (object, "str") else str(dtype)
 
 
 if __name__ == "__main__":
