@@ -82,9 +82,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield run
 
 
-def in_a_terminal(*arguments: str | Path, env: dict[str, str]) -> str:
-    """What the command writes to a terminal."""
+def in_a_terminal(*arguments: str | Path, env: dict[str, str], columns: int = 80) -> str:
+    """What the command writes to a terminal of this width."""
     ours, theirs = pty.openpty()
+    subprocess.run(["stty", "cols", str(columns)], stdin=theirs, check=True)
     environment = {**os.environ, "TERM": "xterm", **env}
     process = subprocess.Popen([COMMAND, *arguments], stdout=theirs, env=environment)
     os.close(theirs)
@@ -119,12 +120,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return report
 
 
+def flat(text: str | bytes) -> str:
+    """On one line, as a report is wrapped anywhere."""
+    return " ".join((text if isinstance(text, str) else text.decode()).split())
+
+
 def said(run: Run, path: Path, folder: Path) -> list[str]:
     """Report, page and ticket of a capture, each on one line and without its markup."""
     page, ticket = folder / "page.html", folder / "ticket.md"
     report = run(path, "-o", page, "-o", ticket).stdout.decode()
     texts = report, html.unescape(page.read_text()), ticket.read_text()
-    return [" ".join(re.sub(r"[`\\]", "", text).split()) for text in texts]
+    return [flat(re.sub(r"[`\\]", "", text)) for text in texts]
 
 
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
@@ -185,3 +191,17 @@ def one_shard() -> Iterator[None]:
 def write_evidence(scan: nagle_scan.Scan, path: Path, payload: bool = False) -> None:
     """The frames of a ticket, without the ticket."""
     evidence.write(scan, str(path), Options(payload=payload))
+
+
+def tshark(path: Path, *options: str | Path, fields: str = "frame.number") -> list[str]:
+    """The fields of the frames that tshark selects, a line each. Skips where there is none."""
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("NOT CHECKED: tshark is not installed")
+    command: list[str | Path] = [program, "-n", "-r", path, *options, "-T", "fields"]
+    for field in fields.split():
+        command += ["-e", field]
+    # A capture that is cut off is an error to tshark.
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Lua:" not in done.stderr
+    return done.stdout.splitlines()

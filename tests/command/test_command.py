@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 import os
@@ -14,7 +13,6 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, Run, in_a_terminal
-from conversation import pcap, records, stalled
 from nagle_scan.command.cli import main
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -65,7 +63,8 @@ def test_each_group_of_options_has_an_example_and_formats_stand_once(run: Run) -
     ("words", "said"),
     [
         (("--bseline", "b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
-        (("--bseline",), "unknown option --bseline: did you mean --baseline?"),
+        # A script with `--out` would break on the day `--outline` is added.
+        ((SPLIT, "--out", "a.json"), "unknown option --out: did you mean --output?"),
         (("-baseline", SPLIT), "unknown option -baseline: did you mean --baseline?"),
         (("--bseline=b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
         ((SPLIT, "-o", "x.jsn"), "'x.jsn' has no known suffix: did you mean .json?"),
@@ -99,60 +98,6 @@ def test_after_two_dashes_no_file_is_an_option(
     assert not Path("lost.xml").exists()
 
 
-def test_every_option_is_explained(run: Run) -> None:
-    help_text = run("--help").stdout.decode()
-    for option in (
-        "--filter",
-        "--output",
-        "--min-wait",
-        "--exit-zero",
-        "--version",
-        "-f",
-        "-o",
-    ):
-        assert f"{option} " in help_text or f"{option}\n" in help_text or f"{option}," in help_text
-    assert "exit status" in help_text
-
-
-@pytest.mark.parametrize(("path", "status"), [(SPLIT, 1), (CLEAN, 0)])
-def test_the_exit_status_tells_stalls_from_none(path: Path, status: int, run: Run) -> None:
-    assert run(path).returncode == status
-    assert run(path, "--exit-zero").returncode == 0
-
-
-def test_exit_zero_does_not_hide_that_nothing_could_be_read(run: Run) -> None:
-    assert run("/no/such.pcap", "--exit-zero").returncode == 2
-
-
-def test_the_report_names_who_what_and_where(run: Run) -> None:
-    report = " ".join(run(SPLIT).stdout.decode().split())
-    for words in ("STALL", "9 times", "391.6 ms", "TCP_NODELAY", "frame", "tcp.stream 0"):
-        assert words in report
-    assert "CLEAN" in run(CLEAN).stdout.decode()
-
-
-@pytest.mark.parametrize("folder", ["", "a-long-name-" * 9])
-def test_the_report_needs_no_wide_terminal(folder: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / folder).mkdir(exist_ok=True)
-    for capture in sorted(CAPTURES.glob("*.pcap")):
-        path = tmp_path / folder / capture.name
-        path.write_bytes(capture.read_bytes())
-        lines = run(path).stdout.decode().splitlines()
-        prose = [line for line in lines if not line.startswith("  ") and len(line) > 110]
-        assert prose == []
-
-
-def test_several_outputs_at_once(run: Run, tmp_path: Path) -> None:
-    done = run(
-        SPLIT, "-o", tmp_path / "a.json", "--output", tmp_path / "b.CSV", "-o", tmp_path / "c.json"
-    )
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "c.json").read_bytes()
-    assert len(json.loads((tmp_path / "a.json").read_text())["connections"][0]["stalls"]) == 9
-    with (tmp_path / "b.CSV").open(newline="") as file:
-        assert len(list(csv.DictReader(file))) == 9
-
-
 def test_standard_input(run: Run, tmp_path: Path) -> None:
     done = run("-", "-o", tmp_path / "a.json", stdin=SPLIT.read_bytes())
     assert (done.returncode, done.stderr) == (1, b"")
@@ -173,28 +118,6 @@ def test_a_filter_keeps_wiresharks_frame_numbers(run: Run, tmp_path: Path) -> No
     frames = [stall["frame_held"] for stall in result["connections"][0]["stalls"]]
     known = everything.stalls[everything.stalls["connection"] == 2]
     assert frames == known["frame_held"].tolist() != []
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_rotated_files_are_one_capture_in_any_order(
-    order: tuple[int, ...], run: Run, tmp_path: Path
-) -> None:
-    made = records(stalled(rounds=6).frames)
-    parts = [made[:9], made[9:14], made[14:]]
-    whole = tmp_path / "whole.pcap"
-    whole.write_bytes(pcap(made))
-    for number, part in enumerate(parts):
-        (tmp_path / f"part.pcap{number}").write_bytes(pcap(part))
-    paths = [tmp_path / f"part.pcap{number}" for number in order]
-    done = run(*paths, "-o", tmp_path / "parts.json")
-    run(whole, "-o", tmp_path / "whole.json")
-    in_parts, in_whole = (
-        json.loads((tmp_path / name).read_text())["connections"]
-        for name in ("parts.json", "whole.json")
-    )
-    assert done.returncode == 1
-    assert in_parts == in_whole
-    assert len(in_whole[0]["stalls"]) == 6
 
 
 def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ROOT, Run, in_a_terminal
+from conftest import Run, in_a_terminal
 from nagle_scan import _core
 from nagle_scan.command import explain
 from nagle_scan.system.terminal import PLAIN, WIDTH
 
 HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to do", "References"]
-
-
-def test_there_is_one_file_for_each_cause_and_no_other() -> None:
-    folder = ROOT / "analyzer" / "src" / "judge" / "causes"
-    files = {
-        path.stem for path in folder.glob("*.rs") if "//! # What happens\n" in path.read_text()
-    }
-    assert files == set(_core.CAUSES)
 
 
 @pytest.mark.parametrize("cause", _core.CAUSES)

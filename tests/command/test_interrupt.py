@@ -135,20 +135,6 @@ def test_a_pipe_that_stays_open_and_silent_is_given_up() -> None:
     assert f"interrupted after 57 packets, {size} bytes;" in " ".join(output.decode().split())
 
 
-def test_a_pipe_that_never_ends_is_given_up(tmp_path: Path) -> None:
-    with endless(tmp_path, SPLIT).open("rb") as capture:
-        feeder = subprocess.Popen(["cat"], stdin=capture, stdout=subprocess.PIPE)
-        scan = subprocess.Popen([COMMAND, "-"], stdin=feeder.stdout, stdout=subprocess.PIPE)
-        assert feeder.stdout is not None
-        feeder.stdout.close()
-        until(lambda: is_reading(scan))
-        scan.send_signal(signal.SIGINT)
-        output, _ = scan.communicate(timeout=PATIENCE_S)
-        feeder.wait(PATIENCE_S)
-    assert scan.returncode == 130
-    assert b"interrupted after" in output
-
-
 def test_before_the_first_packet_there_is_nothing_to_report() -> None:
     process, writer = piped()
     os.write(writer, SPLIT.read_bytes()[:10])

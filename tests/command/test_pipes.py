@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import os
-import pty
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND, Run, needs_full
+from conftest import CAPTURES, COMMAND, Run, in_a_terminal, needs_full
 from nagle_scan.system.terminal import PLAIN
 
 STALLS = CAPTURES / "java-split.pcap"
@@ -30,11 +27,6 @@ def test_standard_output_is_the_same_json_as_a_file(
 def test_standard_output_takes_every_text_format(name: str, run: Run, tmp_path: Path) -> None:
     run(STALLS, "-o", tmp_path / f"a.{name}")
     assert run(STALLS, "--format", name).stdout == (tmp_path / f"a.{name}").read_bytes()
-
-
-def test_csv_has_a_row_for_each_stall(run: Run) -> None:
-    rows = run(STALLS, "-o", "-", "--format", "csv").stdout.decode().splitlines()
-    assert len(list(csv.DictReader(rows))) == 9
 
 
 def test_a_binary_format_is_refused_for_standard_output(run: Run) -> None:
@@ -92,13 +84,6 @@ def test_quiet_is_the_verdict_alone_and_twice_nothing(run: Run, tmp_path: Path) 
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
 
-def test_options_are_not_abbreviated(run: Run) -> None:
-    """A script with `--out` would break on the day `--outline` is added."""
-    done = run(STALLS, "--out", "a.json")
-    assert done.returncode == 2
-    assert b"unknown option --out: did you mean --output?" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("env", "coloured"),
     [
@@ -113,17 +98,9 @@ def test_colours_as_they_are_asked_for(env: dict[str, str], coloured: bool, run:
 
 @pytest.mark.parametrize(("columns", "widest"), [(60, 80), (80, 80), (120, 120), (300, 160)])
 def test_lines_are_as_wide_as_the_terminal(columns: int, widest: int) -> None:
-    ours, theirs = pty.openpty()
-    subprocess.run(["stty", "cols", str(columns)], stdin=theirs, check=True)
-    process = subprocess.Popen([COMMAND, STALLS], stdout=theirs, env=os.environ | {"NO_COLOR": "1"})
-    os.close(theirs)
-    written = b""
-    while chunk := _read(ours):
-        written += chunk
-    os.close(ours)
-    process.wait(30)
+    written = in_a_terminal(STALLS, env={"NO_COLOR": "1"}, columns=columns)
     # Not the tables, which need what they need.
-    lines = written.decode().splitlines()
+    lines = written.splitlines()
     prose = [line for line in lines if "  " not in line.strip() and not line.startswith("nagle")]
     longest = max(map(len, prose))
     assert widest - 15 < longest <= widest
@@ -138,10 +115,3 @@ def test_tables_fit_a_narrow_terminal() -> None:
     assert max(map(len, narrow)) <= 80
     assert {"p50", "p99", "max"} <= set(narrow[0].split())
     assert "p75" in next(PLAIN.table(rows, ("p75",)))
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""

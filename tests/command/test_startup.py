@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND, ROOT
+from conftest import CAPTURES, COMMAND
 
 HEAVY = {"numpy", "pandas", "matplotlib", "jinja2", "scapy", "pyarrow"}
 """Each takes longer to import than all of a small scan."""
@@ -56,29 +54,3 @@ def test_a_call_without_options_does_not_import_their_parser() -> None:
     capture = CAPTURES / "java-split.pcap"
     assert imported(COMMAND, capture) & FOR_OPTIONS == set()
     assert imported(COMMAND, "--merge", capture) >= {"argparse"}
-
-
-def quoted_fields(source: str) -> Iterator[str]:
-    """Fields of named tuples whose annotation is, or holds, a string."""
-    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
-    for made in classes:
-        if "NamedTuple" in map(ast.unparse, made.bases):
-            for field in made.body:
-                if isinstance(field, ast.AnnAssign) and "'" in ast.unparse(field.annotation):
-                    yield f"{made.name}.{ast.unparse(field.target)}"
-
-
-def test_tuples_that_every_run_defines_are_cheap() -> None:
-    """With postponed annotations `NamedTuple` compiles each of them: 0.3 ms for five fields.
-
-    Before the first one Python prepares the classes of its syntax trees: 2 ms.
-    """
-    modules = imported(COMMAND, CAPTURES / "java-split.pcap")
-    ours = [name.replace(".", "/") for name in modules if name.startswith("nagle_scan.")]
-    paths = [ROOT / "analyzer" / f"{name}{end}" for name in ours for end in (".py", "/__init__.py")]
-    sources = {path: path.read_text() for path in paths if path.is_file()}
-    defining = {path: text for path, text in sources.items() if "(NamedTuple)" in text}
-    assert defining
-    postponed = [path for path, text in defining.items() if "import annotations" in text]
-    assert postponed == []
-    assert [field for text in defining.values() for field in quoted_fields(text)] == []
