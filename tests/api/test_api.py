@@ -64,16 +64,6 @@ def test_a_clean_scan_has_neither_findings_nor_advice() -> None:
     assert clean.findings.dtypes["stalls"] == np.dtype("int64")
 
 
-def test_a_recognised_program_has_its_setting_everywhere() -> None:
-    scans = [nagle_scan.scan(path) for path in sorted(CAPTURES.glob("*.pcap"))]
-    known = [scan for scan in scans if any(one.setting for one in scan.advice)]
-    assert known
-    for scan in known:
-        settings = [one.setting for one in scan.advice if one.setting]
-        assert scan.findings["setting"][0] == settings[0]
-        assert settings[0] in str(scan.advice)
-
-
 def test_findings_add_up_to_the_stalls() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     (row,) = scan.findings.to_dict("records")
@@ -225,13 +215,6 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
         next(broken)
 
 
-def test_the_numbers_of_a_connection_can_be_printed_and_compared(scan: Scan) -> None:
-    row = scan.connection(1).row
-    assert "client='127.0.0.1:55692'" in repr(row)
-    assert row == scan.connection(1).row != scan.connection(2).row
-    assert isinstance(scan.connection(1).scan, Scan)
-
-
 # Tables.
 
 
@@ -345,20 +328,6 @@ def test_a_comparison_is_written_as_the_command_writes_it(run: Run, tmp_path: Pa
         compared.write("x.csv")
 
 
-def test_payload_is_asked_of_what_has_frames(scan: Scan, tmp_path: Path) -> None:
-    assert len(scan.render("pcapng", payload=True)) > len(scan.render("pcapng"))
-    with pytest.raises(nagle_scan.OutputError, match=r"\.html shows no payload"):
-        scan.write(tmp_path / "x.html", payload=True)
-    assert not any(tmp_path.iterdir())
-
-
-def test_an_unknown_format_is_told_with_those_there_are(scan: Scan) -> None:
-    with pytest.raises(nagle_scan.OutputError, match=r"'x\.gif' has no known suffix \(\.json, "):
-        scan.write("x.gif")
-    with pytest.raises(nagle_scan.OutputError, match=r"'result\.gif' has no known suffix"):
-        scan.render("gif")
-
-
 def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
     with pytest.raises(nagle_scan.OutputError, match=r"^result\.pcapng: printed text holds no"):
@@ -388,18 +357,11 @@ def test_tab_completion_lists_public_names_only(scan: Scan) -> None:
 PATH = str(CAPTURES / "epoll-fd0.pcap")
 WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "path": (lambda _: nagle_scan.scan(5), TypeError, "a capture is a path .*, not int"),  # type: ignore[arg-type]
-    "bytes": (lambda _: nagle_scan.scan(b"a"), nagle_scan.CaptureError, "^<bytes>: not a capture"),
     "text file": (
         lambda _: nagle_scan.scan(io.StringIO("text")),
         TypeError,
         "<bytes>: a capture is read as bytes: open it with 'rb'",
     ),
-    "binary as text": (
-        lambda _: nagle_scan.scan(io.TextIOWrapper(io.BytesIO(b"\xd4"), "utf-8")),
-        TypeError,
-        "a capture is read as bytes: open it with 'rb'",
-    ),
-    "one of several": (lambda _: list(nagle_scan.scan_each([5])), TypeError, "not int"),  # type: ignore[list-item]
     "at once": (lambda _: nagle_scan.scan_each([], at_once=0), ValueError, "at_once must"),
     "filter": (
         lambda _: nagle_scan.scan(PATH, filter=8080),  # type: ignore[arg-type]
@@ -426,6 +388,17 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         TypeError,
         "names is a mapping of addresses to names, not list",
     ),
+    "suffix": (lambda scan: scan.write("x.gif"), nagle_scan.OutputError, "'x.gif' has no known"),
+    "format": (
+        lambda scan: scan.render("gif"),
+        nagle_scan.OutputError,
+        "'result.gif' has no known",
+    ),
+    "payload": (
+        lambda scan: scan.write("x.html", payload=True),
+        nagle_scan.OutputError,
+        r"\.html shows no payload",
+    ),
     "unknown": (
         lambda scan: scan.connection(99),
         KeyError,
@@ -433,14 +406,12 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     ),
     "negative": (lambda scan: scan.segments(-1), KeyError, "tcp.stream -1 is not in this scan"),
     "text": (lambda scan: scan.connection("3"), TypeError, "a connection is a number, .*not str"),
-    "float": (lambda scan: scan.segments(3.0), TypeError, "a connection is a number, .*not float"),
     "the only one": (
         lambda _: nagle_scan.scan(CAPTURES / "java-split.pcap").connection(1),
         KeyError,
         "tcp.stream 1 is not in this scan: it has 0 only",
     ),
     "stall": (lambda scan: scan.connection(3).ladder(99), IndexError, "tcp.stream 3 has 0 to 24"),
-    "first stall": (lambda scan: scan.connection(3).ladder(-1), IndexError, "has 0 to 24"),
     "no stall": (lambda scan: scan.connection(0).ladder(1), IndexError, "tcp.stream 0 has none"),
     "kind of stall": (
         lambda scan: scan.connection(3).ladder("x"),
@@ -452,28 +423,12 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         TypeError,
         "ax is matplotlib Axes, not Figure",
     ),
-    "axes of a ladder": (
-        lambda scan: scan.connection(3).ladder(ax=Figure()),
-        TypeError,
-        "ax is matplotlib Axes, not Figure",
-    ),
     "map": (
         lambda scan: scan.compare(scan, baseline_map=5),
         TypeError,
         "baseline_map is a mapping of .*, not int",
     ),
-    "server of a map": (
-        lambda scan: scan.compare(scan, baseline_map={"10.0.0.1:80": "web"}),
-        ValueError,
-        "'web' is not a server",
-    ),
-    "server elsewhere": (
-        lambda scan: scan.compare(scan, baseline_map={"10.9.9.9:9": "10.9.9.9:9"}),
-        nagle_scan.CaptureError,
-        "10.9.9.9:9 is not a server in the baseline",
-    ),
     "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
-    "frames": (lambda scan: scan.packets(["5"]), TypeError, "a frame is a number, .*not str"),
     "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
 }
 
@@ -493,15 +448,6 @@ def test_a_notebook_shows_a_line_that_is_rewritten(monkeypatch: pytest.MonkeyPat
     shown = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
     monkeypatch.setattr("sys.stderr", shown)
     monkeypatch.setattr(progress, "SILENT_S", 0.0)
-    watch, waited = progress.ProgressLine._watch, []
-
-    def watched(self: progress.ProgressLine, stream: Any) -> None:
-        waited.append(stream)
-        watch(self, stream)
-
-    monkeypatch.setattr(progress.ProgressLine, "_watch", watched)
-    assert repr(nagle_scan.scan(PATH, progress=True)) == repr(nagle_scan.scan(PATH))
-    assert waited == [shown]
     with progress.ProgressLine(lambda elapsed_s: f"{elapsed_s >= 0} so far", shown):
         while "so far" not in shown.getvalue():
             pass
@@ -526,7 +472,7 @@ def test_a_notebook_displays_a_picture(picture: str, scan: Scan) -> None:
     assert not hasattr(getattr(scan.connection(3), picture)(ax=given), "_repr_png_")
 
 
-SPREAD = [*sorted(CAPTURES.glob("*.pcap")), *sorted(LABELLED.glob("*/middle.pcap.gz"))[::60]]
+SPREAD = [*sorted(CAPTURES.glob("*.pcap"))[::3], *sorted(LABELLED.glob("*/middle.pcap.gz"))[::99]]
 
 
 @pytest.mark.parametrize("path", SPREAD, ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Iterator
 from importlib import import_module
 
-import nagle_scan
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -42,10 +41,3 @@ def test_every_public_name_is_told(kind: type) -> None:
     told = [name for name in dir(kind) if not name.startswith("_") and name != "number"]
     assert len(told) > 10
     assert all(inspect.getdoc(getattr(kind, name)) for name in told)
-
-
-def test_the_package_has_an_example_for_each_kind_of_question() -> None:
-    scan = "nagle_scan.api.scan.Scan"
-    asked = ("summary", "findings", "advice", "latency", "compare", "connection")
-    assert {f"{scan}.{name}" for name in asked} <= EXAMPLES.keys()
-    assert nagle_scan.__name__ in EXAMPLES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import os
 from pathlib import Path
 
 import nagle_scan
@@ -63,16 +63,6 @@ def test_tables_and_filters_keep_the_addresses(capture: Path, tmp_path: Path) ->
     assert f"ip.addr == {SERVER} && " in (tmp_path / "x.md").read_text()
 
 
-def test_the_json_has_both(capture: Path, tmp_path: Path) -> None:
-    nagle_scan.scan(capture, names=NAMES).write(tmp_path / "x.json")
-    result = json.loads((tmp_path / "x.json").read_text())
-    assert {row["addr"]: row["name"] for row in result["servers"]} == {SERVER: "payments"}
-    clients = {row["client"]["addr"]: row["client"].get("name") for row in result["connections"]}
-    assert clients == {CLIENT: "front-end", "10.0.0.3": None}
-    nagle_scan.scan(capture).write(tmp_path / "plain.json")
-    assert '"name"' not in (tmp_path / "plain.json").read_text()
-
-
 def test_a_comparison_pairs_addresses_and_says_names(capture: Path, run: Run) -> None:
     report = run(capture, "--baseline", capture, *given(NAMES)).stdout.decode()
     before_and_after = report.partition("STALLS REMAIN")[2].partition("STALLS ")[0]
@@ -125,28 +115,6 @@ def test_what_is_no_name_is_refused(name: str, reason: str, capture: Path, run: 
             nagle_scan.scan(capture, names={addr: word})
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"10.0.0.2\n", "line 1: '' is no name: "),
-        (b"\n10.0.0.300 a\n", "line 2: '10.0.0.300' is no IP address"),
-        (b"\xff\xfe\0", "line 1: "),
-        (None, "cannot read the names: no such file or directory"),
-    ],
-)
-def test_a_file_that_cannot_be_used(
-    content: bytes | None, reason: str, capture: Path, run: Run, tmp_path: Path
-) -> None:
-    hosts = tmp_path / "hosts"
-    if content is not None:
-        hosts.write_bytes(content)
-    done = run(capture, "--names", hosts, "-o", tmp_path / "x.md")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith(f"nagle-scan: {hosts}: {reason}")
-    assert done.stderr.decode().count("\n") == 1
-    assert not (tmp_path / "x.md").exists()
-
-
 INVENTORY = (
     "address,service,owner,pod,rack\n"
     f"{SERVER},payments,Team Zahlungen,,7\n"
@@ -167,17 +135,24 @@ def test_an_inventory_names_services_owners_and_pods(tmp_path: Path) -> None:
     assert names.read(str(path)) == {SERVER: "payments"}
 
 
-def test_a_single_scan_says_the_services_of_an_inventory(
+def test_the_command_takes_an_inventory_or_tells_in_one_line(
     capture: Path, run: Run, tmp_path: Path
 ) -> None:
     path = tmp_path / "inventory.csv"
     path.write_text(INVENTORY)
     assert b"payments:8000" in run(capture, "--names", path).stdout
+    path.write_text("no inventory")
+    done = run(capture, "--names", path, "-o", tmp_path / "x.md")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert not (tmp_path / "x.md").exists()
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
+        ("hosts", "10.0.0.2\n", "line 1: '' is no name: "),
+        ("hosts", "\n10.0.0.300 a\n", "line 2: '10.0.0.300' is no IP address"),
+        ("hosts", "\udcff\udcfe\0", "line 1: "),
         ("x.csv", "service\na\n", "line 1: no column 'address' (address, service, owner, pod)"),
         ("x.csv", "", "line 1: no column 'address'"),
         ("x.csv", "address,service\n10.0.0.2,a\n10.0.0.2:99999,b\n", "line 3: 99999 is no port"),
@@ -189,12 +164,10 @@ def test_a_single_scan_says_the_services_of_an_inventory(
     ],
     ids=lambda text: text[:20],
 )
-def test_an_inventory_that_cannot_be_used(
-    name: str, content: str, reason: str, tmp_path: Path
-) -> None:
+def test_a_file_that_cannot_be_used(name: str, content: str, reason: str, tmp_path: Path) -> None:
     """It says where, in one line without what would control a terminal."""
     path = tmp_path / name
-    path.write_text(content)
+    path.write_bytes(os.fsencode(content))
     with pytest.raises(NagleScanError) as told:
         names.labels(str(path))
     assert str(told.value).startswith(f"{path}: {reason}")

@@ -11,7 +11,6 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES
 from nagle_scan import _core, result, timeline
-from nagle_scan.command.cli import main
 
 STALLS, CLEAN = CAPTURES / "epoll-fd0.pcap", CAPTURES / "epoll-fixed.pcap"
 
@@ -59,22 +58,6 @@ def test_pictures_of_one_connection_read_it_once(readings: list[list[int]]) -> N
     timeline.ladder(scan, 2)
     timeline.sequence(scan, 2)
     assert readings == [[2]]
-
-
-def test_json_and_text_read_the_messages_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[list[int]] = []
-    read = _core.read_frames
-
-    def counted(paths: list[str], numbers: list[int], *others: Any) -> Any:
-        seen.append(numbers)
-        return read(paths, numbers, *others)
-
-    monkeypatch.setattr(_core, "read_frames", counted)
-    capture = str(CAPTURES / "jdk-httpserver.pcap")
-    assert main([capture, "-o", str(tmp_path / "report.json")]) == 1
-    assert len(seen) == 1
 
 
 def test_frames_of_another_capture_are_not_taken_for_those_of_the_scan(tmp_path: Path) -> None:
