@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from conversation import START_NS, Conversation, ipv6, pcap, stalled, write
+from conversation import Conversation, ipv6, stalled, write
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -67,40 +65,6 @@ MADE = {
 def capture(name: str, folder: Path) -> Path:
     """One of `MADE`, as a file."""
     return write(folder / f"{name}.pcap", MADE[name]().frames)
-
-
-def large(path: Path, rounds: int) -> Path:
-    """A connection of five segments a round, one stall in each; written without scapy, in bulk."""
-
-    def frames() -> Iterator[tuple[int, bytes]]:
-        yield START_NS, _frame(True, 0, 0, 2, 0)
-        yield START_NS + 20_000, _frame(False, 0, 1, 18, 0)
-        yield START_NS + 40_000, _frame(True, 1, 1, 16, 0)
-        time_us, client, server = 0, 1, 1
-        for _ in range(rounds):
-            time_us += 1000
-            at = START_NS + time_us * 1000
-            yield at, _frame(True, client, server, 24, 6)
-            yield at + 40_000_000, _frame(False, server, client + 6, 16, 0)
-            yield at + 40_020_000, _frame(True, client + 6, server, 24, 7)
-            client += 13
-            yield at + 40_100_000, _frame(False, server, client, 24, 20)
-            server += 20
-            yield at + 40_120_000, _frame(True, client, server, 16, 0)
-            time_us += 41_000
-
-    path.write_bytes(pcap(frames()))
-    return path
-
-
-def _frame(from_client: bool, seq: int, ack: int, flags: int, length: int) -> bytes:
-    """Ethernet, IPv4 and TCP; checksums are not looked at."""
-    ports = (40000, 8000) if from_client else (8000, 40000)
-    hosts = (b"\x0a\0\0\1", b"\x0a\0\0\2") if from_client else (b"\x0a\0\0\2", b"\x0a\0\0\1")
-    tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, 60000, 0, 0)
-    total = 40 + length
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, seq & 0xFFFF, 0, 64, 6, 0, *hosts)
-    return b"\2" * 12 + b"\x08\0" + ip + tcp + bytes(length)
 
 
 def texts(ax: Axes) -> list[tuple[str, Bbox]]:

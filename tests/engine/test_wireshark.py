@@ -6,7 +6,6 @@ The oracle is tshark, run here on shipped captures and on synthetic frames made 
 from __future__ import annotations
 
 import shutil
-import subprocess
 from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 import tshark_answers
+from conftest import tshark
 from conversation import (
     START_NS,
     Conversation,
@@ -26,8 +26,6 @@ from nagle_scan.report.wireshark import display_filter
 from scapy.layers.inet import ICMP, IP, TCP
 from scapy.packet import Raw
 
-FIELDS = ("frame.number", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.window_size_value")
-
 
 class Segment(NamedTuple):
     frame: int
@@ -39,14 +37,9 @@ class Segment(NamedTuple):
 
 def tshark_segments(path: Path) -> list[Segment]:
     """Every TCP segment as tshark numbers it."""
-    tshark = shutil.which("tshark")
-    if tshark is None:
-        pytest.skip("tshark is not installed: nothing to compare with")
-    command = [tshark, "-r", str(path), "-n", "-Y", "tcp && !icmp && !icmpv6", "-T", "fields"]
-    for field in FIELDS:
-        command += ["-e", field]
-    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [Segment(*(int(value) for value in line.split("\t"))) for line in listing.splitlines()]
+    fields = "frame.number tcp.stream tcp.seq_raw tcp.len tcp.window_size_value"
+    listing = tshark(path, "-Y", "tcp && !icmp && !icmpv6", fields=fields)
+    return [Segment(*(int(value) for value in line.split("\t"))) for line in listing]
 
 
 def our_segments(path: Path) -> list[Segment]:
@@ -261,7 +254,5 @@ def test_what_an_icmp_error_quotes_is_no_connection(tmp_path: Path) -> None:
     assert (set(said["stream"]), said["quotes"]) == ({0, 2}, [1])
     # The printed filter finds the stall all the same.
     stall = nagle_scan.scan(path).core.stalls_of(1, 1)[0]
-    command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.number", "-Y"]
-    command.append(display_filter(stall))
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    found = tshark(path, "-Y", display_filter(stall))
     assert {str(stall.frame_from), str(stall.frame_to)} <= set(found)

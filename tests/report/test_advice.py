@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, said
 from conversation import Conversation, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
@@ -79,36 +77,22 @@ def test_every_setting_is_complete_and_there_once() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_those_are_apart_that_nothing_in_a_capture_points_to() -> None:
-    def shows(setting: Setting) -> bool:
-        return any((setting.service, setting.server, setting.agent, setting.head))
-
-    assert all(map(shows, SETTINGS))
-    assert not any(map(shows, UNNAMED))
+HEADS = {
+    "server": REPLY % b"Date: x\r\nserver: %s 1.2.3",
+    "client": b"POST / HTTP/1.1\r\nUser-Agent: %s1\r\n\r\n",
+}
 
 
-def test_every_service_is_there_once_and_has_settings() -> None:
-    ports = [port for service in SERVICES for port in service.ports]
-    assert len(set(ports)) == len(ports)
-    for service in SERVICES:
-        used = {setting.service for setting in SETTINGS}
-        assert service.name in used | {"HTTP", "TLS"}
-
-
-@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.server])
-def test_a_server_header_names_its_program(setting: Setting) -> None:
-    for name in setting.server:
-        message = REPLY % b"Date: x\r\nserver: %s 1.2.3" % name.encode()
-        assert programs("server", 7001, message)[0] == setting.program
-        assert programs("client", 7001, message) == []
-
-
-@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.agent])
-def test_a_user_agent_names_its_program(setting: Setting) -> None:
-    for name in setting.agent:
-        message = b"POST / HTTP/1.1\r\nUser-Agent: %s1\r\n\r\n" % name.encode()
-        assert programs("client", 7001, message)[0] == setting.program
-        assert programs("server", 7001, message) == []
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.server or s.agent])
+def test_a_header_names_its_program(setting: Setting) -> None:
+    for by, other, names in (
+        ("server", "client", setting.server),
+        ("client", "server", setting.agent),
+    ):
+        for name in names:
+            message = HEADS[by] % name.encode()
+            assert programs(by, 7001, message)[0] == setting.program
+            assert programs(other, 7001, message) == []
 
 
 @pytest.mark.parametrize(
@@ -199,13 +183,6 @@ def test_frames_cut_too_short_are_told_with_what_is_enough() -> None:
     assert known.likely(sample("server", 7001, half, cut_at=96)).known_by.startswith(cut)
 
 
-def test_frames_cut_behind_the_programs_name_are_not_told() -> None:
-    nginx = REPLY % b"Server: nginx/1.25"
-    assert "cut" not in known.likely(sample("server", 7001, nginx, cut_at=96)).known_by
-    redis = b"*1\r\n$4\r\nPING\r\n"
-    assert "cut" not in known.likely(sample("client", 7001, redis, cut_at=96)).known_by
-
-
 @pytest.mark.parametrize(("snap_length", "told"), [(54, True), (57, True), (256, False)])
 def test_a_report_tells_where_messages_were_split_or_cut(
     snap_length: int, told: bool, tmp_path: Path, run: Run
@@ -218,10 +195,7 @@ def test_a_report_tells_where_messages_were_split_or_cut(
         hold.held.packet[Raw].load = b"S\0\0\0\4"
     path = tmp_path / "cut.pcap"
     path.write_bytes(pcap(records(made.frames), snap_length=snap_length))
-    ticket, page = tmp_path / "ticket.md", tmp_path / "page.html"
-    report = run(path, "-o", ticket, "-o", page).stdout.decode()
-    for text in (report, ticket.read_text(), page.read_text()):
-        words = " ".join(text.split())
+    for words in said(run, path, tmp_path):
         assert ("Frames were cut at" in words) == told
         assert ("PostgreSQL Bind ends with the first, Sync in the second" in words) != told
 
@@ -261,38 +235,6 @@ def test_messages_without_answers_are_not_pieces_of_one() -> None:
     assert advice.test_well(group(stalls=90, exchanges=1)) == ""
 
 
-@pytest.mark.parametrize(("head", "tail"), [(143, False), (1460, True)])
-def test_a_small_head_before_full_segments_is_no_tail(
-    head: int, tail: bool, tmp_path: Path
-) -> None:
-    """The ACK that frees the last piece covers a small head too: one write would have helped."""
-    made = Conversation(server=("10.0.0.2", 7001))
-    made.open()
-    for _ in range(4):
-        made.data("client", 30)
-        made.answer(head)
-        made.data("server", 1460)
-        made.wait(40.0)
-        made.acked["server"] = made.sent["server"]
-        made.ack("client")
-        made.wait(made.rtt_ms + 0.02)
-        made.data("server", 300)
-        made.wait(0.1)
-        made.ack("client")
-        made.wait(200.0)
-    path = write(tmp_path / "head.pcap", made.frames)
-    (group,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
-    found = group.worst
-    assert (found.stalls, found.len_unacked, found.len) == (4, 1460, 300)
-    assert found.unacked_full_sized == tail
-
-
-def test_the_pieces_are_told_with_their_sizes() -> None:
-    assert "typically 143 and 6 bytes: send" in advice.for_group(group())[0].what
-    assert "of 143 and 6 bytes: send" in advice.for_group(group(stalls=1))[0].what
-    assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
-
-
 MODBUS = b"\0\1\0\0\0\6\1\3\0\0\0\2"
 ADS = b"\0\0\x20\0\0\0" + bytes(32)
 KEEPALIVE = b"\xff" * 16 + b"\0\x13\4"
@@ -317,6 +259,12 @@ def test_separate_messages_are_not_to_be_sent_in_one_write(
     assert first.short == "set TCP_NODELAY"
     assert first.what.startswith("these are separate messages (")
     assert all("send the whole message" not in remedy.what for remedy in others)
+
+
+def test_the_pieces_are_told_with_their_sizes() -> None:
+    assert "typically 143 and 6 bytes: send" in advice.for_group(group())[0].what
+    assert "of 143 and 6 bytes: send" in advice.for_group(group(stalls=1))[0].what
+    assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
 
 
 def test_what_may_be_one_message_or_several_is_said_to_be_unknown() -> None:
@@ -356,13 +304,6 @@ def test_reports_of_real_captures_name_the_knob(name: str, words: str, run: Run)
     assert all(len(line) <= WIDTH or "https://" in line for line in advised.splitlines())
 
 
-def test_standard_input_is_advised_on_without_a_second_look(run: Run) -> None:
-    capture = CAPTURES / "jdk-httpserver.pcap"
-    report = run("-", stdin=capture.read_bytes()).stdout.decode()
-    assert "set TCP_NODELAY on the connected socket" in report
-    assert "look like those of" not in report
-
-
 def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) -> None:
     """Its frames say nothing of the program; the reply to the upgrade does."""
     made = Conversation(server=("10.0.0.2", 7001))
@@ -393,14 +334,3 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
         remedy.settings for remedy in advice.for_group(found, [str(path)]) if remedy.settings
     )
     assert [setting.program for setting in settings] == ["Swoole"]
-
-
-def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    capture = (CAPTURES / "jdk-httpserver.pcap").read_bytes()
-    writer = Thread(target=pipe.write_bytes, args=[capture])
-    writer.start()
-    done = run(pipe)
-    writer.join()
-    assert (done.returncode, done.stderr) == (1, b"")

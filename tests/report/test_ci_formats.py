@@ -17,7 +17,6 @@ from nagle_scan.report.junit import NOT_JUDGED
 SHIPPED = sorted(CAPTURES.glob("*.pcap"))
 LABELLED = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::16]
 STALLS, CLEAN = CAPTURES / "java-split.pcap", CAPTURES / "java-single-write.pcap"
-POSSIBLE = "possible"
 
 
 def junit(scan: Scan, folder: Path) -> Element:
@@ -93,27 +92,6 @@ def outcome(case: Element) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('errors="0"', ""),
-        ('tests="1"', 'tests="2"'),
-        ('timestamp="2', 'timestamp="x'),
-        ("<system-err />", ""),
-        ('type="nagle_delack"', ""),
-        ('classname="nagle-scan.java-split_pcap"', 'file="a.py"'),
-        ('name="java-split.pcap"', 'name=" java  split"'),
-    ],
-)
-def test_the_junit_check_itself_finds_what_is_wrong(
-    before: str, after: str, tmp_path: Path
-) -> None:
-    junit(nagle_scan.scan(STALLS), tmp_path)
-    text = (tmp_path / "junit.xml").read_text()
-    assert before in text
-    assert misfits(ElementTree.fromstring(text.replace(before, after, 1))) != []
-
-
 def test_text_without_a_date_gets_none(tmp_path: Path) -> None:
     """CI servers would show it as a run of 1970."""
     scan = nagle_scan.scan(ROOT / "tests/printed/delta.txt")
@@ -151,14 +129,12 @@ def test_each_server_has_a_test(tmp_path: Path) -> None:
     assert found == {"10.0.0.9:80": ["failure"], "10.0.0.9:81": []}
 
 
-def only_possible() -> Path:
-    """A labelled capture whose stalls are only possible."""
-    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))
-    return next(path for path in paths if nagle_scan.scan(path).verdict == POSSIBLE)
-
-
 def test_what_is_only_possible_fails_no_test_but_is_told(tmp_path: Path) -> None:
-    scan = nagle_scan.scan(only_possible())
+    made = Conversation(rtt_ms=26.0)
+    made.open()
+    made.may_hold()
+    scan = nagle_scan.scan(write(tmp_path / "possible.pcap", made.frames))
+    assert scan.verdict == "possible"
     root = junit(scan, tmp_path)
     assert list(root.iter("failure")) == []
     (told,) = root.iter("system-out")
@@ -175,13 +151,8 @@ def test_a_capture_that_cannot_tell_is_skipped(tmp_path: Path) -> None:
 
 
 def test_a_server_that_cannot_be_judged_is_skipped(tmp_path: Path) -> None:
-    rows = []
-    for path in sorted((CAPTURES / "labelled").rglob("*.pcap*")):
-        scan = nagle_scan.scan(path)
-        rows = [row for row in scan.core.servers(9) if row.verdict == "inconclusive"]
-        if rows:
-            break
-    assert rows
+    scan = nagle_scan.scan(CAPTURES / "labelled/body-200k-rtt26/server.pcap.gz")
+    assert "inconclusive" in {row.verdict for row in scan.core.servers(9)}
     reasons = [entry.get("message") for entry in junit(scan, tmp_path).iter("skipped")]
     assert NOT_JUDGED in reasons
 

@@ -21,6 +21,7 @@ from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 from xml.etree import ElementTree
 
 import nagle_scan
@@ -71,7 +72,7 @@ FRAGMENTS = (
     "\r\n",
     "\n\n# x",
     "\x1b[31m",
-    "\x07\x9b2J",
+    "\x07\x7f\x9b2J\u061c\u200f",
     "\u202e",
     "\u2066",
     "\u2028",
@@ -151,7 +152,9 @@ def shape_of_markdown(content: bytes) -> Shape:
 
 
 def shape_of_json(content: bytes) -> Shape:
-    """UTF-8, no lone surrogate, the members that the schema names."""
+    """Nothing a terminal obeys, no lone surrogate, the members that the schema names."""
+    obeyed = {one for one in content.decode() if category(one) in ("Cc", "Cf", "Zl", "Zp")}
+    assert obeyed <= {"\n"}
     seen: set[str] = set()
 
     def members(found: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT, Run
+from conftest import CAPTURES, ROOT, Run, write_evidence
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
 from nagle_scan.report.options import Options
@@ -58,3 +59,16 @@ def test_help_and_readme_name_it(format: Format, run: Run) -> None:
     assert format.about in told
     assert formats.of(format.example) == format
     assert f"| `-o {format.example}` | {format.about} |" in readme
+
+
+def test_a_bundle_holds_what_the_single_outputs_hold(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(STALLED)
+    scan.write(tmp_path / "x.zip")
+    with ZipFile(tmp_path / "x.zip") as bundle:
+        assert bundle.testzip() is None
+        packed = {name: bundle.read(name) for name in bundle.namelist()}
+    for name in ("ticket.md", "report.html", "timeline.png"):
+        scan.write(tmp_path / name)
+    write_evidence(scan, tmp_path / "evidence.pcapng")
+    (tmp_path / "x.zip").unlink()
+    assert packed == {path.name: path.read_bytes() for path in tmp_path.iterdir()}

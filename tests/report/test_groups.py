@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Report, Run
+from conftest import CAPTURES, Report, Run, said
 from conversation import Conversation, interleaved, stalled, write
 
 SERVER = ("10.0.0.5", 8443)
@@ -27,30 +27,11 @@ def crowd(tmp_path: Path) -> Path:
     return write(tmp_path / "crowd.pcap", interleaved(*conversations(20)))
 
 
-def test_clients_of_one_server_are_one_group(crowd: Path) -> None:
-    scan = nagle_scan.scan(crowd)
-    (found,) = scan.core.groups()
-    assert (found.clients, found.stalls, found.worst.stalls) == (20, 60, 3)
-    assert found.stalled_ms == pytest.approx(scan.stalls["hold_ms"].sum())
-
-
 def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
-    outputs = tmp_path / "page.html", tmp_path / "ticket.md"
-    said = run(crowd, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
-    for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):
-        whole = " ".join(html.unescape(text).replace("\\", "").split())
+    for whole in said(run, crowd, tmp_path):
         assert "20 clients of 10.0.0.5:8443 held data back 60 times" in whole
         assert "not in effect on the clients' sockets to 10.0.0.5:8443" in whole
         assert "more like these" not in whole
-
-
-def test_another_server_side_or_cause_is_another(tmp_path: Path) -> None:
-    other = stalled(Conversation(("10.1.0.1", 41000), ("10.0.0.6", 8443)))
-    made = interleaved(*conversations(2), other)
-    found = nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups()
-    assert [group.clients for group in found] == [2, 1]
-    both = nagle_scan.scan(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").core.groups()
-    assert len(both) == 4
 
 
 def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> None:
@@ -59,16 +40,9 @@ def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> No
         stalled(Conversation((f"10.0.1.{number}", 40_000), (f"10.0.2.{number}", 8000)))
         for number in range(1, 31)
     ]
-    said = " ".join(run(write(tmp_path / "many.pcap", interleaved(*each))).stdout.decode().split())
-    assert "on all 30 connections" in said
-    assert " (client of port 8000) and others: set TCP_NODELAY." in said
-
-
-def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
-    slow = stalled(Conversation(("10.1.0.9", 40000), SERVER), delay_ms=200.0)
-    made = interleaved(*conversations(2), slow)
-    (found,) = nagle_scan.scan(write(tmp_path / "a.pcap", made)).core.groups()
-    assert found.consistent_with == ""
+    report = said(run, write(tmp_path / "many.pcap", interleaved(*each)), tmp_path)[0]
+    assert "on all 30 connections" in report
+    assert " (client of port 8000) and others: set TCP_NODELAY." in report
 
 
 def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
@@ -92,16 +66,16 @@ def page_of_stalls(folder: Path, first: int, second: int) -> str:
 def test_the_tail_of_a_large_write_is_not_called_several_pieces(
     report: Report, tmp_path: Path
 ) -> None:
-    said = page_of_stalls(tmp_path, 1460, 300)
-    assert "is not a multiple of the MSS" in said
-    assert "in several pieces" not in said
+    page = page_of_stalls(tmp_path, 1460, 300)
+    assert "is not a multiple of the MSS" in page
+    assert "in several pieces" not in page
     assert "in several pieces" in shown(report("java-split.pcap"))
 
 
 def test_keystrokes_are_not_called_pieces_of_a_request(tmp_path: Path) -> None:
-    said = page_of_stalls(tmp_path, 1, 1)
-    assert "sends small messages one after another" in said
-    assert "in several pieces" not in said
+    page = page_of_stalls(tmp_path, 1, 1)
+    assert "sends small messages one after another" in page
+    assert "in several pieces" not in page
 
 
 def test_a_clean_page_speaks_of_waits_only_where_there_are_any(report: Report) -> None:
@@ -167,10 +141,7 @@ def test_a_server_with_both_is_counted(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "mixed.pcap", mixed)
     (found,) = nagle_scan.scan(path).core.groups()
     assert found.sockets == (6, 3, 0, 0)
-    outputs = tmp_path / "page.html", tmp_path / "ticket.md"
-    said = run(path, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
-    for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):
-        whole = " ".join(html.unescape(text).replace("\\", "").split())
+    for whole in said(run, path, tmp_path):
         assert (
             "On 6 of 9 connections TCP_NODELAY is not in effect on the clients' sockets to "
             "10.0.0.5:8443; on 3 it is." in whole

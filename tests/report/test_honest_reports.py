@@ -6,18 +6,12 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
-from conversation import Conversation, pcap, records
+from conftest import CAPTURES, Run, flat
 from nagle_scan.report import sentences
-from nagle_scan.words.wording import duration, times
+from nagle_scan.words.wording import duration
 
 SPLIT = CAPTURES / "java-split.pcap"
 ONE_WAY = CAPTURES / "labelled" / "formats-rtt100" / "client-one-way.pcap.gz"
-
-
-def flat(output: bytes) -> str:
-    """The report without its line breaks."""
-    return " ".join(output.decode().split())
 
 
 def test_a_wait_without_the_other_direction_has_no_known_cause() -> None:
@@ -62,35 +56,6 @@ def test_a_pause_of_the_program_is_no_lost_time(run: Run, tmp_path: Path) -> Non
     assert "pause" not in sentences.cost(whole.summary(), [])
 
 
-def jittery() -> Conversation:
-    """The server holds the rest of each reply; round trips of 26 ms take 18 to 46 ms."""
-    made = Conversation(rtt_ms=26.0)
-    made.open()
-    for extra_ms in (14, -7, 19, 3, -5, 20, 11, 16, -2, 8):
-        made.data("client", 50)
-        made.wait(26.0)
-        made.data("server", 100)
-        made.wait(42.0)
-        made.acked["server"] = made.sent["server"]
-        made.ack("client")
-        made.wait(26.0 + extra_ms)
-        made.data("server", 30)
-        made.wait(0.1)
-        made.ack("client")
-        made.wait(300.0)
-    return made
-
-
-def test_jitter_that_may_hide_holds_is_told(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "jitter.pcap"
-    path.write_bytes(pcap(records(jittery().frames)))
-    done = run(path)
-    assert done.returncode == 4
-    why = "INCONCLUSIVE The connection cannot be judged: could be Nagle or the program pausing"
-    assert why in flat(done.stdout)
-    assert "cannot be judged" not in flat(run(CAPTURES / "epoll-fixed.pcap").stdout)
-
-
 def test_numbers_that_differ_from_wiresharks_are_told(run: Run, tmp_path: Path) -> None:
     page, ticket = tmp_path / "page.html", tmp_path / "ticket.md"
     done = run(SPLIT, "-f", "tcp", "-o", page, "-o", ticket)
@@ -99,28 +64,6 @@ def test_numbers_that_differ_from_wiresharks_are_told(run: Run, tmp_path: Path) 
         assert "tcp.stream == 0 " not in written
         assert "tcp.port == 8000" in written
     assert "smaller than in Wireshark" not in flat(run(SPLIT).stdout)
-
-
-def test_quick_acks_are_not_claimed_of_a_receiver_that_has_none(run: Run, tmp_path: Path) -> None:
-    made = Conversation()
-    made.open()
-    for _ in range(4):
-        made.data("client", 50)
-        made.answer(100)
-        made.wait(200.0)
-        made.acked["server"] = made.sent["server"]
-        made.ack("client")
-        made.wait(made.rtt_ms + 0.02)
-        made.data("server", 30)
-        made.wait(0.1)
-        made.ack("client")
-        made.wait(313.0)
-    path = tmp_path / "windows.pcap"
-    path.write_bytes(pcap(records(made.frames)))
-    done = run(path)
-    assert done.returncode == 1
-    assert "Windows up to 7, 200 ms" in flat(done.stdout)
-    assert "quick ACKs" not in flat(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -135,15 +78,6 @@ def test_quick_acks_are_not_claimed_of_a_receiver_that_has_none(run: Run, tmp_pa
 )
 def test_a_duration_is_never_rounded_to_nothing(ms: float, shown: str) -> None:
     assert duration(ms) == shown
-
-
-def test_once_and_twice_are_words() -> None:
-    assert [times(count) for count in (1, 2, 3, 1000)] == [
-        "once",
-        "twice",
-        "3 times",
-        "1,000 times",
-    ]
 
 
 def test_settings_link_to_their_sources(run: Run, tmp_path: Path) -> None:

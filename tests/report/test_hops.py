@@ -11,7 +11,6 @@ import nagle_scan
 import pictures
 import pytest
 from conftest import CAPTURES, written
-from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.command.cli import main
 from nagle_scan.report import hops
 from nagle_scan.report.options import Options
@@ -114,58 +113,6 @@ def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> Non
     [prediction] = hops.chains(before, 9)[0].predictions
     assert "the relay may stall instead" in prediction
     assert "127.0.0.1:8102" in prediction.partition("stall instead")[2]
-
-
-@pytest.mark.parametrize("name", ["server-2-relays/a--leg-8100", "nodelay-everywhere/a--leg-8102"])
-def test_one_leg_alone_is_no_chain(name: str, tmp_path: Path) -> None:
-    result = written(nagle_scan.scan(capture(f"{name}.pcap.gz", tmp_path)), tmp_path)
-    assert result["hops"] == []
-
-
-def legs() -> tuple[Conversation, Conversation]:
-    """Of a relay on 10.0.0.2: its client's connection, and its own to a server."""
-    relay = "10.0.0.2"
-    outer = Conversation(("10.0.0.1", 40000), (relay, 8000), rtt_ms=0.1)
-    return outer, Conversation((relay, 41000), ("10.0.0.3", 9000), rtt_ms=0.2)
-
-
-def test_a_reply_behind_a_held_request_is_the_same_wait(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    outer, inner = legs()
-    outer.open()
-    inner.open()
-    for turn in range(8):
-        outer.now_ms = 100.0 + 60.0 * turn
-        outer.data("client", 120)
-        inner.now_ms = outer.now_ms + 0.05
-        hold = inner.stall()
-        outer.now_ms += (hold.held.time_ns - outer.frames[-1].time_ns) / 1e6 + 0.3
-        outer.answer(59)
-    path = write(tmp_path / "relay.pcap", interleaved(outer, inner))
-    first, last = nagle_scan.scan(path).core.hops()
-    assert (first.server, first.server_passed_on, first.stalled_ms) == ("10.0.0.2:8000", 8, 0)
-    assert (last.server, last.client_stalls, last.called_by) == (
-        "10.0.0.3:9000",
-        8,
-        ["10.0.0.2:8000"],
-    )
-    for text in reports(path, capsys).values():
-        assert "its own replies are as late" in text
-        assert "the server was working" not in text
-
-
-def test_hosts_that_pass_on_nothing_are_no_chain(tmp_path: Path) -> None:
-    outer, inner = legs()
-    inner.now_ms = 1000.0
-    path = write(tmp_path / "two.pcap", interleaved(stalled(outer), stalled(inner)))
-    assert nagle_scan.scan(path).core.hops() == []
-
-
-def test_clean_chains_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = capture("nodelay-everywhere/a.pcap.gz", tmp_path)
-    if nagle_scan.scan(path).core.hops():
-        assert "No stall at any of these hops." in text_of(path, capsys)
 
 
 @pytest.mark.parametrize("name", ["load-server-10", "client-2-relays"])

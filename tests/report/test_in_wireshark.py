@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, written
+from conftest import CAPTURES, tshark, written
 from conversation import Conversation, interleaved, over_ipv6, pcap, records, stalled, write
 
 LABELLED = CAPTURES / "labelled"
@@ -17,19 +15,6 @@ SHIPPED = [
     *sorted((LABELLED / "formats-rtt2").glob("*.pcap*")),
     *sorted((LABELLED / "both-split-ipv6").glob("*.pcap*")),
 ]
-
-pytestmark = pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
-
-
-def tshark(path: Path, *options: str | Path, fields: str = "frame.number") -> list[str]:
-    """The fields of the frames that tshark selects, one line each."""
-    command = ["tshark", "-n", "-r", path, *options, "-T", "fields"]
-    for field in fields.split():
-        command += ["-e", field]
-    # A capture that is cut off is an error to tshark.
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "Lua:" not in done.stderr
-    return done.stdout.splitlines()
 
 
 def shown(path: Path, script: Path, filter: str = "nagle.stall", fields: str = "") -> list[str]:

@@ -316,10 +316,11 @@ def test_no_address_is_spared(tmp_path: Path) -> None:
     assert len(shown) == 6
 
 
-def test_the_library_names_no_file_and_no_key(case: Case) -> None:
+def test_the_library_names_no_file_no_key_and_no_host(case: Case) -> None:
     scan = nagle_scan.scan(case.capture, anonymize=KEY)
     assert scan.captures == ["capture-1"]
     assert not holds([repr(scan).encode()], case.hosts.forms | {KEY.hex().encode(), KEY})
+    assert not holds([*map(bytes, scan.packets(range(1, 40)))], case.hosts.forms)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, Report, Run, generated
-from conversation import Conversation, Frame, interleaved, stalled, write
+from conversation import Frame, stalled, write
 from nagle_scan.report import pictures
 from nagle_scan.words.wording import duration, percent, sentence_start
 from pages import section, text_of
@@ -56,41 +56,6 @@ def test_the_numbers_at_the_top_are_those_of_the_engine(report: Report) -> None:
     assert f"about {duration(affected['predicted_latency_ms'].mean())} " in verdict
 
 
-def test_it_says_at_which_hop_the_stall_is(tmp_path: Path) -> None:
-    front = Conversation(client=("10.0.0.1", 40000), server=("10.0.0.2", 80))
-    other = Conversation(client=("10.0.0.9", 40000), server=("10.0.0.2", 80), now_ms=0.1)
-    behind = Conversation(client=("10.0.0.2", 51000), server=("10.0.0.3", 9000), now_ms=0.2)
-    aside = Conversation(client=("10.0.0.1", 40001), server=("10.0.0.8", 443), now_ms=0.3)
-    for conversation in (front, other, behind, aside):
-        conversation.open()
-        conversation.wait(1.0)
-    for _ in range(4):
-        front.data("client", 200)
-        behind.now_ms = front.now_ms + 0.1
-        behind.stall()
-        # It passes on the answer, which came 5 ms before.
-        front.now_ms = behind.now_ms - 5.0
-        front.answer(300)
-        front.now_ms = behind.now_ms
-    other.data("client", 200)
-    other.answer()
-    aside.data("client", 200)
-    aside.answer()
-    hops = section(page_of(interleaved(front, other, behind, aside), tmp_path), "hops")
-    assert "10.0.0.2:80 (client of 10.0.0.3:9000) holds data back;" in hops
-    assert "its own replies are as late" in hops
-    assert "Hop 1 2 clients → calls 10.0.0.2:80 no stall" in hops
-    assert "2 connections, 5 exchanges" in hops
-    assert "Hop 2 10.0.0.2:80 → calls 10.0.0.3:9000" in hops
-    assert "10.0.0.2:80 holds data back (4 stalls)" in hops
-    assert "10.0.0.8" not in hops
-
-
-@pytest.mark.parametrize("name", ["epoll-fd0.pcap", "epoll-fixed.pcap"])
-def test_hosts_that_only_call_or_are_only_called_are_no_hops(name: str, report: Report) -> None:
-    assert 'id="hops"' not in report(name).read_text()
-
-
 def test_a_clean_capture_gets_a_useful_page(report: Report) -> None:
     html = report("jdk-httpserver-nodelay.pcap").read_text()
     assert "No Nagle or delayed-ACK stall of 10 ms or more" in section(html, "verdict")
@@ -114,20 +79,6 @@ def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
     html = page_of([], tmp_path)
     assert "No usable TCP segment" in section(html, "verdict")
     assert "No wait was longer than 10 ms" in section(html, "waits")
-
-
-def test_standard_input_gets_a_page_of_what_was_read_once(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert "standard input : " in text_of(path.read_text())
-
-
-def test_the_same_capture_gives_the_same_page_either_way(
-    run: Run, report: Report, tmp_path: Path
-) -> None:
-    run(CAPTURES / "java-split.pcap", "-o", tmp_path / "command.html")
-    assert (tmp_path / "command.html").read_text() == report("java-split.pcap").read_text()
 
 
 def test_pictures_leave_room_for_the_rest() -> None:
@@ -195,12 +146,6 @@ def test_a_page_has_the_permissions_of_any_file(
     assert new.stat().st_mode == (tmp_path / "any").stat().st_mode
     assert old.stat().st_mode & 0o777 == 0o640
     assert old.read_bytes() == new.read_bytes()
-
-
-def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
-    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    with pytest.raises(nagle_scan.OutputError, match="cannot write"):
-        scan.write(tmp_path / "no such folder" / "report.html")
 
 
 def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,45 +65,6 @@ def test_a_result_that_does_not_list_all_is_too(tmp_path: Path) -> None:
     assert problems(result) == []
 
 
-def test_the_labelled_captures_show_what_is_rare() -> None:
-    assert len(LABELLED) > 20
-
-
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return written(nagle_scan.scan(BEFORE), tmp_path_factory.mktemp("result"))
-
-
-def stall(result: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next(
-        stall for connection in result["connections"] for stall in connection["stalls"]
-    )
-    return found
-
-
-BREAKS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "another contract": lambda result: result.update(schema="nagle-scan/2"),
-    "a misspelt member": lambda result: result.update(sumary=result.pop("summary")),
-    "a member more": lambda result: result["summary"].update(more=1),
-    "a row's member more": lambda result: stall(result).update(more=1),
-    "a row's member less": lambda result: stall(result).pop("wait_ms"),
-    "an unknown word": lambda result: stall(result).update(cause="nagle"),
-    "a number as text": lambda result: stall(result).update(frame_held="7"),
-    "null for a number": lambda result: stall(result).update(time_ns=None),
-    "a baseline without comparison": lambda result: result.update(
-        baseline={name: result[name] for name in ("captures", "summary", "servers")}
-    ),
-}
-
-
-@pytest.mark.parametrize("what", BREAKS)
-def test_the_schema_finds_what_is_wrong(what: str, result: dict[str, Any]) -> None:
-    wrong = copy.deepcopy(result)
-    BREAKS[what](wrong)
-    assert problems(result) == []
-    assert problems(wrong) != []
-
-
 def test_the_schema_itself_is_one_and_uses_all_its_parts() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     text = json.dumps(SCHEMA)
@@ -136,45 +95,6 @@ def test_it_says_how_it_was_scanned(run: Run) -> None:
     assert (result["version"], result["min_wait_ms"]) == (version, 5.0)
     assert result["filter"] == "tcp port 8080"
     assert json.loads(run(BEFORE, "-o", "-", "--format", "json").stdout)["filter"] is None
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-@pytest.mark.parametrize("capture", SHIPPED, ids=name)
-def test_its_words_are_those_of_the_report(capture: Path, run: Run, tmp_path: Path) -> None:
-    """A program that forwards them says what a person reads who scans the same capture."""
-    words = written(nagle_scan.scan(capture), tmp_path)["report"]
-    report = flat(run(capture).stdout.decode())
-    assert run(capture, "-q").stdout.decode().strip() == words["sentence"]
-    assert words["sentences"]
-    assert all(flat(sentence) in report for sentence in words["sentences"])
-    assert all(flat(notice) in report for notice in words["notices"])
-    for advice in words["advice"]:
-        assert f"{advice['what']} {advice['price']}" in report
-        assert f"What to change for {advice['sender']}" in report
-        settings = [f"{setting['program']}: {setting['knob']}" for setting in advice["settings"]]
-        assert all(flat(setting) in report for setting in settings)
-
-
-def test_stalls_come_with_advice_and_its_settings(tmp_path: Path) -> None:
-    advice = written(nagle_scan.scan(BEFORE), tmp_path)["report"]["advice"]
-    assert [row["where"].partition(" on ")[0] for row in advice][:2] == [
-        "the program",
-        "the socket",
-    ]
-    settings = [setting for row in advice for setting in row["settings"]]
-    assert any("jdk" in setting["program"].lower() for setting in settings)
-    assert all(setting["address"].startswith("https://") for setting in settings)
-
-
-def test_what_cannot_tell_says_why(run: Run) -> None:
-    done = run(BEFORE, "-f", "tcp port 1", "-o", "-", "--format", "json")
-    words = json.loads(done.stdout)["report"]
-    assert words["sentence"].startswith("Inconclusive")
-    assert words["sentences"] == ["No TCP packet matches the filter."]
-    assert words["advice"] == []
 
 
 def test_a_server_has_a_verdict_of_its_own(tmp_path: Path) -> None:

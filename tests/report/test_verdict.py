@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, flat
 from conversation import Conversation, pcap, records
 from nagle_scan.report import held
 from nagle_scan.words import certainty
@@ -19,11 +19,6 @@ CLEAN = CAPTURES / "epoll-fixed.pcap"
 ONE_WAY = LABELLED / "formats-rtt2" / "client-one-way.pcap.gz"
 SHORT = LABELLED / "quickack-each-time" / "middle.pcap.gz"
 WILL_NOT_HELP = "TCP_NODELAY will not help"
-
-
-def flat(output: bytes) -> str:
-    """The report without its line breaks."""
-    return " ".join(output.decode().split())
 
 
 @pytest.fixture
@@ -115,27 +110,6 @@ def test_what_cannot_be_judged_is_counted_in_the_verdict(run: Run) -> None:
     assert "10 ms or more in 4 of 6 connections. Shorter stalls" in report
     assert "1 of 6 connections cannot be judged: captured in one direction" in report
     assert WILL_NOT_HELP not in report
-
-
-def test_a_late_ack_at_the_end_may_have_released_what_is_not_seen(run: Run, tmp_path: Path) -> None:
-    """Synthetic: the last frame is an ACK after 41 ms."""
-    made = Conversation()
-    made.open()
-    for _ in range(3):
-        made.data("client", 50)
-        made.answer(100)
-        made.wait(0.1)
-        made.ack("client")
-        made.wait(313.0)
-    made.data("client", 50)
-    made.wait(41.0)
-    made.ack("server")
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(pcap(records(made.frames)))
-    report = flat(run(path).stdout)
-    assert "the capture ends too soon after a late ACK" in report
-    assert WILL_NOT_HELP not in report
-    assert nagle_scan.scan(path).verdict == "inconclusive"
 
 
 class Counted(NamedTuple):

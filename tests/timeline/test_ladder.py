@@ -11,7 +11,6 @@ import pytest
 from conftest import CAPTURES, unreadable
 from conversation import Conversation, Frame, stalled
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from nagle_scan import timeline
 from nagle_scan.timeline import arrows, subject, wait
@@ -47,22 +46,6 @@ def test_the_shipped_captures_are_drawn_without_overlap(name: str) -> None:
     ax = timeline.ladder(nagle_scan.scan(CAPTURES / f"{name}.pcap"))
     assert overlaps(ax) == []
     assert outside(ax) == []
-
-
-@pytest.mark.parametrize("height_in", [4.0, 7.0, 12.0])
-def test_it_fits_into_axes_of_another(height_in: float) -> None:
-    given = Figure(figsize=(8, height_in)).add_subplot()
-    ax = timeline.ladder(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), ax=given)
-    assert ax is given
-    assert overlaps(ax) == []
-    assert outside(ax) == []
-
-
-def test_request_stall_and_reply_are_its_arrows(scan_frames: ScanFrames) -> None:
-    ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
-    shown = [text for text, _ in texts(ax) if text.startswith("frame ")]
-    assert [int(text.split()[1]) for text in shown] == [4, 5, 6, 7] or len(shown) == 5
-    assert len(arrow_lines(ax)) == len(shown)
 
 
 def test_each_segment_is_half_a_round_trip_from_the_capture(

@@ -12,9 +12,9 @@ from typing import Any
 import matplotlib
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT
+from conftest import CAPTURES, ROOT, generated
 from nagle_scan import timeline
-from pictures import MADE, capture, large
+from pictures import MADE, capture
 
 SVG = "{http://www.w3.org/2000/svg}"
 KINDS = ("ladder", "sequence", "overview", "histogram")
@@ -110,23 +110,10 @@ def test_text_takes_the_colour_of_the_page() -> None:
 
 
 def test_a_hundred_thousand_segments_are_a_small_picture(tmp_path: Path) -> None:
-    scan = nagle_scan.scan(large(tmp_path / "large.pcap", 20_000))
+    scan = nagle_scan.scan(generated(tmp_path, "stalls", 1, 100_000))
     assert len(scan.stalls) > 19_000
     for kind in KINDS:
         assert len(svg(kind, scan)) < 60_000, kind
-
-
-def test_a_scan_and_a_connection_show_what_they_found() -> None:
-    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    assert "29 certain stalls" in scan._repr_html_()
-    shown = scan.connection(0)
-    assert repr(shown) == (
-        "<Connection 0: 127.0.0.1:51360 to 127.0.0.1:8080: Stalls: 29 certain stalls, 1.2 s lost>"
-    )
-    assert "<svg" in shown._repr_html_()
-    assert len(shown.stalls) == 29
-    with pytest.raises(KeyError):
-        scan.connection(1)
 
 
 def test_the_pictures_of_the_docs_say_what_is_drawn_now() -> None:

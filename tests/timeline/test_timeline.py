@@ -13,7 +13,6 @@ import pytest
 from conftest import CAPTURES, Run, unreadable
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 from nagle_scan import timeline
 from nagle_scan.report.timeline import sheet
 from nagle_scan.result.rows import Rows
@@ -37,19 +36,6 @@ def test_no_text_lies_on_another_or_leaves_the_figure(kind: str, name: str, tmp_
         ax = getattr(timeline, kind)(scan, 0, width_in=width_in)
         assert overlaps(ax) == []
         assert outside(ax) == []
-
-
-@pytest.mark.parametrize("kind", ["sequence", "overview", "histogram"])
-def test_they_draw_on_the_axes_they_are_given(kind: str) -> None:
-    given_axes = Figure().add_subplot()
-    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    assert getattr(timeline, kind)(scan, 0, ax=given_axes) is given_axes
-
-
-@pytest.mark.parametrize("kind", ["ladder", "sequence", "overview", "histogram"])
-def test_an_unknown_connection_is_a_key_error(kind: str) -> None:
-    with pytest.raises(KeyError):
-        getattr(timeline, kind)(nagle_scan.scan(CAPTURES / "java-split.pcap"), 99)
 
 
 def test_the_histogram_counts_every_wait() -> None:
@@ -105,13 +91,6 @@ def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
         assert [text for text, box in said if text != title and place.overlaps(box)] == []
 
 
-def test_the_sheet_names_the_capture_without_its_folders(tmp_path: Path) -> None:
-    copy = tmp_path / "copy.pcap"
-    copy.write_bytes((CAPTURES / "epoll-fd0.pcap").read_bytes())
-    said = [text.get_text() for text in sheet(nagle_scan.scan(copy), "").texts]
-    assert any(text.startswith("copy.pcap (") for text in said)
-
-
 def test_overview_and_sequence_say_what_cannot_be_read_again() -> None:
     scan = unreadable(nagle_scan.scan(CAPTURES / "java-split.pcap"))
     assert any("not read" in text for text, _ in texts(timeline.overview(scan, 0)))
@@ -152,16 +131,6 @@ def test_what_is_covered_is_counted_once(intervals: list[tuple[float, float]]) -
         assert share == pytest.approx(truth / (high - low), abs=1e-9)
 
 
-@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_a_timeline_is_written_in_each_format(
-    suffix: str, magic: bytes, run: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / f"timeline.{suffix}"
-    done = run(CAPTURES / "java-split.pcap", "-o", path)
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert path.read_bytes().startswith(magic)
-
-
 def test_the_sheet_is_mostly_paper_and_shows_the_stalls_colour(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "timeline.png"
     run(CAPTURES / "epoll-fd0.pcap", "-o", path)
@@ -180,30 +149,6 @@ def test_a_capture_without_connections_has_a_sheet_that_says_so(
     capture_path.write_bytes((CAPTURES / "java-split.pcap").read_bytes()[:cut])
     assert run(capture_path, "-o", path).stderr == b""
     assert "TCP connection" in path.read_text()
-
-
-def test_standard_input_is_drawn_as_far_as_it_can_be(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "timeline.svg"
-    done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert "second time" in path.read_text()
-
-
-def test_a_place_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -> None:
-    done = run(CAPTURES / "java-split.pcap", "-o", tmp_path / "no" / "timeline.png")
-    assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
-    assert b"cannot write" in done.stderr
-
-
-def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
-    script = (
-        "import nagle_scan; from nagle_scan import timeline\n"
-        f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
-        f"scan.write({str(tmp_path / 'a.svg')!r})\n"
-        "for name in timeline.__all__: assert callable(getattr(timeline, name)), name\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_pages_take_no_matplotlib_and_pictures_no_pyplot(tmp_path: Path) -> None:
