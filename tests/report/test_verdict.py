@@ -81,6 +81,41 @@ def test_nodelay_will_not_help_where_nothing_can_have_been_held(name: str, run: 
     assert WILL_NOT_HELP in flat(run(CAPTURES / name).stdout)
 
 
+@pytest.mark.parametrize(("rtt_ms", "is_told"), [(0.06, False), (0.6, True)])
+def test_holds_for_a_short_round_trip_are_not_denied(
+    rtt_ms: float, is_told: bool, run: Run, tmp_path: Path
+) -> None:
+    """Half of each exchange was a hold, and TCP_NODELAY was said not to help."""
+    lines = [printed(0, "client", "[S]", 0, 0, 0), printed(0.1, "server", "[S.]", 0, 1, 0)]
+    lines.append(printed(0.1 + rtt_ms, "client", "[.]", 1, 1, 0))
+    for turn in range(8):
+        at_ms, asked, told = 10 + 1000 * turn, 1 + 10 * turn, 1 + 40 * turn
+        half = at_ms + 0.1 + rtt_ms
+        lines += [
+            printed(at_ms, "client", "[P.]", asked, told, 10),
+            printed(at_ms + 0.1, "server", "[P.]", told, asked + 10, 20),
+            printed(half, "client", "[.]", asked + 10, told + 20, 0),
+            printed(half + 0.055, "server", "[P.]", told + 20, asked + 10, 20),
+            printed(half + 0.055 + rtt_ms, "client", "[.]", asked + 10, told + 40, 0),
+        ]
+    path = tmp_path / "printed.txt"
+    path.write_text("".join(lines))
+    said = flat(run(path).stdout)
+    assert ("--min-wait 0.2 lists them" in said) == is_told
+    assert (WILL_NOT_HELP in said) != is_told
+
+
+def printed(at_ms: float, sender: str, flags: str, seq: int, ack: int, length: int) -> str:
+    """A segment as tcpdump prints it."""
+    ends = ["10.0.0.1.4000", "10.0.0.2.80"][:: 1 if sender == "client" else -1]
+    options = ", options [mss 1460]" if "S" in flags else ""
+    seqs = f"seq {seq}:{seq + length}" if length else f"seq {seq}"
+    return (
+        f"00:00:{at_ms / 1000:09.6f} IP {' > '.join(ends)}: Flags {flags}, {seqs}, ack {ack}, "
+        f"win 502{options}, length {length}\n"
+    )
+
+
 def test_nodelay_may_help_where_a_hold_may_have_ended_with_data(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     report = flat(run(CAPTURES / "jdk-httpserver-nodelay.pcap", "-o", page).stdout)

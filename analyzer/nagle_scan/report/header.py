@@ -28,7 +28,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
         said = verdicts.clean(summary, view.min_wait_ms)
-        yield "clean", f"{said} {verdicts.clean_means(summary)}"
+        yield "clean", f"{said} {verdicts.clean_means(view.core)}"
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)

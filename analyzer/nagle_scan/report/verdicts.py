@@ -21,6 +21,17 @@ NOTHING_LONG = (
     "not show here."
 )
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
+QUICK_HOLDS = (
+    "Holds for one round trip are too short here to be counted, though they would be a large part "
+    "of an exchange: --min-wait 0.2 lists them."
+)
+QUICK_MS = 0.2, 1.0
+"""Round trips, from the shortest wait that clocks and programs leave to be seen to the shortest
+hold that is counted."""
+FEW_ROUND_TRIPS = 4.0
+"""Of an exchange that lasts no longer, a hold for one of them is a large part."""
+MOST_ASKED = 1000
+"""Connections that are asked for their round trip."""
 FILTERED = "left out by the filter"
 """How the engine counts the frames that `-f` drops."""
 SHORT_LISTED_MS = 1.0
@@ -111,13 +122,23 @@ def _short(summary: _core.Summary) -> str:
     return f"{holds}, {100 * share:.0f} % of the latency there"
 
 
-def clean_means(summary: _core.Summary) -> str:
+def clean_means(scan: _core.Scan) -> str:
     """Whether TCP_NODELAY can help: 'will not' only where nothing can have been held."""
+    summary = scan.summary()
     if summary.short_holds:
         return SHORT_HELD
     if summary.unproven or summary.not_judged:
         return NOTHING_LONG
-    return NOTHING_HELD
+    rows = map(scan.connection, range(min(summary.connections, MOST_ASKED)))
+    return QUICK_HOLDS if any(_may_be_quick(row) for row in rows if row) else NOTHING_HELD
+
+
+def _may_be_quick(row: _core.ConnectionRow) -> bool:
+    """May each exchange have waited for one round trip, which is too short to be counted?"""
+    rtt_ms, mean_ms = row.rtt_ms or 0.0, row.mean_latency_ms
+    is_quick = QUICK_MS[0] <= rtt_ms < QUICK_MS[1]
+    is_off = row.client_nagle == row.server_nagle == "off"
+    return is_quick and not is_off and mean_ms is not None and mean_ms <= FEW_ROUND_TRIPS * rtt_ms
 
 
 def not_judged(summary: _core.Summary) -> str:
