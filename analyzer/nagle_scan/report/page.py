@@ -74,24 +74,15 @@ class Page(View):
         wanted = [*pictures.in_detail([row.connection for row in in_detail], self.clearest)]
         if self.summary.verdict != "inconclusive":
             wanted = [*pictures.at_top(self.core, self.clearest), *wanted]
-        self.result.keep_segments(self._in_pictures(in_detail))
+        numbers = dict.fromkeys(one.connection for one in wanted)
+        rows = (self.core.connection(number) for number in numbers if number is not None)
+        self.result.keep_segments(filter(None, rows))
         return list(pictures.drawn(self.result, wanted))
 
     @property
     def pictures(self) -> list[Picture]:
         """Those for all readers."""
         return [picture for picture in self._pictures if picture.wanted.at_top]
-
-    def _in_pictures(self, in_detail: Sequence[_core.ConnectionRow]) -> list[_core.ConnectionRow]:
-        """Those in pictures: that of the clearest stall, else of the longest wait, and these."""
-        core = self.result.core
-        first = [self.clearest] if self.clearest else core.longest_waits(1)
-        rows = [core.connection(wait.connection) for wait in first]
-        known = {row.connection for row in in_detail}
-        return [
-            *(row for row in rows if row is not None and row.connection not in known),
-            *in_detail,
-        ]
 
     @property
     def notes_of_capture(self) -> list[str]:
