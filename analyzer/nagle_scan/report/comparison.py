@@ -33,15 +33,8 @@ STATES = {
 }
 
 
-HEADS = ("", "stalls", "lost", "exchanges", *PERCENTILES)
-
-
-class ShownServer(NamedTuple):
-    """A server, what became of its stalls, and rows below `HEADS`: before, predicted, now."""
-
-    name: str
-    state: str
-    rows: list[tuple[str, ...]]
+HEADS = ("server", "", "stalls", "lost", "exchanges", *PERCENTILES)
+Row = tuple[str, ...]
 
 
 class ShownComparison(NamedTuple):
@@ -52,20 +45,10 @@ class ShownComparison(NamedTuple):
     outcome: Outcome
     head: str
     text: str
-    servers: list[ShownServer]
+    table: list[Row]
+    """`HEADS`; then each server and what became of it: before, predicted and now."""
     more: int
     predictions: list[str]
-    heads: tuple[str, ...] = HEADS
-
-    @property
-    def table(self) -> list[tuple[str, ...]]:
-        """All rows below their heads, with the servers' names before and their states behind."""
-        rows = [("server", *self.heads, "")] if self.servers else []
-        for server in self.servers:
-            names = [server.name, *[""] * (len(server.rows) - 1)]
-            rows += [(name, *row, "") for name, row in zip(names, server.rows, strict=True)]
-            rows[-1] = (*rows[-1][:-1], server.state)
-        return rows
 
 
 def shown(options: Options, result: Result, limit: int) -> ShownComparison:
@@ -81,7 +64,7 @@ def shown(options: Options, result: Result, limit: int) -> ShownComparison:
         comparison.outcome,
         head,
         text,
-        list(map(_server, servers)),
+        [HEADS, *(row for server in servers for row in _rows(server))] if servers else [],
         len(comparison.servers) - len(servers),
         list(_predictions(servers)),
     )
@@ -141,7 +124,7 @@ def _unclear(comparison: Comparison) -> str:
     return "" if comparison.moves else "No server of the baseline carries data now."
 
 
-def _server(server: ServerChange) -> ShownServer:
+def _rows(server: ServerChange) -> list[Row]:
     rows = []
     before, after = server.before, server.after
     if before is not None:
@@ -150,7 +133,8 @@ def _server(server: ServerChange) -> ShownServer:
             predicted = _latencies(before.predicted_ms, before)
             rows.append(("predicted", "", "", "", *predicted))
     rows.append(("now", *_counts(after), *_latencies(after.latency_ms if after else (), after)))
-    return ShownServer(server.shown, STATES[server.state], rows)
+    names = [f"{server.shown}: {STATES[server.state]}", *[""] * (len(rows) - 1)]
+    return [(name, *row) for name, row in zip(names, rows, strict=True)]
 
 
 def _counts(numbers: Numbers | None) -> tuple[str, str, str]:
