@@ -152,19 +152,11 @@ def draw(graph: Graph, ax: Axes | None, width_in: float) -> Axes:
 
 
 def _scale(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    kind = "log" if axis.is_log else "linear"
     places, labels = [at for at, _ in axis.ticks], [label for _, label in axis.ticks]
-    look: dict[str, Any] = {"size": TEXT_PT, "color": colours.INK}
-    if which == "x":
-        ax.set_xscale(kind)
-        ax.set_xticks(places, labels)
-        ax.set_xlim(axis.low, axis.high)
-        ax.set_xlabel(axis.name, **look)
-    else:
-        ax.set_yscale(kind)
-        ax.set_yticks(places, labels)
-        ax.set_ylim(axis.low, axis.high)
-        ax.set_ylabel(axis.name, **look)
+    getattr(ax, f"set_{which}scale")("log" if axis.is_log else "linear")
+    getattr(ax, f"set_{which}ticks")(places, labels)
+    getattr(ax, f"set_{which}lim")(axis.low, axis.high)
+    getattr(ax, f"set_{which}label")(axis.name, size=TEXT_PT, color=colours.INK)
     ax.minorticks_off()
 
 
