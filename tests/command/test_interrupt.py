@@ -6,6 +6,7 @@ import fcntl
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,6 +81,14 @@ def test_segments_can_be_interrupted_too(tmp_path: Path) -> None:
     script = "import sys\nfrom nagle_scan import _core\n_core.segments([sys.argv[1]], None, [0])"
     _, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
     assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
+
+
+def test_the_verdict_alone_says_that_it_is_of_a_part(tmp_path: Path) -> None:
+    """Else whoever reads one line takes it for the whole capture."""
+    status, verdict, errors = interrupted(COMMAND, endless(tmp_path, SPLIT), "-q")
+    assert (status, errors.count("\n")) == (130, 1)
+    assert verdict.startswith("Stalls: ")
+    assert re.fullmatch(r"nagle-scan: interrupted after [\d,]+ packets\n", errors)
 
 
 def piped(*arguments: str | Path) -> tuple[subprocess.Popen[bytes], int]:

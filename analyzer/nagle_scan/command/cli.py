@@ -24,7 +24,7 @@ from nagle_scan.command.gate import (
 from nagle_scan.command.outputs import Outputs
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.report import formats
-from nagle_scan.report.formats import STANDARD_OUTPUT
+from nagle_scan.report.formats import STANDARD_OUTPUT, TEXT
 from nagle_scan.report.options import Options
 from nagle_scan.system import interrupt, terminal
 from nagle_scan.system.progress import ProgressLine, line_of
@@ -205,6 +205,8 @@ def _run_one(
     if not outputs.of_one_capture(capture.stem).write(scan, chosen):
         return EXIT_UNUSABLE
     if progress.stopped:
+        if options.quiet == 1 or options.format != TEXT:
+            terminal.note(f"interrupted after {count(progress.packets, 'packet')}")
         return EXIT_INTERRUPTED
     if not _is_comparable(chosen, scan, capture.name):
         return EXIT_CANNOT_TELL

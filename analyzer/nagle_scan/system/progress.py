@@ -95,11 +95,11 @@ def _columns(stream: TextIO) -> int:
 
 
 def line_of(progress: _core.Progress, elapsed_s: float) -> str:
-    """Bytes, packets per second and, if the size is known, the time left."""
+    """Bytes, packets per second, and the time left; without a known size, the packets so far."""
     read, total = progress.read_bytes, progress.total_bytes
     speed = f"{quantity(progress.packets / elapsed_s)} packets/s"
     if total is None or not read:
-        return f"{quantity(read)}B, {speed}"
+        return f"{quantity(read)}B, {quantity(progress.packets)} packets, {speed}"
     left_s = elapsed_s * max(total - read, 0) / read
     return f"{quantity(read)}B of {quantity(total)}B, {speed}, {time_left(left_s)} left"
 
