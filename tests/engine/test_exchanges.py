@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nagle_scan
 import pandas as pd
+import pytest
 from conftest import CAPTURES
+from nagle_scan.api import scan as api
 
 CAPTURE = CAPTURES / "java-split.pcap"
 FROM_A_PIPE = """
@@ -26,9 +30,22 @@ def of_a_pipe(*arguments: str) -> tuple[str, str]:
 
 def test_exchanges_that_were_not_kept_are_read_again() -> None:
     kept = nagle_scan.scan(CAPTURE, "tcp", exchanges=True).exchanges
-    read_again = nagle_scan.scan(CAPTURE, "tcp").exchanges
+    read_again = nagle_scan.scan(CAPTURE, "tcp", exchanges=False).exchanges
     assert len(kept) > 0
     pd.testing.assert_frame_equal(kept, read_again)
+
+
+def test_exchanges_of_a_small_capture_need_no_second_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = Path(shutil.copy(CAPTURE, tmp_path))
+    kept, large = nagle_scan.scan(capture), capture.stat().st_size - 1
+    monkeypatch.setattr(api, "SMALL_BYTES", large)
+    counted = nagle_scan.scan(capture)
+    capture.unlink()
+    assert len(kept.exchanges) > 0
+    with pytest.raises(nagle_scan.CaptureError):
+        counted.exchanges  # noqa: B018
 
 
 def test_exchanges_of_a_pipe_are_there_if_they_were_asked_for() -> None:

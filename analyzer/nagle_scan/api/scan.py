@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _Path = str | os.PathLike[str]
 
+SMALL_BYTES = 256 << 20
 KINDS: dict[str, tuple[Any, str]] = {
     "filter": (str | None, "a BPF expression (str)"),
     "min_wait_ms": (SupportsFloat, "a number"),
@@ -44,7 +45,7 @@ def scan(
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
     anonymize: bytes | None = None,
     threads: int | None = None,
-    exchanges: bool = False,
+    exchanges: bool | None = None,
     names: Mapping[str, str] | None = None,
     progress: bool | _core.Progress = False,
 ) -> Scan:
@@ -57,8 +58,8 @@ def scan(
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
     `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
-    keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
-    Without it `Scan.exchanges` reads the captures again. `names` are words for addresses
+    keeps each exchange, some 64 bytes for each: by default of files up to 256 MB in all. Without
+    them `Scan.exchanges` reads the captures again. `names` are words for addresses
     (`{"10.0.0.5": "payments"}`): reports and pictures say them in their place, the JSON beside
     them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
     an address is left out. `progress` shows how far it is, in a terminal (on standard error) and in
@@ -86,6 +87,7 @@ def scan(
     paths, labels, spooled = spooling.on_disk(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
+    keeps = _are_small(paths) if exchanges is None else exchanges
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
     with shown if progress and progress is not seen else nullcontext():
@@ -93,7 +95,7 @@ def scan(
             paths,
             filter,
             min_wait_ms,
-            exchanges=exchanges,
+            exchanges=keeps,
             progress=seen,
             threads=threads,
             names=named(names, anonymize is not None),
@@ -101,7 +103,7 @@ def scan(
         )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    made = Scan(paths, filter, core, anonymize, min_wait_ms, exchanges, threads)
+    made = Scan(paths, filter, core, anonymize, min_wait_ms, keeps, threads)
     made.spooled = spooled
     return made
 
@@ -260,6 +262,12 @@ class Scan(Written, Result):
         from nagle_scan.api.notebook import scan_html
 
         return scan_html(self)
+
+
+def _are_small(paths: list[str]) -> bool:
+    """Files whose exchanges need little room; nobody knows of a pipe."""
+    is_known = all(map(os.path.isfile, paths))
+    return is_known and sum(map(os.path.getsize, paths)) <= SMALL_BYTES
 
 
 def check_kinds(kinds: Mapping[str, tuple[Any, str]], **given: object) -> None:

@@ -249,6 +249,7 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
             options.filter,
             options.min_wait,
             options.key,
+            exchanges=False,
             names=options.named,
             progress=seen,
         )

@@ -177,8 +177,9 @@ class Result:
     def exchanges(self) -> pd.DataFrame:
         """One row per request and response, in the order of their ends.
 
-        They grow with the packets, so without `exchanges=True` a scan only counts them, and reads
-        the captures again for this table. Raises `CaptureError` if it cannot (standard input).
+        They grow with the packets, so a scan of more than 256 MB keeps them only with
+        `exchanges=True`, else reads the captures again for this table. Raises `CaptureError` if it
+        cannot (standard input).
 
         `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
         (int64), `begin` (the same as `begin_ns`), `latency_ms` (float64: first request byte to last
