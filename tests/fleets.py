@@ -20,12 +20,14 @@ from nagle_scan.fleet.work import made as set_of
 from nagle_scan.fleet.writer import Writer
 from nagle_scan.words.certainty import CONFIDENCES
 
+KEY = bytes(range(32))
 SETTINGS = Settings(_core.VERSION, None, 10.0)
+HIDDEN = SETTINGS._replace(key=KEY)
 SPLIT, EPOLL, FIXED, OTHER = (
     f"{name}.pcap" for name in ("java-split", "epoll-fd0", "epoll-fixed", "jdk-httpserver")
 )
 ALL = (SPLIT, EPOLL, "java-split-nodelay.pcap", FIXED, OTHER)
-PLAIN = Scope(None, 10.0)
+PLAIN = Scope(None, 10.0, None)
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
 SCANNED = BEGIN + timedelta(days=60)
 STALL = {"cause": "nagle_delack", "sender": "server", "confidence": "certain"}
@@ -36,7 +38,7 @@ def scanned(*paths: str | Path, settings: Settings = SETTINGS, replaces: str = "
     names = [str(path) if is_url(str(path)) else str(CAPTURES / path) for path in paths]
     files = inputs.dated(inputs.find(names).files.values())
     assert all(isinstance(one, File) for one in files)
-    wanted = set_of([one for one in files if isinstance(one, File)], replaces)
+    wanted = set_of([one for one in files if isinstance(one, File)], settings, replaces)
     return scanning.scan([wanted], settings)
 
 
@@ -47,7 +49,7 @@ def made(
 ) -> str:
     """A fleet folder; each run adds captures that ship, or what it is given, one by one."""
     for names in runs:
-        table = begun(path, Scope(settings.filter, settings.min_wait_ms))
+        table = begun(path, Scope.of(settings))
         for each in names:
             batch = Batch(table, settings, sets.Known(table.query(sets.KNOWN)))
             batch.add(scanned(each, settings=settings) if isinstance(each, str) else each)
@@ -108,6 +110,7 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
         "set": set,
         "file": 0,
         "path": f"/captures/{set}.pcap",
+        "host": "",
         "size": 1000,
         "packets": 100,
         "first": BEGIN,
@@ -123,7 +126,7 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
 
 def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
     """A file that could not be read."""
-    told = {"set": "", "path": path, "error": error, "attempts": 1}
+    told = {"set": "", "path": path, "host": "", "error": error, "attempts": 1}
     return told | {"scanned": SCANNED} | columns
 
 

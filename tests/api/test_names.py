@@ -198,6 +198,7 @@ def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: P
 )
 def test_a_name_that_spells_a_hidden_address_is_not_shown(name: str) -> None:
     assert without_addresses({"10.0.0.5": name}) == {}
+    assert Label("payments", name, name).without_addresses == Label("payments")
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import inspect
 import shutil
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -17,15 +19,17 @@ from deltalake import DeltaTable
 from fleets import (
     ALL,
     EPOLL,
+    HIDDEN,
     SETTINGS,
     SPLIT,
+    capture,
     connection,
     hour,
     made,
     scanned,
     written,
 )
-from nagle_scan import CaptureError
+from nagle_scan import CaptureError, UnknownConnectionError
 from nagle_scan.fleet import fields
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.services import BUCKETS
@@ -159,7 +163,7 @@ def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
         for number, name in enumerate((SPLIT, EPOLL))
     ]
     back, id = of_one(tmp_path, *paths)
-    scan = back.scan(id)
+    scan = back.scan(id[:12])
     pd.testing.assert_frame_equal(scan.stalls, nagle_scan.scan(paths).stalls)
     assert sorted(back.stalls["frame_held"]) == sorted(scan.stalls["frame_held"])
     shutil.copy(CAPTURES / ALL[2], paths[1])
@@ -168,15 +172,60 @@ def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
     paths[1].unlink()
     with pytest.raises(CaptureError, match=r"ring.pcap1: .*no such file"):
         back.scan(id)
-    for unknown in ("xyz", "", "' OR set > '"):
-        with pytest.raises(CaptureError, match="no set "):
-            back.scan(unknown)
 
 
 def test_a_filter_is_used_again(tmp_path: Path) -> None:
     filtered = SETTINGS._replace(filter="tcp port 1")
     path = made(tmp_path / "fleet", [[SPLIT]], filtered)
     assert Fleet(path).scan(Fleet(path).captures["set"][0]).core.summary().connections == 0
+
+
+def test_what_cannot_be_read_again_is_told(found: Fleet, tmp_path: Path) -> None:
+    for set in ("xyz", "", "' OR set > '", "fff"):
+        with pytest.raises(CaptureError, match="no set begins with"):
+            found.scan(set)
+    sums = hour(0, "a:1", 9, set="a" * 31 + "1") + hour(0, "a:1", 9, set="a" * 31 + "2")
+    away = [capture("b" * 32, host="web-1", path="/gone.pcap")]
+    back = Fleet(written(tmp_path / "fleet", {"sums": sums, "captures": away}))
+    with pytest.raises(CaptureError, match="2 sets begin with 'aaa': give more of it"):
+        back.scan("aaa")
+    with pytest.raises(CaptureError, match=r"web-1:/gone.pcap: only web-1 has it: name a cluster"):
+        back.report("bbb", 0, tmp_path / "report.html")
+    hidden = Fleet(made(tmp_path / "hidden", [ALL[:1]], HIDDEN))
+    with pytest.raises(CaptureError, match="a fleet with replaced addresses does not know"):
+        hidden.scan(hidden.captures["set"][0])
+
+
+def test_the_report_of_a_connection_has_it_in_detail(tmp_path: Path) -> None:
+    back, id = of_one(tmp_path, CAPTURES / EPOLL)
+    page = tmp_path / "new" / "report.html"
+    back.report(id, 3, page)
+    text = page.read_text()
+    assert 'id="stream-3"' in text
+    assert 'id="stream-2"' not in text
+    with pytest.raises(UnknownConnectionError, match=r"tcp\.stream 99 is not in this scan"):
+        back.report(id, 99, page)
+    with pytest.raises(CaptureError, match=r"stream 0 of the set .* has no stall"):
+        back.report(id, 0, page)
+
+
+def test_a_remote_capture_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    url = "memory://tap/ring.pcap"
+    with fsspec.open(url, "wb") as file:
+        file.write((CAPTURES / SPLIT).read_bytes())
+    back, id = of_one(tmp_path, url)
+    scan = back.scan(id)
+    assert len(scan.packets([1])) == 1, "the capture is there as long as the scan"
+    del scan
+    gc.collect()
+    assert not list(copies.iterdir())
+    back.report(id, 0, tmp_path / "report.html")
+    assert not list(copies.iterdir())
 
 
 # Its words.
@@ -197,5 +246,5 @@ def test_the_examples_show_what_comes_out(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_every_public_name_is_told() -> None:
     told = [name for name in dir(Fleet) if name[0] != "_"]
-    assert {"stalls", "services", "query", "scan"} <= set(told)
+    assert {"stalls", "services", "query", "scan", "report"} <= set(told)
     assert all(inspect.getdoc(getattr(Fleet, name)) for name in told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +14,23 @@ from browser import Scheme, faults, opened
 from conftest import CAPTURES
 from fleets import (
     BEGIN,
+    HIDDEN,
     PLAIN,
     SCANNED,
+    SPLIT,
     capture,
     connection,
     failure,
     hour,
     made,
+    scanned,
     written,
 )
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import page
+from nagle_scan.fleet import page, rows
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.table import Table
+from nagle_scan.fleet.work import Failure, File
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -55,7 +61,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     odd = {"complete": False, "warnings": "the file is damaged", "verdict": "inconclusive"}
     captures = [
-        capture("a" * 32, verdict="stalls"),
+        capture("a" * 32, verdict="stalls", host="web-1"),
         capture("b" * 32, cannot_tell="Only one direction was captured", **odd),
         *failed,
         failure("/captures/README.md", "not a capture file", final=True),
@@ -63,7 +69,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     worst = [connection(LONG.format(0), number, 400.0 * number) for number in range(1, 8)]
     folder = tmp_path_factory.mktemp("page") / "fleet"
     written(folder, {"sums": sums, "connections": worst, "captures": captures})
-    return Path(page.write(Table(str(folder))))
+    return Path(page.write(Table(str(folder)), "Hosts: 1 of 2 seen; silent: web-9."))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +106,7 @@ def test_it_is_accessible_and_loads_nothing(
         assert shown.requests == [small.absolute().as_uri()]
 
 
-def test_a_service_leads_to_its_worst_connections_and_their_captures(
+def test_a_service_leads_to_its_worst_connections_and_their_reports(
     small: Path, browser: Browser
 ) -> None:
     fleet = Fleet(small.parent)
@@ -123,15 +129,25 @@ def test_a_service_leads_to_its_worst_connections_and_their_captures(
         command = target.locator("code.command").first
         command.click()
         selected = shown.page.evaluate("getSelection().toString()")
-    assert selected == f"nagle-scan {CAPTURES / 'epoll-fd0.pcap'} -o report.html"
+    told = re.fullmatch(r"nagle-scan fleet -o (\S+) --report ([0-9a-f]+)/(\d+)", selected)
+    assert told is not None
+    assert told[1] == str(small.parent)
+    fleet.report(told[2], int(told[3]), small.with_name("report.html"))
 
 
-def test_it_tells_who_and_since_when(large: Path, browser: Browser) -> None:
+def test_it_tells_since_when_who_and_which_hosts_were_not_seen(
+    large: Path, browser: Browser
+) -> None:
     with opened(browser, large) as shown:
         row = shown.page.locator("#services > .box tbody tr").nth(5).inner_text()
         assert "Team Payments and Billing, payments-7d4b9c6f5-abcde" in row
         assert f"{BEGIN + timedelta(hours=6):%Y-%m-%d %H:%M}" in row
         assert "usually nothing before" in row
+        assert shown.page.locator("svg.trend path.onset").count() > 0
+        label = shown.page.locator("svg.trend").first.get_attribute("aria-label") or ""
+        assert label.startswith("Time lost per hour, at most 8.0 s, 2026-11-20 00:00 to")
+        assert "silent: web-9" in shown.text("header")
+        assert "--scheduler ADDRESS" in (shown.page.locator(".command").first.text_content() or "")
 
 
 def test_what_could_not_be_read_is_counted_and_the_latest_is_shown(
@@ -159,6 +175,7 @@ def test_it_works_without_scripts_and_on_paper(large: Path, browser: Browser) ->
         shown.page.emulate_media(media="print")
         assert not shown.page.locator("nav").is_visible()
         assert not shown.page.locator("#services details").first.is_visible()
+        assert shown.page.locator("svg.trend").first.is_visible()
         assert f"{105 - page.AT_ONCE} more on the screen" in shown.text("#services")
         assert not shown.overflows()
 
@@ -170,16 +187,33 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
         "connections": [connection(HOSTILE, 1, 80.0) | {"change": HOSTILE, "fix": HOSTILE}],
         "captures": [
             capture("a" * 32, path=HOSTILE, warnings=HOSTILE, cannot_tell=HOSTILE),
-            failure(HOSTILE, HOSTILE),
+            failure(HOSTILE, HOSTILE, host=HOSTILE),
         ],
     }
-    path = Path(page.write(Table(written(tmp_path / "f", rows))))
+    path = Path(page.write(Table(written(tmp_path / "f", rows)), HOSTILE))
     text = path.read_text()
     assert "<script>alert" not in text
     assert "\x1b" not in text
     with opened(browser, path) as shown:
         assert shown.console == []
         assert "<script>alert(1)</script>" in shown.text("#services")
+
+
+def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
+    secret = tmp_path / "alice-10.77.66.55.pcap"
+    shutil.copy(CAPTURES / SPLIT, secret)
+    hidden = HIDDEN._replace(filter="port 8000 or host 10.0.0.1")
+    text = Path(
+        page.write(Table(made(tmp_path / "f", [[scanned(secret, settings=hidden)]], hidden)))
+    ).read_text()
+    for word in ("alice", "10.77.66.55", "127.0.0.1", "10.0.0.1", "--report"):
+        assert word not in text
+    assert "Addresses and capture names are replaced" in text
+    for reason in ("alice: timeout", "cannot read: no route to 10.77.66.55"):
+        failed = rows.failed([Failure(File(str(secret), "alice"), reason)], HIDDEN, [0])
+        assert "alice" not in str(failed)
+        assert failed["error"] == ["cannot read"]
+    assert "Only what a filter lets through was analysed." in text
 
 
 @pytest.mark.parametrize(

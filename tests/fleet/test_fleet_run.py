@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from fleets import FIXED, OTHER, SPLIT
+from fleets import FIXED, KEY, OTHER, SPLIT, rows_of
 from nagle_scan.api.names import Label
+from nagle_scan.fleet import fields
+from nagle_scan.fleet.table import Table
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
@@ -90,6 +94,10 @@ def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     (captures / "notes.pcap").write_bytes((CAPTURES / "java-split-nodelay.pcap").read_bytes())
     assert night()[1][0] == "1 new capture (3 files known): 1 clean"
     assert len(nagle_scan.Fleet(fleet).failures) == 0
+    row = nagle_scan.Fleet(fleet).stalls.iloc[0]
+    report = run("fleet", "-o", fleet, "--report", f"{row['set'][:12]}/{row['connection']}")
+    assert (report.returncode, report.stderr) == (0, b"")
+    assert "held data back" in Path(report.stdout.decode()[6:].strip()).read_text()
 
 
 def copy(name: str, folder: Path, as_name: str = "") -> Path:
@@ -102,17 +110,20 @@ def test_a_file_that_grew_is_read_again_with_its_rotation(tmp_path: Path) -> Non
     first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
     whole = (CAPTURES / OTHER).read_bytes()
     last.write_bytes(whole[: len(whole) // 2])
-    before = scanned(tmp_path, tmp_path / "fleet")
-    last.write_bytes(whole)
-    after = scanned(tmp_path, tmp_path / "fleet")
-    assert len(before.captures) == len(after.captures) == 2
-    assert after.captures["set"].nunique() == 1
-    whole_set = nagle_scan.scan([first, last])
-    assert len(after.stalls) == len(whole_set.stalls) > len(before.stalls)
+    for key in (None, KEY):
+        fleet = tmp_path / f"fleet{key is None}"
+        last.write_bytes(whole[: len(whole) // 2])
+        before = scanned(tmp_path, fleet, key)
+        last.write_bytes(whole)
+        after = scanned(tmp_path, fleet, key)
+        assert len(before.captures) == len(after.captures) == 2
+        assert after.captures["set"].nunique() == 1
+        whole_set = nagle_scan.scan([first, last])
+        assert len(after.stalls) == len(whole_set.stalls) > len(before.stalls)
 
 
-def scanned(folder: Path, fleet: Path) -> nagle_scan.Fleet:
-    return nagle_scan.scan_fleet(folder / "*.pcap*", fleet, workers=1)
+def scanned(folder: Path, fleet: Path, key: bytes | None = None) -> nagle_scan.Fleet:
+    return nagle_scan.scan_fleet(folder / "*.pcap*", fleet, workers=1, anonymize=key)
 
 
 def test_a_file_that_grew_after_its_rotation_went_is_told(tmp_path: Path) -> None:
@@ -137,6 +148,34 @@ def test_a_ring_that_went_round_keeps_what_was_found(tmp_path: Path) -> None:
     assert set(fleet.stalls["server_port"]) == {8000, 8080}
     os.utime(tmp_path / "ring.pcap")
     assert len(scanned(tmp_path, tmp_path / "fleet").captures) == 2
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+def test_a_rename_and_a_copy_count_nothing_twice(key: bytes | None, tmp_path: Path) -> None:
+    path, fleet = copy(SPLIT, tmp_path), tmp_path / "fleet"
+    scanned(tmp_path, fleet, key)
+    copy(SPLIT, tmp_path, "copy.pcap")
+    assert len(scanned(tmp_path, fleet, key).captures) == 1
+    # A ring moves its files on, and writes another of the first name.
+    path.rename(tmp_path / "old.pcap")
+    copy(OTHER, tmp_path, SPLIT)
+    assert len(scanned(tmp_path, fleet, key).captures) == 2
+    content = bytearray((CAPTURES / SPLIT).read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "copy.pcap").unlink()
+    copy(SPLIT, tmp_path, "other.pcap")
+    (tmp_path / "another.pcap").write_bytes(content)
+    again = scanned(tmp_path, tmp_path / "new", key)
+    assert len(again.captures) == 3, "one has another end"
+
+
+def test_a_known_capture_is_read_again_when_asked(run: Run, tmp_path: Path) -> None:
+    call = ("fleet", CAPTURES / SPLIT, CAPTURES / FIXED, "-o", tmp_path / "fleet", *ALONE)
+    run(*call)
+    before = rows_of(tmp_path / "fleet")
+    done = run("fleet", CAPTURES / SPLIT, *call[3:], "--again", "-q")
+    assert done.stdout == b"1 new capture: 1 with stalls\n"
+    assert rows_of(tmp_path / "fleet") == before
 
 
 def test_a_row_of_a_service_names_no_other(tmp_path: Path) -> None:
@@ -166,11 +205,32 @@ def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
     ]
 
 
+def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None:
+    # Bytes that no table has of itself, as numbers that count up.
+    key = sha256(b"a key").digest()
+    secrets = [b"10.10.", b"client-", b"10-10-2-2", key, key.hex().encode(), b"labelled/"]
+    secrets += [tmp_path.name.encode()]
+    capture = CAPTURES / "labelled/formats-rtt26"
+    labels = {"10.10.2.2": Label("ip-10-10-2-2", "team")}
+    nagle_scan.scan_fleet(
+        capture, tmp_path / "fleet", workers=1, anonymize=key, everything=True, labels=labels
+    )
+    assert "team" in set(nagle_scan.Fleet(tmp_path / "fleet").sums["owner"])
+    for path in (tmp_path / "fleet").rglob("*"):
+        if path.is_file():
+            assert not [secret for secret in secrets if secret in path.read_bytes()], path
+    opened = Table(str(tmp_path / "fleet"))
+    told = " ".join(
+        json.dumps(opened.rows(f"SELECT * FROM {name}"), default=str) for name in fields.tables()
+    )
+    assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
+
+
 def test_a_name_that_is_not_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
     copy(SPLIT, tmp_path)
     copy(SPLIT, tmp_path, os.fsdecode(b"\xff.pcap"))
     for attempts in (1, 2):
-        found = nagle_scan.scan_fleet(tmp_path, tmp_path / "fleet", workers=1)
+        found = nagle_scan.scan_fleet(tmp_path, tmp_path / "fleet", workers=1, anonymize=KEY)
         assert found.failures["attempts"].tolist() == [attempts]
     assert len(found.captures) == 1
 
@@ -200,14 +260,26 @@ BAD = [
     (["xyz://host/a.pcap"], "xyz://host/a.pcap: xyz:// is no known kind of URL"),
     (["."], ": a folder without captures"),
     ([], "no capture given (see nagle-scan fleet --help)"),
+    ([CAPTURES, "--tidy"], "--tidy does not scan: it takes only -o"),
+    (["--verify"], "fleet: no fleet"),
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
+    ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: NAGLE_SCAN_KEY"),
+    ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
+    ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
+    (
+        [README, "--on-hosts", "--hosts", "no.txt", "--scheduler", "tcp://127.0.0.1:1"],
+        "no.txt: cannot read: no such file or directory",
+    ),
     ([CAPTURES, "--names", README], "is no name"),
     ([CAPTURES, "--keep", "90"], "expected a number of days: 90d"),
     (
         [CAPTURES, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
         "workers of this machine beside a cluster, which has its own",
     ),
+    (["--report", "x"], "expected SET/STREAM"),
+    (["--report", "abcdef/1", "-f", "tcp"], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1"], "fleet: no fleet"),
 ]
 
 
@@ -215,7 +287,7 @@ BAD = [
 def test_a_call_that_is_wrong_touches_nothing(
     words: list[str | Path], reason: str, run: Run, tmp_path: Path
 ) -> None:
-    done = run("fleet", *words, "-o", "fleet", cwd=tmp_path)
+    done = run("fleet", *words, "-o", "fleet", cwd=tmp_path, env={"NAGLE_SCAN_KEY": ""})
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().startswith("nagle-scan: ")
     assert done.stderr.count(b"\n") == 1
@@ -228,6 +300,7 @@ WRONG = {
     "text": ({"min_wait_ms": "10"}, TypeError, "min_wait_ms is a number, not str$"),
     "no workers": ({"workers": 0}, ValueError, "workers must be 1 to 1024: 0$"),
     "no days": ({"keep_days": 0}, ValueError, "keep_days must be more than 0: 0$"),
+    "short key": ({"anonymize": b"secret"}, ValueError, "the key must have 32 bytes, not 6$"),
     "scheduler": ({"scheduler": 8786}, TypeError, "scheduler is the address .*, not int$"),
     "output": ({"output": 5}, TypeError, "output is a folder .*, not int$"),
     "text for a label": ({"labels": {"10.0.0.1": "web"}}, TypeError, "addresses to Label$"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import fsspec
+import nagle_scan
 import proxy
 import pytest
 from conftest import CAPTURES, Run
@@ -96,8 +97,13 @@ def test_captures_and_results_stay_in_the_store(store: Store, run: Run, tmp_path
     leave_out = ("scanned", "set", "path", "modified")
     here = rows_of(made(tmp_path / "here", [(SPLIT, FIXED)]), leave_out)
     assert rows_of(FLEET, leave_out)["captures"] == here["captures"]
+    row = nagle_scan.Fleet(FLEET).stalls.iloc[0]
+    place = f"{row['set'][:12]}/{row['connection']}"
+    report = run("fleet", "-o", FLEET, "--report", place, env=env)
+    assert (report.returncode, report.stderr) == (0, b"")
     files.pipe(f"{BUCKET}/today/{SPLIT}", (CAPTURES / ALL[1]).read_bytes())
     assert run(*call, "-q", env=env).stdout.startswith(b"1 new capture (1 file known): 1 with")
+    assert run("fleet", "-o", FLEET, "--verify", env=env).returncode == 0
     files.rm(next(one for one in files.find(FLEET) if "kind=stalls" in one))
     damaged = run(*call, "-q", env=env)
     assert (damaged.returncode, damaged.stderr.count(b"\n")) == (2, 1)

@@ -268,18 +268,74 @@ def called(fleet: Path) -> list[str | Path]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
-def test_damage_is_one_line_and_nothing_is_written(
+def test_damage_is_one_line_and_repaired_in_the_same_folder(
     damage: Callable[[Path], None], run: Run, tmp_path: Path
 ) -> None:
-    """Else the next run would take captures for read whose rows are gone."""
-    fleet = Path(made(tmp_path / "fleet"))
+    fleet = tmp_path / "fleet"
+    call = called(fleet)
+    assert run(*call).returncode == 1
+    before = rows_of(fleet)
     damage(fleet)
-    there = {path: path.stat().st_mtime_ns for path in fleet.rglob("*")}
-    done = run("fleet", *(CAPTURES / name for name in ALL), "-o", fleet, "--workers", "1")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.count(b"\n") == 1
-    assert b"fleet: damaged: " in done.stderr
-    assert there == {path: path.stat().st_mtime_ns for path in fleet.rglob("*")}
+    for words in (call, ["fleet", "-o", fleet, "--verify"], ["fleet", "-o", fleet, "--tidy"]):
+        told = run(*words)
+        assert (told.returncode, told.stdout) == (2, b"")
+        assert told.stderr.count(b"\n") == 1
+        assert b"fleet: damaged: " in told.stderr
+    told = run(*call, "--again")
+    assert told.returncode == 1, told.stderr
+    assert rows_of(fleet) == before
+    assert run("fleet", "-o", fleet, "--verify").returncode == 0
+
+
+@pytest.mark.parametrize("damage", DAMAGES[1:], ids=lambda one: one.__name__)
+def test_a_table_let_go_of_its_damage_is_read_again_by_the_next_run(
+    damage: Callable[[Path], None], run: Run, tmp_path: Path
+) -> None:
+    """Also one whose captures have to be fetched first: until then they count as not read."""
+    fleet = tmp_path / "fleet"
+    call = called(fleet)
+    run(*call)
+    before = rows_of(fleet)
+    damage(fleet)
+    told = run("fleet", "-o", fleet, "--again")
+    assert told.returncode == 0, told.stderr
+    assert b"5 captures may have lost rows: to be read again" in told.stderr
+    assert set(Fleet(fleet).failures["error"]) == {actions.LOST}
+    assert run(*call).returncode == 1
+    assert rows_of(fleet) == before
+
+
+def test_a_capture_whose_rows_are_gone_counts_once_when_it_can_be_read_again(
+    run: Run, tmp_path: Path
+) -> None:
+    """What is left of its rows must neither go before, nor stay beside the new ones."""
+    capture, fleet = tmp_path / "a.pcap", tmp_path / "fleet"
+    content = (CAPTURES / SPLIT).read_bytes()
+    capture.write_bytes(content)
+    call = ("fleet", capture, "-o", fleet, "--workers", "1")
+    run(*call)
+    before, read = rows_of(fleet), capture.stat()
+    gone_file(fleet)
+    capture.write_text("no capture")
+    for words in ((*call, "--again"), call):
+        assert run(*words).returncode == 2
+        assert Fleet(fleet).failures["error"].tolist() == [actions.LOST]
+        assert rows_of(fleet)["sums"] == before["sums"]
+    capture.write_bytes(content)
+    os.utime(capture, ns=(read.st_atime_ns, read.st_mtime_ns))
+    assert run(*call).returncode == 1
+    assert rows_of(fleet) == before
+
+
+def test_a_changed_byte_is_found_by_verify(run: Run, tmp_path: Path) -> None:
+    fleet = Path(made(tmp_path / "fleet"))
+    told = run("fleet", "-o", fleet, "--verify")
+    assert (told.returncode, told.stdout.count(b"whole")) == (0, 1)
+    path = next(fleet.glob("kind=stalls/*/*.parquet"))
+    content = path.read_bytes()
+    path.write_bytes(content[:200] + bytes([content[200] ^ 255]) * 60 + content[260:])
+    told = run("fleet", "-o", fleet, "--verify")
+    assert (told.returncode, told.stderr.count(b"\n")) == (2, 1)
 
 
 @pytest.mark.parametrize("place", ["kind=stalls/mine", "index.html", "reports"])
@@ -289,18 +345,32 @@ def test_a_link_is_refused_and_what_it_leads_to_stays(place: str, run: Run, tmp_
     (elsewhere / "notes.txt").write_text("mine")
     os.utime(elsewhere / "notes.txt", (0, 0))
     (fleet / place).symlink_to(elsewhere)
-    told = run("fleet", CAPTURES / OTHER, "-o", fleet)
-    assert told.returncode == 2
-    assert told.stderr.decode().endswith(": a link, which may lead elsewhere: remove it\n")
+    for more in ((CAPTURES / OTHER,), ("--tidy",)):
+        told = run("fleet", *more, "-o", fleet)
+        assert told.returncode == 2
+        assert told.stderr.decode().endswith(": a link, which may lead elsewhere: remove it\n")
     assert (elsewhere / "notes.txt").read_text() == "mine"
 
 
-def test_nothing_is_deleted(tmp_path: Path) -> None:
-    """Not even what the table no longer uses: somebody may still read it."""
+def test_only_what_the_log_has_removed_a_week_ago_is_deleted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fleet = Path(made(tmp_path / "fleet", [ALL[:2]]))
+    mine = fleet / "kind=stalls" / "mine" / "notes.txt"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    old = scanned(SPLIT)
+    made(fleet, [[scanned(OTHER, replaces=old.sets[0].id)]])
     there = set(fleet.rglob("*"))
-    made(fleet, [[scanned(OTHER, replaces=scanned(SPLIT).sets[0].id)]])
-    assert there < set(fleet.rglob("*"))
+    for path in there:
+        os.utime(path, (0, 0), follow_symlinks=False)
+    assert run("fleet", "-o", fleet, "--tidy").stdout == b"0 files deleted\n"
+    assert there <= set(fleet.rglob("*"))
+    monkeypatch.setattr(writer, "RETENTION", writer.RETENTION * 0)
+    assert Writer(str(fleet)).tidy() == 4
+    assert mine.exists()
+    assert len(there - set(fleet.rglob("*"))) == 4
+    assert Writer(str(fleet)).verify()[0] > 0
 
 
 def test_a_set_that_grew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
@@ -350,8 +420,9 @@ def test_many_runs_leave_few_files_in_use_and_a_short_log(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("scope", "told"),
     [
-        (Scope("port 80", 10.0), "scanned with no filter"),
-        (Scope(None, 20.0), "scanned with --min-wait 10"),
+        (Scope("port 80", 10.0, None), "scanned with no filter"),
+        (Scope(None, 20.0, None), "scanned with --min-wait 10"),
+        (Scope(None, 10.0, "abcd"), "scanned with no key"),
     ],
 )
 def test_results_that_do_not_add_up_are_kept_apart(tmp_path: Path, scope: Scope, told: str) -> None:

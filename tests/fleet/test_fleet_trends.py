@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from nagle_scan.fleet import trends
 from nagle_scan.fleet.services import Row
 from nagle_scan.fleet.trends import UNDATED, no_trend, trend
 from nagle_scan.words.certainty import CONFIDENCES
@@ -65,3 +67,43 @@ def test_an_onset_is_the_first_hour_of_a_lasting_rise(
     found = trend(hours(*each))
     assert found == (None if onset is None else BEGIN + onset * HOUR, note)
     assert no_trend(0) == (None, UNDATED)
+
+
+def bars(path: str) -> Sequence[tuple[int, float]]:
+    """Place and height of each."""
+    found = re.findall(r"M(\d+) [\d.]+h2v([\d.]+)h-2z", path)
+    return [(int(x) // 3, float(height)) for x, height in found]
+
+
+def test_a_picture_has_a_bar_for_each_hour_and_a_gap_for_what_is_unknown() -> None:
+    of = hours((10, 0), (10, 10), None, (10, 20))
+    axis = trends.axis([one["hour"] for one in of])
+    chart = trends.chart(of, of[2]["hour"], axis)
+    assert axis.told == "2026-11-20 00:00 to 2026-11-20 03:00 UTC; a bar is an hour"
+    ((word, path),) = chart.bars
+    assert word == "certain"
+    assert bars(path) == [(1, trends.HEIGHT / 2), (3, trends.HEIGHT)]
+    assert [place for place, _ in bars(chart.captured)] == [0, 1, 3]
+    assert chart.onset == 3 * 3
+    assert chart.label.startswith("Time lost per hour, at most 800.0 ms, 2026-11-20 00:00 to")
+
+
+@pytest.mark.parametrize(
+    ("days", "step"), [(0, "an hour"), (3, "an hour"), (90, "a day"), (600, "a week")]
+)
+def test_any_span_of_time_fits(days: int, step: str) -> None:
+    of = hours(*[ABOVE] * 5, step=timedelta(days=days) / 4)
+    axis = trends.axis([one["hour"] for one in of])
+    assert trends.STEPS[axis.step] == step
+    path = trends.chart(of, None, axis).bars[0][1]
+    assert bars(path)[-1][0] < axis.width // 3 <= trends.MOST_BARS
+
+
+def test_a_broken_clock_does_not_squeeze_a_week_into_one_bar() -> None:
+    of = hours(*[ABOVE] * 30)
+    of[0]["hour"] = trends.EPOCH
+    axis = trends.axis([one["hour"] for one in of])
+    assert axis.step == HOUR
+    chart = trends.chart(of, of[0]["hour"], axis)
+    assert len(bars(chart.bars[0][1])) == 29
+    assert chart.onset == -1

@@ -45,6 +45,11 @@ class Label(NamedTuple):
     owner: str = ""
     pod: str = ""
 
+    @property
+    def without_addresses(self) -> Label:
+        """What `--anonymize` may show of it."""
+        return Label(*("" if ADDRESS.search(text) else text for text in self))
+
 
 HEADS = ("address", *Label._fields)
 

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core, fleet
-from nagle_scan.api import names
+from nagle_scan import fleet
+from nagle_scan.api import keys, names
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.command.parser import of_command
-from nagle_scan.errors import CaptureError, NagleScanError
+from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
 from nagle_scan.words.wording import count, printable, shortened
@@ -27,6 +27,12 @@ MOST_FAILURES = 10
 """Printed; the fleet has them all."""
 REASON_LEN = 100
 """Some reasons are long lists."""
+ALONE = {
+    "report": {"report", "output", "scheduler", "quiet", "exit_zero"},
+    "tidy": {"tidy", "output", "quiet"},
+    "verify": {"verify", "output", "quiet"},
+}
+"""What does not scan, and the options allowed with it."""
 DESCRIPTION = f"""\
 Scans thousands of captures on all cores, or on a Dask cluster. Sums, stalls and the worst
 connections go into a Delta table with a summary page; the next run scans only what is new.
@@ -35,7 +41,8 @@ Needs {fleet.EXTRA}. To scan a file named fleet, write ./fleet.
 EXAMPLES = """\
 nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
 nagle-scan fleet s3://captures/today/ -o s3://results/fleet --names services.csv --keep 90d
-nagle-scan fleet s3://captures/today/ -o s3://results/fleet --scheduler tls://head:8786
+nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tls://head:8786
+nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
 0 clean or possible, 1 stalls in new captures, 2 unusable call or damaged table, or nothing could be
@@ -65,6 +72,23 @@ OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"metavar": "ADDRESS", "type": values.utf8},
         "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
     ),
+    "on-hosts": (
+        FLAG,
+        "captures are on the cluster's hosts: each host finds and reads its own",
+    ),
+    "hosts": (FILE, "with --on-hosts: the hosts that should answer, one per line"),
+    "again": (
+        FLAG,
+        "scan the captures named again, known or not; of a damaged table, first let go of what is "
+        "gone",
+    ),
+    "verify": (FLAG, "do not scan: read the whole table"),
+    "tidy": (FLAG, "do not scan: delete files that the table has not used for 7 days"),
+    "report": (
+        {"metavar": "SET/STREAM", "type": values.stream},
+        "do not scan: write the report of one connection of the fleet, from its captures, to "
+        "DIR/reports/",
+    ),
 }
 
 
@@ -89,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
+    arguments.add_key(made, "; required: all runs into a folder need the same key")
     for name, (kind, told) in OPTIONS.items():
         made.add_argument(f"--{name}", help=told, **kind)
     arguments.add_quiet(made)
@@ -102,12 +127,18 @@ def run(words: Sequence[str]) -> int:
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with the progress made.
     """
-    options = parser().parse_args(words)
+    made = parser()
+    options = made.parse_args(words)
+    alone = next((name for name in ALONE if getattr(options, name)), None)
+    if alone is not None:
+        _check_alone(options, made, alone)
     try:
         from nagle_scan.fleet import run
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     _end_as_by_interrupt()
+    if alone is not None:
+        return (_report if alone == "report" else _maintain)(options)
     asked = _asked(options)
     try:
         run.check(asked)
@@ -119,18 +150,52 @@ def run(words: Sequence[str]) -> int:
     return _status(outcome, options.exit_zero)
 
 
+def _check_alone(options: argparse.Namespace, made: argparse.ArgumentParser, alone: str) -> None:
+    """Refuses options without effect: the table records how it was scanned."""
+    for name, value in vars(options).items():
+        if name not in ALONE[alone] and (value or None) != (made.get_default(name) or None):
+            only = " and --scheduler" if alone == "report" else ""
+            raise CaptureError(f"--{alone} does not scan: it takes only -o{only}")
+
+
+def _maintain(options: argparse.Namespace) -> int:
+    """Reads all of the table, or deletes what it does not use."""
+    from nagle_scan.fleet.writer import Writer
+
+    table = Writer(options.output)
+    table.check(table.scope)
+    if options.verify:
+        files, rows = table.verify()
+        told = f"{count(files, 'file')}, {count(rows, 'row')}: whole"
+    else:
+        told = f"{count(table.tidy(), 'file')} deleted"
+    if not options.quiet:
+        terminal.say(told)
+    return EXIT_PASSED
+
+
 def _asked(options: argparse.Namespace) -> Asked:
     from nagle_scan.fleet.run import Asked
 
+    key = None
+    if options.anonymize:
+        key = keys.find()
+        if key is None:
+            raise NagleScanError(
+                f"--anonymize: a fleet needs one key for all runs: {keys.VARIABLE}"
+            )
     labels = {} if options.names is None else names.labels(options.names)
     return Asked(
         options.capture,
         options.list,
         options.output,
-        Settings(_core.VERSION, options.filter, options.min_wait, options.all, labels),
+        Settings.of(options.filter, options.min_wait, key, options.all, labels),
         options.scheduler,
         options.workers,
+        options.on_hosts,
+        options.hosts,
         options.keep,
+        options.again,
     )
 
 
@@ -156,9 +221,11 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
         yield f"  {count(outcome.incomplete, 'file')} read in part: damaged or cut off"
     for failure in failures[:MOST_FAILURES]:
         reason = shortened(printable(failure.reason), REASON_LEN)
-        yield f"  {printable(failure.file.path)}: {reason}"
+        yield f"  {printable(failure.file.shown)}: {reason}"
     if len(failures) > MOST_FAILURES:
         yield f"  ... and {len(failures) - MOST_FAILURES:,} more: Fleet.failures"
+    if outcome.coverage:
+        yield f"  {printable(outcome.coverage)}"
     if outcome.page:
         yield f"wrote {printable(output.rstrip('/'))}/index.html, and the table beside it"
 
@@ -181,3 +248,16 @@ def _end_as_by_interrupt() -> None:
         # nohup ignores SIGHUP, and must keep doing so.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from nagle_scan.fleet.fleet import Fleet
+
+    set_id, stream = options.report
+    path = f"{options.output.rstrip('/')}/reports/{set_id}-{stream}.html"
+    try:
+        Fleet(options.output).report(set_id, stream, path, scheduler=options.scheduler)
+    except UnknownConnectionError as error:
+        raise CaptureError(f"{set_id}: {error}") from None
+    terminal.say(f"wrote {printable(path)}")
+    return EXIT_PASSED

@@ -12,6 +12,7 @@ from nagle_scan.words.wording import printable
 
 DURATION = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)"
 DAYS = r"([1-9]\d{0,5}) ?d"
+STREAM = r"([0-9a-f]+)/(\d{1,18})"
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
@@ -107,3 +108,11 @@ def days(value: str) -> int:
     if match is None:
         raise argparse.ArgumentTypeError("expected a number of days: 90d")
     return int(match[1])
+
+
+def stream(value: str) -> tuple[str, int]:
+    """A connection of a fleet: SET/STREAM."""
+    match = re.fullmatch(STREAM, value)
+    if match is None:
+        raise argparse.ArgumentTypeError("expected SET/STREAM, as in the page: 5c0f3a9be1d2/7")
+    return match[1], int(match[2])

@@ -5,7 +5,7 @@ coordinator, writes:
 
     command                 the options of `nagle-scan fleet`
     run                     the coordinator: from names to the table
-    inputs, remote          names and URLs become files
+    inputs, remote, hosts   names and URLs become files, also on the hosts of a cluster
     sets                    which are new, which are known, which are one capture
     workers, cluster        executors: processes of this machine, or a Dask cluster
     scanning, rows          on a worker: reads a set, and makes rows of it
@@ -14,6 +14,7 @@ coordinator, writes:
     storage                 the folder or store of the files
     fields, table           the columns; the Delta table, asked in SQL
     fleet, services, trends the class `Fleet`: what to change, and since when a service stalls
+    originals               the captures of a set, read again for a report
     page                    the page
 """
 
@@ -24,7 +25,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from nagle_scan import _core
+from nagle_scan.api import keys
 from nagle_scan.api.names import Label, checked_labels
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
@@ -69,9 +70,12 @@ def scan_fleet(
     workers: int | None = None,
     filter: str | None = None,
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
+    anonymize: bytes | None = None,
     labels: Mapping[str, Label] = {},
     everything: bool = False,
     keep_days: float | None = None,
+    on_hosts: bool = False,
+    again: bool = False,
     progress: bool = False,
 ) -> Fleet:
     """Scans many captures and adds what is new in them to the fleet in `output`.
@@ -79,17 +83,19 @@ def scan_fleet(
     `paths` are files, folders, patterns (`"captures/**/*.pcap*"`) and URLs that fsspec opens;
     `output` is a folder, also in a store (`s3://`, `gs://`, `az://`). `workers` processes of this
     machine do the work, one for each processor by default, or those of a Dask `client` or
-    `scheduler` (`"tls://10.0.0.5:8786"`). `labels` names servers by `10.0.0.5` or `10.0.0.5:80`.
-    `everything` also keeps clean connections, possible stalls and other waits; `keep_days` removes
-    older days, but for their sums. The others are as in `scan`; all runs into one folder must have
-    the same `filter` and `min_wait_ms`. Processes begin with the script that calls this: it needs
+    `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures are files of the cluster's
+    hosts. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`. `everything` also keeps clean
+    connections, possible stalls and other waits; `keep_days` removes older days, but for their
+    sums. `again` reads known captures again, and lets go of files that are gone from the table.
+    The others are as in `scan`; all runs into one folder must have the same `filter`,
+    `min_wait_ms` and key. Processes begin with the script that calls this: it needs
     `if __name__ == "__main__":`.
 
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
     found, `OutputError` for a folder that cannot be written, holds something else or is damaged,
     `NagleScanError` without a scheduler or workers, and if they are lost: what was done until then
-    stays, and the next call goes on. `ValueError` for a bad limit and for what contradicts itself,
-    `TypeError` as `scan`, `ImportError` without a package of the extra.
+    stays, and the next call goes on. `ValueError` for a bad key or limit and for what contradicts
+    itself, `TypeError` as `scan`, `ImportError` without a package of the extra.
     """
     try:
         from nagle_scan.fleet import run
@@ -103,6 +109,7 @@ def scan_fleet(
         workers=workers,
         filter=filter,
         min_wait_ms=min_wait_ms,
+        anonymize=anonymize,
         labels=labels,
         keep_days=keep_days,
     )
@@ -110,14 +117,17 @@ def scan_fleet(
     check_number("workers", workers)
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
+    key = None if anonymize is None else keys.checked(anonymize)
     asked = run.Asked(
         as_paths(paths),
         None,
         files.utf8_name(output, OutputError),
-        Settings(_core.VERSION, filter, float(min_wait_ms), everything, checked_labels(labels)),
+        Settings.of(filter, float(min_wait_ms), key, everything, checked_labels(labels)),
         scheduler,
         workers,
-        None if keep_days is None else float(keep_days),
+        on_hosts,
+        keep_days=None if keep_days is None else float(keep_days),
+        again=again,
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None

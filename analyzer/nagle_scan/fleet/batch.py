@@ -12,7 +12,7 @@ import pyarrow as pa
 from nagle_scan.fleet import parquet, rows
 from nagle_scan.fleet.parquet import Part
 from nagle_scan.fleet.sets import Known
-from nagle_scan.fleet.work import Scanned, Settings
+from nagle_scan.fleet.work import Place, Scanned, Settings
 from nagle_scan.fleet.writer import Writer
 
 BATCH_ROWS = 200_000
@@ -29,8 +29,8 @@ class _Held(NamedTuple):
     begun_s: float
     tables: Sequence[Mapping[Part, pa.Table]] = ()
     replaced: Collection[str] = ()
-    tried: Collection[str] = ()
-    """Paths of failures that are over, or reported again."""
+    tried: Collection[Place] = ()
+    """Places of failures that are over, or told anew."""
 
 
 def _nothing() -> _Held:
@@ -44,17 +44,24 @@ class Batch:
         self._table, self._settings, self._known = table, settings, known
         self._held = _nothing()
 
-    def add(self, scanned: Scanned, over: Iterable[str] = ()) -> None:
-        """Some sets are done; failures at the paths `over` are."""
-        failed, held = self._known.failed, self._held
+    def add(self, scanned: Scanned, over: Iterable[Place] = ()) -> None:
+        """Some sets are done; failures at the places `over` are."""
+        place, failed, held = self._settings.place, self._known.failed, self._held
         made = [parquet.rows(kind, each) for kind, each in scanned.rows.items()]
-        read = [file.place for one in scanned.sets for file in one.files]
-        told = [one.file.place for one in scanned.failures]
+        read = [place(file) for one in scanned.sets for file in one.files]
+        lost = {failed[at].set for at in read if at in failed} | {one.id for one in scanned.sets}
+        replaced = (lost & self._known.lost) | {one.replaces for one in scanned.sets} - {""}
+        # A file that has to be read again stays so until it is read.
+        failures = [one for one in scanned.failures if not self._known.has_lost(place(one.file))]
+        told = [place(one.file) for one in failures]
         before = [failed[at].attempts if at in failed else 0 for at in told]
-        failures = rows.failed(scanned.failures, self._settings.version, before)
         self._held = held._replace(
-            tables=[*held.tables, *made, parquet.rows("captures", failures)],
-            replaced={*held.replaced, *(one.replaces for one in scanned.sets)} - {""},
+            tables=[
+                *held.tables,
+                *made,
+                parquet.rows("captures", rows.failed(failures, self._settings, before)),
+            ],
+            replaced={*held.replaced, *replaced},
             tried={*held.tried, *over, *({*read, *told} & failed.keys())},
         )
         self.write_if_due()

@@ -74,6 +74,7 @@ CAPTURES = (
     SET,
     Field("file", INTEGER, "Place of the file in its capture, from 0."),
     Field("path", TEXT, "Absolute path, or URL without credentials."),
+    Field("host", TEXT, "The host that has the file; empty if all workers have it."),
     Field("size", INTEGER, "Bytes as stored."),
     Field("modified", TEXT, "When it was modified, in ns since the epoch, or the ETag of a store."),
     Field("first", TIME, "Its first frame."),

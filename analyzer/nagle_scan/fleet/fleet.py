@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import escape
 
-from nagle_scan import _core
-from nagle_scan.api.captures import check_there
-from nagle_scan.api.scan import Scan, scan
-from nagle_scan.errors import CaptureError
-from nagle_scan.fleet import services
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import originals, services
+from nagle_scan.fleet.remote import is_url, put
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.trends import no_trend, trend
+from nagle_scan.fleet.work import File, Set
 from nagle_scan.system import files
 from nagle_scan.words import certainty
 from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from nagle_scan.api.scan import Scan
 
 MOST_SHOWN = 5
 """Services, in a notebook."""
@@ -123,22 +127,62 @@ class Fleet:
         return self.query(services.worst())
 
     def scan(self, set: str) -> Scan:
-        """Scans the captures of a set again, as one capture.
+        """Reads the captures of a set again, as one capture.
 
-        Raises `CaptureError` for an unknown set, and for a capture that is remote, gone, or no
-        longer the one that was scanned.
+        `set` may be cut short, as long as only one set begins so. Remote captures are copied to
+        `TMPDIR`, where the copies stay as long as the `Scan`. Raises `CaptureError` for an unknown
+        set, and for a capture that is gone, has changed since, that only another host has, or whose
+        name the fleet does not know, as it has a key.
         """
+        return originals.scan_again(self._originals(set), self.scope)
+
+    def report(
+        self,
+        set: str,
+        stream: int,
+        path: str | os.PathLike[str],
+        client: Client | None = None,
+        scheduler: str | None = None,
+    ) -> None:
+        """Writes the report of one connection with stalls, as a page, from the original captures.
+
+        Of captures that only one host has, a worker of that host makes it: `client` or `scheduler`
+        tell the cluster. Raises as `scan`, `UnknownConnectionError` for a connection that is not
+        there, and `OutputError`.
+        """
+        name = files.utf8_name(path, OutputError)
+        made = originals.report(self._originals(set), self.scope, stream, client, scheduler)
+        folder = os.path.dirname(name)
+        try:
+            if not is_url(name):
+                os.makedirs(folder or ".", exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+        put(name, made)
+
+    def _originals(self, set: str) -> Set:
+        if self.scope.key:
+            raise CaptureError(
+                f"{self.path}: a fleet with replaced addresses does not know its captures"
+            )
         rows = self._table.rows(
-            f'SELECT path, first_ns FROM captures WHERE "set" = {quoted([set])} ORDER BY file'
+            'SELECT "set", path, host, first_ns, size FROM captures WHERE error IS NULL AND '
+            f'starts_with("set", {quoted([set])}) ORDER BY "set", file'
         )
-        if not rows or not set:
-            raise CaptureError(f"{self.path}: no set {set!r}")
-        for row in rows:
-            check_there(row["path"])
-            if _core.first_time_ns(row["path"]) != row["first_ns"]:
-                raise CaptureError(f"{row['path']}: no longer the capture that was scanned")
-        paths = [row["path"] for row in rows]
-        return scan(paths, self.scope.filter, self.scope.min_wait_ms)
+        sets = {row["set"] for row in rows}
+        if not sets or not set:
+            raise CaptureError(f"{self.path}: no set begins with {set!r}")
+        if len(sets) > 1 and set not in sets:
+            raise CaptureError(
+                f"{self.path}: {len(sets):,} sets begin with {set!r}: give more of it"
+            )
+        wanted = set if set in sets else rows[0]["set"]
+        files = (
+            File(row["path"], row["host"], row["size"], first_ns=row["first_ns"])
+            for row in rows
+            if row["set"] == wanted
+        )
+        return Set(wanted, tuple(files))
 
     @property
     def total(self) -> Total:

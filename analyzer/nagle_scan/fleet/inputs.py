@@ -9,6 +9,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -25,6 +26,12 @@ STDIN = "-"
 NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
 """Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
+END_LEN = 1 << 16
+"""Of each end, to tell files of the same size and first frame apart: it holds the last frame."""
+
+
+class NothingError(CaptureError):
+    """There is nothing of that name; another host may have it."""
 
 
 class TransportError(CaptureError):
@@ -99,7 +106,7 @@ def _note(
     path: str, captured: Mapping[str, bool], closed: Collection[OSError], nothing: str, found: Found
 ) -> None:
     if not any(captured.values()) and not closed:
-        raise CaptureError(nothing)
+        raise NothingError(nothing)
     if others := list(captured.values()).count(False):
         found.notes.append(captures.left_out(path, others))
 
@@ -110,7 +117,7 @@ def _files(path: str, closed: list[OSError]) -> Iterable[str]:
 
 def _check(path: str) -> None:
     if is_gone(path):
-        raise CaptureError(f"{path}: cannot read: no such file or directory")
+        raise NothingError(f"{path}: cannot read: no such file or directory")
     captures.check_there(path)
     if not os.access(path, os.R_OK):
         raise CaptureError(f"{path}: cannot read: permission denied")
@@ -182,7 +189,7 @@ def _add_remote(url: str, found: Found) -> None:
 def _of_url(url: str, about: Mapping[str, Any]) -> File:
     size, told = about.get("size"), remote.shown(url)
     access = Secret("" if told == url else url)
-    return File(told, -1 if size is None else size, remote.version(about), None, access)
+    return File(told, "", -1 if size is None else size, remote.version(about), None, access)
 
 
 def dated(every: Iterable[File]) -> list[File | Failure]:
@@ -213,6 +220,29 @@ def _dated(file: File) -> File | Failure:
         return Failure(file, remote.reason(error, file.access or file.path))
 
 
+def ends(every: Iterable[File]) -> list[str]:
+    """A hash of both ends of each; empty if it cannot be read."""
+    return [_ends(file) for file in every]
+
+
+def _ends(file: File) -> str:
+    last = max(min(file.size, END_LEN), file.size - END_LEN)
+    try:
+        parts = [_part(file, 0, min(file.size, END_LEN)), _part(file, last, file.size)]
+    except Exception:
+        # What a file system raises is its own affair.
+        return ""
+    return sha256(b"".join(parts)).hexdigest()
+
+
+def _part(file: File, begin: int, end: int) -> bytes:
+    if is_url(file.path):
+        return remote.part(file.access or file.path, begin, end)
+    with open(file.path, "rb") as opened:
+        opened.seek(begin)
+        return opened.read(end - begin)
+
+
 @contextmanager
 def readable(file: File) -> Iterator[str]:
     """The path that the engine reads, as often as it likes.
@@ -228,7 +258,7 @@ def readable(file: File) -> Iterator[str]:
         if now.size < 0 or (now.size, now.modified) == (file.size, file.modified):
             return
         if now.size < file.size or _core.first_time_ns(file.path) != file.first_ns:
-            raise CaptureError(f"{file.path}: changed while it was read")
+            raise CaptureError(f"{file.shown}: changed while it was read")
         return
     with TemporaryFile() as copy:
         path = f"/dev/fd/{copy.fileno()}"
@@ -237,7 +267,7 @@ def readable(file: File) -> Iterator[str]:
             remote.copy(url, copy, file.size)
         except Exception as error:
             why = remote.reason(error, url)
-            raise TransportError(f"{file.path}: cannot copy: {why}") from None
+            raise TransportError(f"{file.shown}: cannot copy: {why}") from None
         if _core.first_time_ns(path) != file.first_ns:
-            raise CaptureError(f"{file.path}: changed while it was read")
+            raise CaptureError(f"{file.shown}: changed while it was read")
         yield path

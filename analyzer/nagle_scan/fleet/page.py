@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from nagle_scan.fleet import services, trends
-from nagle_scan.fleet.remote import is_url, put
+from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
-from nagle_scan.fleet.trends import Trend
+from nagle_scan.fleet.trends import Chart, Trend
+from nagle_scan.fleet.work import File
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words import certainty
@@ -26,6 +27,8 @@ MOST_WORST = 5
 """Connections of a service."""
 MOST_LISTED = 20
 """Captures that failed, that were read in part, or that cannot tell."""
+SET_LEN = 12
+"""Digits of a set that commands show: `Fleet.report` takes the beginning."""
 WORDS = {
     "stalls": "Stalls",
     "possible": "Possible stalls",
@@ -39,26 +42,31 @@ SELECT coalesce(sum(packets), 0) AS packets, min(first) AS first, max(last) AS l
     count(*) FILTER (WHERE warnings <> '') AS warned
 FROM captures
 """
-FILES = 'SELECT "set", min(path) AS path, count(*) AS files FROM captures WHERE "set" IN'
+FIRST_FILES = 'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
 
-def write(table: Table) -> str:
-    """Writes the page into the folder of the fleet; its path. Raises `OutputError`."""
+def write(table: Table, coverage: str = "") -> str:
+    """Writes the page into the folder of the fleet; its path. Raises `OutputError`.
+
+    `coverage` tells which hosts the last run has seen.
+    """
     path = f"{table.path.rstrip('/')}/{NAME}"
-    put(path, html.rendered("fleet.html", _content(table)))
+    put(path, html.rendered("fleet.html", _content(table, coverage)))
     return path
 
 
-def _content(table: Table) -> Mapping[str, Any]:
+def _content(table: Table, coverage: str) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
     (counted,), (told,) = table.rows(COUNTED), table.rows(services.TOTAL)
-    verdicts, lost = services.verdicts(table), total(told)
+    verdicts, lost, is_hidden = services.verdicts(table), total(told), table.scope.key is not None
     (lossy,) = table.rows(services.LOSSY)
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)
     return {
+        "coverage": printable(coverage),
+        "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
         "headline": _headline(verdict, lost, lossy["services"]),
@@ -66,9 +74,10 @@ def _content(table: Table) -> Mapping[str, Any]:
         "restrictions": list(_restrictions(table.scope)),
         "capture_sentence": _captures(counted, sum(verdicts.values())),
         "figures": list(_figures(counted, verdicts, lost)),
+        "height": trends.HEIGHT,
         "at_once": AT_ONCE,
         "services_every": lossy["services"],
-        "services": list(_services(table, shown)),
+        **_services(table, shown, is_hidden),
         "failures_about": _tried_again(counted["no_captures"]),
         "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"]),
         "warned": _listed(table, "warnings", "warnings <> ''", "complete,", counted["warned"]),
@@ -100,7 +109,8 @@ def _restrictions(scope: Scope) -> Iterator[str]:
     if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
         yield f"Waits shorter than {scope.min_wait_ms:g} ms were ignored (--min-wait)."
     if scope.filter is not None:
-        yield f"Only what the filter {printable(scope.filter)} lets through was analysed."
+        named = "a filter" if scope.key else f"the filter {printable(scope.filter)}"
+        yield f"Only what {named} lets through was analysed."
 
 
 def _captures(read: Row, sets: int) -> str:
@@ -130,22 +140,33 @@ def _figures(
     yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
 
-def _services(table: Table, shown: Sequence[Row]) -> Iterator[Row]:
-    """With their trends and worst connections."""
+def _services(table: Table, shown: Sequence[Row], is_hidden: bool) -> Mapping[str, Any]:
+    """With their trends and worst connections, and the axis of all charts."""
     names = quoted(["", *(row["service"] for row in shown)])
-    hours = services.hours_of_each(table, f"{services.STALLED} AND service IN ({names})")
-    found = {service: trends.trend(each) for service, each in hours}
-    worst = _worst(table, names)
-    for row in shown:
-        trend: Trend = found.get(row["service"]) or trends.no_trend(row["hours"])
-        yield _safe(row) | {
+    source = f"{services.STALLED} AND service IN ({names})"
+    counted = f"SELECT hour, count(DISTINCT service) AS services FROM {source} GROUP BY hour"
+    hours = [row["hour"] for row in table.rows(counted) for _ in range(row["services"])]
+    axis = trends.axis(hours) if hours else None
+    found: dict[str, tuple[Trend, Chart | None]] = {}
+    for service, each in services.hours_of_each(table, source):
+        trend = trends.trend(each)
+        found[service] = trend, trends.chart(each, trend.onset, axis) if axis else None
+    worst = _worst(table, names, is_hidden)
+    made = [
+        _safe(row)
+        | {
             "about": printable(", ".join(_about(row))),
             "total": total(row),
             "p95": "-" if row["p95_ms"] is None else duration(row["p95_ms"]),
             "onset": _moment(trend.onset) if trend.onset else "",
             "onset_note": trend.note,
+            "chart": chart,
             "worst": worst.get(row["service"]),
         }
+        for row in shown
+        for trend, chart in [found.get(row["service"], (trends.no_trend(row["hours"]), None))]
+    ]
+    return {"axis": axis, "services": made}
 
 
 def _about(row: Row) -> Iterator[str]:
@@ -157,32 +178,24 @@ def _about(row: Row) -> Iterator[str]:
         yield end
 
 
-def _worst(table: Table, names: str) -> dict[str, list[Row]]:
-    """Connections by service, each with its capture, and the command that scans it."""
+def _worst(table: Table, names: str, is_hidden: bool) -> dict[str, list[Row]]:
+    """Connections by service, each with the command that makes its report. A worker makes that of
+    another host."""
     found: dict[str, list[Row]] = {}
     for row in table.each(services.worst(f"service IN ({names})")):
         found.setdefault(row["service"], []).append(_safe(row))
     shown = [row for each in found.values() for row in each[:MOST_WORST]]
     sets = quoted(["", *{row["set"] for row in shown}])
-    captures = {row["set"]: row for row in table.each(f"{FILES} ({sets}) GROUP BY 1")}
+    places = {row["set"]: _safe(row) for row in table.each(f"{FIRST_FILES} ({sets})")}
     for row in shown:
-        capture = captures[row["set"]]
-        more = capture["files"] - 1
-        is_one_here = not more and not is_url(capture["path"])
-        row["command"] = _command(table.scope, capture["path"]) if is_one_here else ""
+        place = places[row["set"]]
+        there = " --scheduler ADDRESS" if place["host"] else ""
+        asked = f"-o {shlex.quote(printable(table.path))} --report {row['set'][:SET_LEN]}"
+        told = f"nagle-scan fleet {asked}/{row['connection']}{there}"
+        row["command"] = "" if is_hidden else told
         row["client"] = endpoint(row["client_addr"], row["client_port"])
-        row["path"] = printable(capture["path"]) + (f" and {more:,} more" if more else "")
-        row["total"] = total(row)
+        row |= {"path": File(place["path"], place["host"]).shown, "total": total(row)}
     return {service: each[:MOST_WORST] for service, each in found.items()}
-
-
-def _command(scope: Scope, path: str) -> str:
-    """Scans a capture as the fleet did."""
-    words = ["nagle-scan", path, "-o", "report.html"]
-    words += ["-f", scope.filter] if scope.filter else []
-    if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
-        words += ["--min-wait", f"{scope.min_wait_ms:g}"]
-    return printable(shlex.join(words))
 
 
 def _tried_again(no_captures: int) -> str:
@@ -194,12 +207,12 @@ def _tried_again(no_captures: int) -> str:
 def _listed(table: Table, told: str, which: str, first: str, every: int) -> Mapping[str, Any]:
     """The latest of some captures."""
     rows = table.rows(
-        f"SELECT path, attempts, scanned, {told} AS told FROM captures "
+        f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
         f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
     )
     shown = [
         {
-            "path": printable(row["path"]),
+            "path": printable(File(row["path"], row["host"]).shown),
             "told": " ".join(_sentences(row["told"].splitlines())),
             "attempts": row["attempts"] or 0,
             "at": _moment(row["scanned"]),

@@ -111,6 +111,6 @@ def content(rows: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def read(content: bytes) -> pa.Table:
-    """The rows of a file."""
-    return pq.ParquetFile(pa.py_buffer(content)).read()
+def read(source: Any, columns: list[str] | None = None) -> pa.Table:  # noqa: ANN401
+    """The rows of a file, or of bytes of one."""
+    return pq.ParquetFile(source).read(columns)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nagle_scan.api.names import Label
 from nagle_scan.fleet.fields import SAID, tables
-from nagle_scan.fleet.work import Failure, Set, Settings
+from nagle_scan.fleet.work import NO_CAPTURE, Failure, Set, Settings
 from nagle_scan.report import fixes, held, verdicts
 from nagle_scan.words.certainty import CONFIDENCES, doubt
 from nagle_scan.words.wording import endpoint, sentence_start
@@ -27,6 +27,7 @@ WORST = 3
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
 """Of sums."""
 OF_WAITS = (*KEYS, "cause", "sender", "confidence")
+HIDDEN = ("cannot read", NO_CAPTURE)
 End: TypeAlias = tuple[str, int]
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -34,7 +35,11 @@ Columns: TypeAlias = dict[str, list[Any]]
 def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     """The columns of `fields`, by kind. What is missing is null in all rows."""
     connections = _columns(scan, "connections")
-    found = _Found(scan, settings, connections)
+    servers = _servers(connections)
+    if settings.key is not None:
+        scan = scan.anonymized(settings.key)
+        connections = _columns(scan, "connections")
+    found = _Found(scan, settings, servers, connections)
     stalls, waits = found.of("stalls"), found.of("waits")
     waits["confidence"] = [None] * len(waits["wait_ms"])
     ends = zip(stalls["sender"], stalls["client_addr"], stalls["server_addr"], strict=True)
@@ -43,7 +48,7 @@ def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     ]
     made = {
         "sums": found.sums(stalls, waits),
-        "connections": found.connections(stalls, [file.path for file in wanted.files]),
+        "connections": found.connections(stalls, [file.shown for file in wanted.files]),
         "stalls": stalls,
         "captures": _captures(scan, wanted, settings),
     }
@@ -64,42 +69,52 @@ def extend(every: dict[str, Columns], more: Mapping[str, Columns]) -> None:
             values += columns.get(name) or [None] * len(columns["set"])
 
 
-def failed(failures: Sequence[Failure], version: str, attempts: Sequence[int]) -> Columns:
-    """Rows of `captures` for what could not be read; `attempts` were made before."""
-    number = len(failures)
+def failed(failures: Iterable[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
+    """Rows of `captures` for what could not be read, so often before."""
+    every = list(failures)
+    places = [settings.place(one.file) for one in every]
+    number = len(every)
     return {
         "set": [""] * number,
-        "path": [one.file.place for one in failures],
-        "size": [one.file.size for one in failures],
-        "modified": [one.file.modified for one in failures],
-        "version": [version] * number,
+        "host": [host for host, _ in places],
+        "path": [path for _, path in places],
+        "size": [one.file.size for one in every],
+        "modified": [one.file.modified for one in every],
+        "version": [settings.version] * number,
         "scanned": [_now_us()] * number,
-        "error": [one.reason for one in failures],
+        # A reason may name a path, a host or an address.
+        "error": [one.reason if settings.key is None else HIDDEN[one.is_final] for one in every],
         "attempts": [before + 1 for before in attempts],
-        "final": [one.is_final for one in failures],
+        "final": [one.is_final for one in every],
         "day": [None] * number,
     }
 
 
-def label(server: End, settings: Settings) -> Label:
-    """What the user calls a server; its address without a name."""
+def label(server: End, settings: Settings, shown: End) -> Label:
+    """What the user calls a server; without a name `shown`, its address as the table has it."""
     end, (addr, port) = endpoint(*server), server
     if end in settings.labels:
         known = settings.labels[end]
-        return known._replace(service=known.service or end)
+        return known._replace(service=known.service or endpoint(*shown))
     known = settings.labels.get(addr, Label())
-    return known._replace(service=f"{known.service}:{port}" if known.service else end)
+    service = f"{known.service}:{port}" if known.service else endpoint(*shown)
+    return known._replace(service=service)
 
 
 class _Found:
     """A scan on its way to rows."""
 
-    def __init__(self, scan: _core.Scan, settings: Settings, connections: Columns) -> None:
+    def __init__(
+        self, scan: _core.Scan, settings: Settings, servers: Sequence[End], connections: Columns
+    ) -> None:
+        """`servers`: before a key replaced their addresses."""
         self._scan, self._settings, self._summary = scan, settings, scan.summary()
         self._connections = connections
         self._at = {id: row for row, id in enumerate(connections["connection"])}
-        ends = zip(connections["server_addr"], connections["server_port"], strict=True)
-        self._names = {server: label(server, settings) for server in set(ends)}
+        self._names = {
+            shown: label(server, settings, shown)
+            for server, shown in zip(servers, _servers(connections), strict=True)
+        }
 
     def of(self, kind: str) -> Columns:
         """Rows with the ends of their connection, and their day and hour."""
@@ -199,7 +214,7 @@ def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
     """A row for each file. Numbers of the whole set stand in the row of its first file."""
     summary = scan.summary()
     is_dated = summary.has_dates
-    number = len(wanted.files)
+    number, places = len(wanted.files), [settings.place(file) for file in wanted.files]
     # In the order of a set: an empty file is the last of a rotation.
     read = sorted(
         json.loads(scan.json_head())["captures"],
@@ -211,7 +226,8 @@ def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
     return {
         **{name: [one, *[None] * (number - 1)] for name, one in whole.items()},
         **{name: [one[name] for one in read] for name in ("first_frame", "packets", "complete")},
-        "path": [file.place for file in wanted.files],
+        "host": [host for host, _ in places],
+        "path": [path for _, path in places],
         "size": [file.size for file in wanted.files],
         "modified": [file.modified for file in wanted.files],
         "first_ns": [file.first_ns for file in wanted.files],
@@ -248,6 +264,12 @@ def _columns(scan: _core.Scan, kind: str) -> Columns:
         else:
             rows[name] = values.tolist()
     return rows
+
+
+def _servers(connections: Columns) -> list[End]:
+    """Each once, in the order of the connections."""
+    ends = zip(connections["server_addr"], connections["server_port"], strict=True)
+    return list(dict.fromkeys(ends))
 
 
 def _are_worst(sure_ms: Sequence[float], services: Sequence[str]) -> list[bool]:

@@ -7,17 +7,19 @@ import struct
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import inputs, scanning, sets
+from nagle_scan.fleet import hosts, inputs, scanning, sets
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope
-from nagle_scan.fleet.work import Failure, File, Scanned, Set, Settings
+from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
 from nagle_scan.fleet.writer import Writer
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
@@ -34,8 +36,7 @@ MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
 """Of a task; and tasks that each worker should get at least, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
 """A process takes as long to start as these to read."""
-AT_ONCE = 32
-"""Files of a network that are opened."""
+FILES_IN_TASK, AT_ONCE = 256, 32
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -49,8 +50,13 @@ class Asked(NamedTuple):
     settings: Settings
     scheduler: str | None = None
     workers: int | None = None
+    on_hosts: bool = False
+    hosts_file: str | None = None
+    """Lists the hosts that should answer."""
     keep_days: float | None = None
     """Older days go; sums stay."""
+    again: bool = False
+    """Also what is known; and lets go of what is gone from the table."""
 
 
 class Outcome:
@@ -64,6 +70,7 @@ class Outcome:
         """Files, the last ones read in part."""
         self.verdicts: Counter[str] = Counter()
         self.failures: list[Failure] = []
+        self.coverage = ""
         self.page = False
         """Was it written?"""
 
@@ -97,10 +104,13 @@ def check(asked: Asked, client: Client | None = None) -> None:
     """Refuses what contradicts itself. Raises `ValueError`."""
     has_cluster = client is not None or asked.scheduler is not None
     wrong: Mapping[str, object] = {
-        "no capture given": not asked.named and asked.list_file is None,
+        "no capture given": not asked.named and asked.list_file is None and not asked.again,
         "a scheduler beside a client, which has its own": client and asked.scheduler is not None,
         "workers of this machine beside a cluster, which has its own": has_cluster
         and asked.workers,
+        "captures on hosts need the scheduler of these hosts": asked.on_hosts and not has_cluster,
+        "hosts are expected only where each reads its own captures": asked.hosts_file is not None
+        and not asked.on_hosts,
     }
     for why, is_so in wrong.items():
         if is_so:
@@ -118,9 +128,10 @@ def run(
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
     _check_filter(asked.settings.filter)
+    expected = [] if asked.hosts_file is None else inputs.names_in(asked.hosts_file)
     listed = [] if asked.list_file is None else inputs.names_in(asked.list_file)
-    table, scope = Writer(asked.output), Scope(asked.settings.filter, asked.settings.min_wait_ms)
-    table.check(scope)
+    table, scope = Writer(asked.output), Scope.of(asked.settings)
+    table.check(scope, may_lack=asked.again)
     with ExitStack() as opened:
         cluster = None
         if asked.scheduler is not None or client is not None:
@@ -129,7 +140,7 @@ def run(
 
             cluster = opened.enter_context(connected(asked.scheduler, client))
         doing = _Run(asked, table, cluster, tell, stream, Outcome())
-        return doing.run(listed, scope)
+        return doing.run(listed, expected, scope)
 
 
 class _Run(NamedTuple):
@@ -140,19 +151,29 @@ class _Run(NamedTuple):
     stream: TextIO | None
     outcome: Outcome
 
-    def run(self, listed: Sequence[str], scope: Scope) -> Outcome:
+    @property
+    def hosts(self) -> Workers | None:
+        """The cluster, if its hosts have the captures."""
+        return self.cluster if self.asked.on_hosts else None
+
+    def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
         asked, table, stream, outcome = self.asked, self.table, self.stream, self.outcome
         with ProgressLine(lambda _: "looking for captures", stream):
-            found = inputs.find(asked.named, listed)
+            if self.hosts:
+                found = hosts.find(asked.named, listed, self.hosts)
+            else:
+                found = inputs.find(asked.named, listed)
             table.begin(scope)
+            if asked.again and (lost := table.repair()):
+                self.tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
             known = sets.Known(table.query(sets.KNOWN))
-            plan = sets.plan(found.files.values(), known, _dated)
-        for note in found.notes:
+            plan = sets.plan(found.files.values(), known, asked.settings, self._open, asked.again)
+        for note in (*found.notes, *plan.notes):
             self.tell(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
         outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
-        over = [path for path in known.failed if os.path.isabs(path) and inputs.is_gone(path)]
+        over = [at for at, row in known.failed.items() if row.attempts and _is_gone(at)]
         if plan.sets or outcome.failures or over:
             # Arrow takes longer to load than a run that finds nothing new.
             from nagle_scan.fleet.batch import Batch
@@ -166,14 +187,32 @@ class _Run(NamedTuple):
             if asked.keep_days is not None:
                 table.drop(_days_ago(asked.keep_days))
             table.end()
+            if self.hosts:
+                outcome.coverage = hosts.coverage(self.hosts, expected)
             self._write_page()
         return outcome
+
+    def _open(self, function: Any, every: Sequence[File]) -> Iterable[tuple[File, Any]]:  # noqa: ANN401
+        """See `sets.Open`."""
+        if self.hosts:
+            tasks = _tasks(every, attrgetter("host"), function, (), FILES_IN_TASK)
+            done = (one for one in self.hosts.run(tasks) if not one.error)
+            return [pair for one in done for pair in zip(one.task.items, one.result, strict=True)]
+        if not any(is_url(file.path) for file in every):
+            return zip(every, function(every), strict=True)
+        # A file of a network takes some round trips.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            told = pool.map(lambda file: function([file])[0], every)
+            return list(zip(every, told, strict=True))
 
     def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
         most = min(len(wanted), 1 + self.outcome.of_bytes // BYTES_OF_WORKER)
         workers = self.cluster or Workers(min(self.asked.workers or processors(), most))
-        at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room))))
-        tasks = _tasks(wanted, at_once, self.asked.settings)
+        at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
+        rest = (self.asked.settings,)
+        tasks = _tasks(wanted, attrgetter("host"), scanning.scan, rest, at_once, MOST_BYTES)
         try:
             for task, result, error in workers.run(tasks, batch.write_if_due):
                 scanned = scanning.failed(task.items, error) if error else result
@@ -183,10 +222,10 @@ class _Run(NamedTuple):
             workers.close()
 
     def _write_page(self) -> None:
-        if self.table.is_older("index.html"):
+        if self.table.is_older("index.html") or self.outcome.coverage:
             from nagle_scan.fleet import page
 
-            page.write(self.table)
+            page.write(self.table, self.outcome.coverage)
             self.table.sync_page(page.NAME)
             self.outcome.page = True
 
@@ -210,28 +249,25 @@ class _Run(NamedTuple):
             raise KeyboardInterrupt(account("interrupted")) from None
 
 
-def _dated(every: Sequence[File]) -> list[File | Failure]:
-    """See `inputs.dated`. A file of a network takes some round trips."""
-    if not any(is_url(file.path) for file in every):
-        return inputs.dated(every)
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [one for told in pool.map(lambda file: inputs.dated([file]), every) for one in told]
-
-
-def _tasks(wanted: Sequence[Set], most: int, settings: Settings) -> Iterator[Task]:
-    """Small sets together, at most `most`; large ones alone."""
-    part: list[Set] = []
-    size = 0
-    for one in wanted:
-        if part and (len(part) >= most or size + one.size > MOST_BYTES):
-            yield Task(scanning.scan, part, (settings,), size)
-            part, size = [], 0
-        part.append(one)
-        size += one.size
-    if part:
-        yield Task(scanning.scan, part, (settings,), size)
+def _tasks(
+    every: Iterable[Any],
+    host: Callable[[Any], str],
+    function: Callable[..., Any],
+    rest: tuple[Any, ...],
+    most: int,
+    most_bytes: float = float("inf"),
+) -> Iterator[Task]:
+    """Small items together, large ones alone; those of a host on it."""
+    for at, own in groupby(sorted(every, key=host), host):
+        part: list[Any] = []
+        size = 0
+        for one in own:
+            if part and (len(part) >= most or size + one.size > most_bytes):
+                yield Task(function, part, rest, at, size)
+                part, size = [], 0
+            part.append(one)
+            size += one.size
+        yield Task(function, part, rest, at, size)
 
 
 def processors() -> int:
@@ -239,6 +275,12 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _is_gone(at: Place) -> bool:
+    """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
+    host, path = at
+    return not host and os.path.isabs(path) and inputs.is_gone(path)
 
 
 def _days_ago(days: float) -> date:

@@ -62,7 +62,7 @@ def _scan(
                 why = str(error) if isinstance(error, NagleScanError) else told
                 failures += failed([wanted], why).failures
                 break
-            failures.append(Failure(bad, str(error).removeprefix(f"{bad.path}: ")))
+            failures.append(Failure(bad, str(error).removeprefix(f"{bad.shown}: ")))
             if wanted.replaces:
                 # The old result has what this file held.
                 break
@@ -75,7 +75,7 @@ def _scan(
 def _bad(error: BaseException, every: Sequence[File]) -> File | None:
     """The one that an error names."""
     is_told = isinstance(error, CaptureError)
-    return next((one for one in every if is_told and str(error).startswith(f"{one.path}: ")), None)
+    return next((one for one in every if is_told and str(error).startswith(f"{one.shown}: ")), None)
 
 
 def _patiently(wanted: Set, settings: Settings) -> _core.Scan:
@@ -90,7 +90,7 @@ def _patiently(wanted: Set, settings: Settings) -> _core.Scan:
 
 def _once(wanted: Set, settings: Settings) -> _core.Scan:
     with ExitStack() as opened:
-        paths = {opened.enter_context(inputs.readable(one)): one.path for one in wanted.files}
+        paths = {opened.enter_context(inputs.readable(one)): one.shown for one in wanted.files}
         return _core.scan_captures(
             list(paths),
             settings.filter,

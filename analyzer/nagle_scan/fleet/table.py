@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deltalake import DeltaTable, QueryBuilder
@@ -15,6 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from nagle_scan.errors import CaptureError, NagleScanError
 from nagle_scan.fleet.fields import SQL_TYPES, tables
 from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.work import Settings
 from nagle_scan.system import files
 from nagle_scan.words.wording import printable
 
@@ -34,6 +36,16 @@ class Scope(NamedTuple):
 
     filter: str | None
     min_wait_ms: float
+    key: str | None
+    """A fingerprint of it."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Scope:
+        """That of a run. A filter may name an address."""
+        filter, key = settings.filter, settings.key
+        if key is None:
+            return cls(filter, settings.min_wait_ms, None)
+        return cls(filter and _print(filter, key), settings.min_wait_ms, _print("a fleet", key))
 
     def differs(self, other: Scope) -> str:
         """What the fleet was made with, if it is not the same; else empty."""
@@ -41,7 +53,13 @@ class Scope(NamedTuple):
             return f"a filter {self.filter!r}" if self.filter else "no filter"
         if self.min_wait_ms != other.min_wait_ms:
             return f"--min-wait {self.min_wait_ms:g}"
+        if self.key != other.key:
+            return "another key" if self.key and other.key else "a key" if self.key else "no key"
         return ""
+
+
+def _print(text: str, key: bytes) -> str:
+    return blake2b(text.encode(), key=key, digest_size=8).hexdigest()
 
 
 class Table:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
-from typing import Any, NamedTuple
+from hashlib import blake2b, sha256
+from typing import Any, NamedTuple, TypeAlias
 
+from nagle_scan import _core
 from nagle_scan.api.names import Label
 
+Place: TypeAlias = tuple[str, str]
+"""Host and path, as the table has them."""
 SET_DIGITS = 32
 """Of a SHA-256, in hex: 128 bits."""
 NO_CAPTURE = "not a capture file"
-"""How the engine begins a reason that stays true until the file changes."""
+"""So the engine begins what will be true until the file changes."""
+NAME_LEN = 8
+"""Bytes of what stands for a path: no two of a billion captures are likely to share it."""
 
 
 class Secret(str):
@@ -31,10 +36,39 @@ class Settings(NamedTuple):
     version: str
     filter: str | None
     min_wait_ms: float
+    key: bytes | None = None
+    """Replaces addresses before anything leaves the worker."""
     everything: bool = False
     """Also waits that are no stalls, possible stalls, and connections without any."""
     labels: Mapping[str, Label] = {}
     """By address (`10.0.0.5`) or by address and port (`10.0.0.5:80`, `[fe80::1]:80`)."""
+
+    @classmethod
+    def of(
+        cls,
+        filter: str | None,
+        min_wait_ms: float,
+        key: bytes | None,
+        everything: bool,
+        labels: Mapping[str, Label],
+    ) -> Settings:
+        """Of this version. A key leaves no names with an address in them."""
+        if key is not None:
+            labels = {at: label.without_addresses for at, label in labels.items()}
+        return cls(_core.VERSION, filter, min_wait_ms, key, everything, labels)
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"Settings({self.version!r}, {self.filter!r}, {self.min_wait_ms})"
+
+    def place(self, file: File) -> Place:
+        """Of a file: with a key, host and path may both tell an address or a person."""
+        # A name that is not UTF-8 is written so as well.
+        path = file.path.encode(errors="backslashreplace")
+        if self.key is None:
+            return file.host, path.decode()
+        told = file.host.encode() + b":" + path
+        return "", f"capture-{blake2b(told, digest_size=NAME_LEN, key=self.key).hexdigest()}"
 
 
 class File(NamedTuple):
@@ -42,6 +76,8 @@ class File(NamedTuple):
 
     path: str
     """An absolute local path, or a URL that fsspec opens, without a query."""
+    host: str = ""
+    """The only host whose workers have it; empty if all have."""
     size: int = -1
     """Bytes as stored; -1 if unknown."""
     modified: str = ""
@@ -52,9 +88,9 @@ class File(NamedTuple):
     """The URL with its query, if it has one. Never shown, never kept."""
 
     @property
-    def place(self) -> str:
-        """The path as the table has it: in UTF-8, though the name may not be."""
-        return self.path.encode(errors="backslashreplace").decode()
+    def shown(self) -> str:
+        """As the user is told of it."""
+        return f"{self.host}:{self.path}" if self.host else self.path
 
 
 class Failure(NamedTuple):
@@ -82,11 +118,16 @@ class Set(NamedTuple):
         """Bytes as stored, of all."""
         return sum(file.size for file in self.files)
 
+    @property
+    def host(self) -> str:
+        """Of its files."""
+        return self.files[0].host
 
-def made(files: Iterable[File], replaces: str = "") -> Set:
-    """A set of these. Its name identifies its files, also after one of them grew."""
+
+def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
+    """A set of these. Its name tells which they are, also after one of them grew."""
     ordered = sorted(files, key=lambda one: (one.first_ns is None, one.first_ns or 0))
-    told = json.dumps([(one.place, one.first_ns) for one in ordered])
+    told = json.dumps([(*settings.place(one), one.first_ns) for one in ordered])
     return Set(sha256(told.encode()).hexdigest()[:SET_DIGITS], tuple(ordered), replaces)
 
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
@@ -22,14 +23,16 @@ from typing import Any, NamedTuple
 
 from nagle_scan.errors import NagleScanError
 
+DEADLINE_S, BYTES_PER_S = 300.0, 2e6
+"""Tasks have hung when none ends for longer than both: this, and that for what one reads."""
 LOOK_S = 1.0
 JOIN_S = 5.0
-"""A process that waits for a disk cannot be killed at once."""
+"""A process that a disk holds does not end."""
 DIED = "the worker died each time"
 
 
 class ClusterError(NagleScanError):
-    """No scheduler, no worker, or a worker that cannot do the work."""
+    """There is no scheduler, no worker, one that cannot do the work, or no longer one."""
 
 
 class Task(NamedTuple):
@@ -38,6 +41,8 @@ class Task(NamedTuple):
     function: Callable[..., Any]
     items: Sequence[Any]
     rest: tuple[Any, ...] = ()
+    host: str = ""
+    """The only one whose workers can do it; empty if all can."""
     size: int = 0
     """Bytes that it reads."""
 
@@ -57,31 +62,38 @@ class Done(NamedTuple):
 
 
 class Workers:
-    """Processes of this machine. They die together."""
+    """Processes of this machine. They die together, and are given up together."""
 
     shown = "the workers of this machine"
+    tries_again = False
+    """By itself, what killed a worker."""
+    hosts: Sequence[str] = ()
+    """Names of those that tasks can be pinned to."""
+    silent: Sequence[str] = ()
+    """Hosts that did not answer when they were asked."""
 
     def __init__(self, count: int = 0) -> None:
         self._count = count
         self._pool: ProcessPoolExecutor | None = None
+        self.late: list[str] = []
+        """Hosts that were given up during a task."""
 
-    def executor(self) -> Executor:
-        """A pool of processes, made anew after `close`."""
+    def executor(self, host: str) -> Executor:  # noqa: ARG002
+        """Of a host, or of all."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._count, context, _begin)
         return self._pool
 
-    @property
-    def room(self) -> int:
-        """Tasks in flight."""
+    def room(self, host: str = "") -> int:  # noqa: ARG002
+        """How many tasks a host, or all, can do at once."""
         return self._count
 
     def check(self) -> None:
         """Raises `ClusterError` if there is nobody left to work."""
 
     def close(self) -> None:
-        """Ends all processes. The next executor is a new one."""
+        """Nothing stays. The next executor is a new one."""
         pool, self._pool = self._pool, None
         if pool is not None:
             processes = list((pool._processes or {}).values())
@@ -97,58 +109,116 @@ class Workers:
     ) -> Iterator[Done]:
         """Each task, as soon as it is done; `on_look` is called every second or so.
 
-        A pool of processes breaks as a whole when one of them dies: what ran is done again at the
-        end, item by item and one at a time, which identifies the item that kills. What a function
-        raises is an error of its task if it is a `NagleScanError`. Raises `ClusterError`.
+        A pool of processes breaks as a whole when one of them dies: what ran is done anew, item by
+        item and one at a time, so that the one that kills is known. One that hangs is given up.
+        What a function raises is an error of its task if it is a `NagleScanError`. Raises
+        `ClusterError`.
         """
-        suspects: list[Task] = []
-        for done in self._all(deque(tasks), self.room, on_look):
-            if done.error == DIED:
-                suspects += done.task.single
-            else:
-                yield done
-        yield from self._all(deque(suspects), 1, on_look)
-
-    def _all(self, waiting: deque[Task], room: int, on_look: Callable[[], None]) -> Iterator[Done]:
-        given: dict[Future[Any], Task] = {}
+        running = _Running(self, tasks)
         try:
-            while waiting or given:
-                while waiting and len(given) < room:
-                    task = waiting.popleft()
-                    given[self._submitted(task)] = task
+            while running.fill():
                 on_look()
-                for future in wait(given, LOOK_S, FIRST_COMPLETED).done:
-                    yield self._done(given.pop(future), future)
+                yield from running.done()
+                yield from running.hung()
         finally:
+            running.stop()
+
+
+class _Running:
+    """Tasks on their way through workers."""
+
+    def __init__(self, workers: Workers, tasks: Iterable[Task]) -> None:
+        self._workers = workers
+        self._waiting: dict[str, deque[Task]] = {}
+        """By host."""
+        for task in tasks:
+            self._waiting.setdefault(task.host, deque()).append(task)
+        self._suspects: deque[Task] = deque()
+        self._alone: Future[Any] | None = None
+        """That of a suspect."""
+        self._given: dict[Future[Any], Task] = {}
+        self._moved_s = dict.fromkeys(self._waiting, time.monotonic())
+        """When a task of a host ended last, or the first one began."""
+
+    def fill(self) -> bool:
+        """Gives as many as there is room for; false when nothing is left."""
+        for host, waiting in self._waiting.items():
+            while waiting and len(self._of(host)) < self._workers.room(host) and not self._suspects:
+                self._give(waiting.popleft())
+        if self._suspects and not self._given:
+            self._alone = self._give(self._suspects.popleft())
+        return bool(self._given)
+
+    def _of(self, host: str) -> list[Future[Any]]:
+        return [future for future, task in self._given.items() if task.host == host]
+
+    def _give(self, task: Task) -> Future[Any]:
+        if not self._of(task.host):
+            self._moved_s[task.host] = time.monotonic()
+        given = task.function, task.items, *task.rest
+        try:
+            future = self._workers.executor(task.host).submit(*given)
+        except BrokenExecutor:
+            self._workers.close()
+            future = self._workers.executor(task.host).submit(*given)
+        self._given[future] = task
+        return future
+
+    def done(self) -> Iterator[Done]:
+        """What has come within `LOOK_S`."""
+        for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
+            task = self._given.pop(future)
+            self._moved_s[task.host] = time.monotonic()
+            try:
+                yield Done(task, future.result())
+            except ClusterError:
+                raise
+            except NagleScanError as error:
+                yield Done(task, error=str(error))
+            except ImportError as error:
+                lacks = f"{self._workers.shown}: a worker lacks a package: {error}"
+                raise ClusterError(lacks) from None
+            except Exception as error:
+                is_lost = isinstance(error, (BrokenExecutor, CancelledError))
+                if not is_lost and type(error).__name__ != "KilledWorker":
+                    raise
+                self._workers.check()
+                if future is self._alone or (len(task.items) == 1 and self._workers.tries_again):
+                    yield Done(task, error=DIED)
+                else:
+                    self._suspects += task.single
+
+    def hung(self) -> Iterator[Done]:
+        """What nobody waits for any longer."""
+        for host in list(self._waiting):
+            given = self._of(host)
+            size = max((self._given[one].size for one in given), default=0)
+            most_s = DEADLINE_S + size / BYTES_PER_S
+            if not given or time.monotonic() - self._moved_s[host] < most_s:
+                continue
+            is_alone = self._alone in given
             for future in given:
                 future.cancel()
-            if given:
-                self.close()
+            tasks = [self._given.pop(one) for one in given]
+            if host:
+                self._workers.late.append(host)
+                tasks += self._waiting.pop(host)
+                yield from (Done(one, error=f"no worker on {host} answers") for one in tasks)
+            elif is_alone:
+                why = f"no answer within {most_s:.0f} s: given up"
+                yield from (Done(one, error=why) for one in tasks)
+            else:
+                self._suspects += (one for task in tasks for one in task.single)
+            if not host:
+                self._workers.check()
+                self._workers.close()
 
-    def _submitted(self, task: Task) -> Future[Any]:
-        call = task.function, task.items, *task.rest
-        try:
-            return self.executor().submit(*call)
-        except BrokenExecutor:
-            self.close()
-            return self.executor().submit(*call)
-
-    def _done(self, task: Task, future: Future[Any]) -> Done:
-        try:
-            return Done(task, future.result())
-        except ClusterError:
-            raise
-        except NagleScanError as error:
-            return Done(task, error=str(error))
-        except ImportError as error:
-            lacks = f"{self.shown}: a worker lacks a package: {error}"
-            raise ClusterError(lacks) from None
-        except Exception as error:
-            is_lost = isinstance(error, (BrokenExecutor, CancelledError))
-            if not is_lost and type(error).__name__ != "KilledWorker":
-                raise
-            self.check()
-            return Done(task, error=DIED)
+    def stop(self) -> None:
+        """Nobody waits for what is still to be done."""
+        for future in self._given:
+            future.cancel()
+        if self._given:
+            self._workers.close()
 
 
 def _begin() -> None:

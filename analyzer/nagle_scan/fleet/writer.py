@@ -2,8 +2,8 @@
 
 Every commit carries the number of its turn (a transaction of the protocol), so that a second run
 is refused, and a mark of its run, by which a commit is found again whose answer was lost. On a
-local disk, files, log and folders are synced before a commit counts as written. Nothing is
-deleted.
+local disk, files, log and folders are synced before a commit counts as written. Nothing is deleted
+but by `tidy`, and there only what the log has removed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from datetime import date
-from typing import TYPE_CHECKING
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
 
 from deltalake import (
     CommitProperties,
@@ -32,6 +32,7 @@ from nagle_scan.fleet.fields import DETAILS, TEXT, Field, columns
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.storage import LOG
 from nagle_scan.fleet.table import Scope, Table, reason, storage_options
+from nagle_scan.fleet.work import Place
 from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
@@ -49,14 +50,16 @@ MOST_SMALL_FILES = 8
 """Of a kind and day: more are made one."""
 MOST_ENTRIES = 20
 """Of the log, behind its last checkpoint."""
+RETENTION = timedelta(days=7)
+"""A reader that began before may still use a file."""
 CONFIGURATION = {
-    # A reader that began before may still use a file that is no longer in the table.
+    # Only `tidy` deletes, whenever it comes.
     "delta.enableExpiredLogCleanup": "false",
     "delta.deletedFileRetentionDuration": "interval 10000 days",
 }
 NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 COMPACTED = WriterProperties(compression="ZSTD", compression_level=3)
-REPAIR = "put it back, or name a new folder"
+REPAIR = "put it back, or let go of it with --again"
 
 
 class Writer(Table):
@@ -72,16 +75,18 @@ class Writer(Table):
         if self.is_there:
             self.scope  # noqa: B018
 
-    def check(self, scope: Scope) -> None:
+    def check(self, scope: Scope, may_lack: bool = False) -> None:
         """Raises for a fleet that is scanned otherwise, or damaged; writes nothing."""
         if not self.is_there:
             return
         if difference := self.scope.differs(scope):
             raise OutputError(f"{self.path}: scanned with {difference}: name a new folder")
+        if may_lack:
+            return
         there = storage.sizes(self.path)
-        if any(re.fullmatch(ENTRY, name) and not size for name, size in there.items()):
+        if _empty_entries(there):
             raise OutputError(f"{self.path}: damaged: an entry of its log is empty: {REPAIR}")
-        if gone := [one for one in self.files() if there.get(one["path"]) != one["size_bytes"]]:
+        if gone := self._gone(there):
             what = f"{count(len(gone), 'file')} of {len(self.files()):,} gone or cut off"
             raise OutputError(f"{self.path}: damaged: {what}, first {gone[0]['path']}: {REPAIR}")
 
@@ -125,10 +130,10 @@ class Writer(Table):
         self,
         rows: Mapping[Part, pa.Table],
         replaced: Collection[str] = (),
-        tried: Collection[str] = (),
+        tried: Collection[Place] = (),
         mark: str = "",
     ) -> None:
-        """Adds a batch. It takes the place of the sets `replaced`, and of failures at the paths
+        """Adds a batch. It takes the place of the sets `replaced`, and of failures at the places
         `tried`. One with the `mark` of a commit that was interrupted is not added twice."""
         with self._told():
             if mark in self._begun and self._is_there(mark):
@@ -177,6 +182,46 @@ class Writer(Table):
             with suppress(FileNotFoundError):
                 return os.stat(f"{self.path}/{name}").st_mtime_ns < os.stat(log).st_mtime_ns
         return True
+
+    def tidy(self) -> int:
+        """Deletes files that the log has removed, a week ago or earlier; how many."""
+        with self._told():
+            hours = int(RETENTION / timedelta(hours=1))
+            return len(self.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False))
+
+    def verify(self) -> tuple[int, int]:
+        """Reads every row; files and rows. Raises `OutputError` for what cannot be read."""
+        from nagle_scan.fleet import actions
+
+        every = self.files()
+        for one in every:
+            try:
+                read = len(actions.read(self.path, one))
+            except Exception as error:
+                raise OutputError(f"{self.path}: {one['path']}: {reason(error)}") from None
+            if read != one["num_records"]:
+                told = f"{read:,} rows of {one['num_records']:,}"
+                raise OutputError(f"{self.path}: {one['path']}: {told}")
+        return len(every), sum(one["num_records"] for one in every)
+
+    def repair(self) -> int:
+        """Lets go of what is gone. How many files of captures have to be read again for it."""
+        there = storage.sizes(self.path)
+        for name in _empty_entries(there):
+            storage.put(self.path, name, b'{"commitInfo":{}}\n')
+        gone = self._gone(there)
+        if not gone:
+            return 0
+        from nagle_scan.fleet import actions
+
+        left = [one for one in self.files() if one not in gone]
+        made, lost = actions.without_gone(self.path, gone, left)
+        self._act(made)
+        return lost
+
+    def _gone(self, there: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Files that the log names and that are not there with their size."""
+        return [one for one in self.files() if there.get(one["path"]) != one["size_bytes"]]
 
     def _act(self, actions: list[Action], mark: str = "") -> None:
         if actions:
@@ -238,3 +283,7 @@ class Writer(Table):
                 for line in entry.splitlines():
                     if added := json.loads(line).get("add"):
                         storage.sync(self.path, added["path"])
+
+
+def _empty_entries(there: Mapping[str, int]) -> list[str]:
+    return [name for name, size in there.items() if re.fullmatch(ENTRY, name) and not size]
