@@ -14,7 +14,7 @@ from markupsafe import Markup
 from nagle_scan import _core
 from nagle_scan.report import hops, sentences
 from nagle_scan.report.nodelay import IN_EFFECT
-from nagle_scan.report.page import Page
+from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.system import files
 from nagle_scan.words import causes, certainty, colours
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
     files.replace(path, rendered("report.html", Page(result, options)))
+
+
+def connection_page(result: Result, row: _core.ConnectionRow) -> bytes:
+    """The page with this connection, which has stalls, in detail."""
+    return rendered("report.html", ConnectionPage(result, row))
 
 
 def rendered(template: str, page: object) -> bytes:

@@ -51,6 +51,7 @@ class Page(View):
     details_on_paper = PAPER_DETAILS
     without_stalls = sentences.WITHOUT_STALLS
     opened = pictures.IN_FULL
+    is_of_one = False
 
     def __init__(self, result: Result, options: Options) -> None:
         super().__init__(result, LIMITS, options)
@@ -118,6 +119,16 @@ class Page(View):
         if self.clearest is None or self.summary.is_text:
             return None
         return wireshark.display_filter(self.clearest)
+
+
+class ConnectionPage(Page):
+    """The page of a capture, with one connection in detail, whichever it is."""
+
+    is_of_one = True
+
+    def __init__(self, result: Result, row: _core.ConnectionRow) -> None:
+        self.connections = [row]
+        super().__init__(result, Options())
 
 
 def _name(path: str) -> str:
