@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor, wait
 from contextlib import contextmanager
-from typing import Any
 
 from distributed import Client
 from distributed.comm.addressing import get_address_host
@@ -70,11 +69,10 @@ class Cluster(Workers):
 
     def check(self) -> None:
         """See `Workers.check`."""
-        scheduler: Any = self._client.scheduler
         try:
-            is_there = self._client.status == "running" and self._client.sync(
-                scheduler.ncores, callback_timeout=ASK_S
-            )
+            # A worker that died may be on its way back.
+            self._client.wait_for_workers(1, timeout=ASK_S)
+            is_there = self._client.status == "running"
         except (OSError, TimeoutError):
             is_there = False
         if not is_there:
