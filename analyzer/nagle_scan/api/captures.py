@@ -43,16 +43,6 @@ class CaptureSet(NamedTuple):
     paths: list[str]
 
 
-class Folder(NamedTuple):
-    """What is below a folder, in the order of the names."""
-
-    captures: list[str]
-    others: int
-    """Files that are none."""
-    closed: list[OSError]
-    """Of folders in it that cannot be read; each error names its own."""
-
-
 class Grouped(NamedTuple):
     """What is to be read."""
 
@@ -84,14 +74,6 @@ def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
         CaptureSet(f"capture-{number}", f"capture-{number}", capture.paths)
         for number, capture in enumerate(sets, 1)
     ]
-
-
-def of_folder(path: str) -> Folder:
-    """The captures below it."""
-    closed: list[OSError] = []
-    every = list(below(path, closed))
-    found = [file for file in every if may_be_capture(file)]
-    return Folder(found, len(every) - len(found), closed)
 
 
 def below(folder: str, closed: list[OSError]) -> Iterator[str]:
@@ -174,11 +156,6 @@ def rotated_name(path: str) -> str:
     return os.path.join(folder, name)
 
 
-def name_of(paths: Sequence[str]) -> str:
-    """What a set of these files is called."""
-    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-
-
 def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
     used: set[str] = set()
     for paths in parts:
@@ -189,7 +166,8 @@ def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
         stems = chain([name], again)
         stem = next(stem for stem in stems if stem not in used)
         used.add(stem)
-        yield CaptureSet(name_of(paths), stem, paths)
+        first, more = paths[0], len(paths) - 1
+        yield CaptureSet(first + (f" and {more} more" if more else ""), stem, paths)
 
 
 def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
@@ -199,19 +177,20 @@ def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
         if not os.path.isdir(path):
             yield path
             continue
-        folder = of_folder(path)
+        closed: list[OSError] = []
+        every = list(below(path, closed))
+        found = list(filter(may_be_capture, every))
         notes += (
-            f"{printable(str(error.filename))}: {files.reason_of(error)}: left out"
-            for error in folder.closed
+            f"{printable(str(one.filename))}: {files.reason_of(one)}: left out" for one in closed
         )
-        if not folder.captures:
-            if folder.closed:
-                error = folder.closed[0]
-                raise CaptureError(f"{error.filename}: cannot read: {files.reason_of(error)}")
+        if not found:
+            if closed:
+                where, why = closed[0].filename, files.reason_of(closed[0])
+                raise CaptureError(f"{where}: cannot read: {why}")
             raise CaptureError(f"{path}: a folder without captures")
-        if folder.others:
-            notes.append(left_out(path, folder.others))
-        yield from folder.captures
+        if others := len(every) - len(found):
+            notes.append(left_out(path, others))
+        yield from found
 
 
 def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
