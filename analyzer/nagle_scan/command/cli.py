@@ -45,6 +45,8 @@ def command() -> NoReturn:
 
     To give memory back and to tear Python down takes time.
     """
+    # Where OpenBLAS finds no room for a thread per processor, it ends the process with 1: stalls.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os._exit(_status())
 
 
