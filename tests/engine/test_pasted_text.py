@@ -230,6 +230,7 @@ def test_a_filter_chooses_connections_of_a_text() -> None:
 
 
 LINES = NAMES.splitlines(keepends=True)
+LINES += (PRINTED / "packet-list.txt").read_text().splitlines(keepends=True)[:9]
 PIECES = st.one_of(
     st.sampled_from(LINES),
     st.sampled_from(["seq ", "ack 4294967295", "{1:2}", "IP6 ::1.1 > ", ":", "\0", "> ", "\r"]),

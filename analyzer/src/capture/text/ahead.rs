@@ -1,7 +1,7 @@
 //! Rows that were read ahead: to sort them by time, and to place messages among them.
 
-use super::frame::{Packet, Row};
 use super::messages::{self, Messages};
+use super::packet::{Packet, Row};
 use super::time::RowOrder;
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 const MOST_SORTED: usize = 1 << 18;
 
 /// The rows that come next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Ahead {
     order: RowOrder,
     rows: VecDeque<Row>,
@@ -25,15 +25,7 @@ pub struct Ahead {
 
 impl Ahead {
     pub fn new(order: RowOrder) -> Self {
-        Self {
-            order,
-            rows: VecDeque::new(),
-            are_sorted: false,
-            is_list: false,
-            last_ns: 0,
-            messages: Messages::default(),
-            unsorted: 0,
-        }
+        Self { order, ..Self::default() }
     }
 
     pub fn is_sorting(&self) -> bool {

@@ -23,15 +23,13 @@ const LONGEST_ENTITY: usize = 8;
 /// The text of a line, without quote marks, indents, line ends of Windows and HTML.
 pub fn bare(line: &[u8]) -> Cow<'_, str> {
     let is_html = line.contains(&b'&') || line.contains(&b'<');
-    let text = String::from_utf8_lossy(line);
-    if !is_html && !line.contains(&0xc2) {
-        return match text {
-            Cow::Borrowed(text) => Cow::Borrowed(trimmed(text)),
-            Cow::Owned(text) => Cow::Owned(trimmed(&text).to_owned()),
-        };
+    match String::from_utf8_lossy(line) {
+        Cow::Borrowed(text) if !is_html && !line.contains(&0xc2) => Cow::Borrowed(trimmed(text)),
+        text => {
+            let text = without_tags(&text.replace('\u{a0}', " "));
+            Cow::Owned(trimmed(&text).to_owned())
+        }
     }
-    let text = without_tags(&text.replace('\u{a0}', " "));
-    Cow::Owned(trimmed(&text).to_owned())
 }
 
 fn trimmed(text: &str) -> &str {

@@ -3,7 +3,7 @@
 //! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849), and
 //! a service with a name that is not known here a port that no program uses. Reports list both.
 
-use super::line::Ends;
+use super::packet::Ends;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -92,10 +92,9 @@ pub struct EndNames {
 }
 
 impl EndNames {
-    /// The two ends of a segment; `None` for what is no address.
-    pub fn ends(&mut self, printed: Ends<'_>) -> Option<[SocketAddr; 2]> {
-        let ends = [printed.from.rsplit_once('.')?, printed.to.rsplit_once('.')?];
-        let is_v6 = printed.is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
+    /// The two ends of a segment, each printed as host and port; `None` for what is no address.
+    pub fn ends(&mut self, ends: [(&str, &str); 2], is_v6: bool) -> Option<Ends> {
+        let is_v6 = is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
         let mut end =
             |(host, port)| Some(SocketAddr::new(self.host(host, is_v6)?, self.port(port)?));
         Some([end(ends[0])?, end(ends[1])?])

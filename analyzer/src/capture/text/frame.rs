@@ -1,51 +1,17 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
-use super::line::PrintedSegment;
 use super::numbers::{Numbers, Sent};
+use super::packet::{Ends, Options, Packet, Row, Segment};
 use crate::capture::{Frame, link};
-use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
-use std::net::{IpAddr, SocketAddr};
+use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement};
+use std::iter;
+use std::net::IpAddr;
 use std::ops::Deref;
 
 /// Too short for a header.
 const CUT: [u8; 1] = [0x45];
 /// An Ethernet header without addresses, of ARP.
 const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
-
-/// A packet of a text, with the addresses of its ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
-    Tcp([SocketAddr; 2], PrintedSegment),
-    /// As [`PrintedPacket::Message`]; ports that are not told are 0.
-    Message([SocketAddr; 2], u32),
-    Unreadable,
-    Fragment,
-    NotTcp,
-    NotIp,
-}
-
-impl Packet {
-    pub fn ends(&self) -> Option<[SocketAddr; 2]> {
-        match self {
-            Self::Tcp(ends, _) | Self::Message(ends, _) => Some(*ends),
-            _ => None,
-        }
-    }
-
-    pub fn segment(&self) -> Option<([SocketAddr; 2], PrintedSegment)> {
-        match self {
-            Self::Tcp(ends, segment) => Some((*ends, *segment)),
-            _ => None,
-        }
-    }
-}
-
-/// A packet and its time, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    pub time_ns: i64,
-    pub packet: Packet,
-}
 
 /// Makes frames of the packets of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -67,7 +33,7 @@ impl Frames {
             Packet::NotTcp => other(false, &mut self.bytes),
             Packet::Fragment => other(true, &mut self.bytes),
             Packet::NotIp => self.bytes.extend(NOT_IP),
-            Packet::Message(..) | Packet::Unreadable => {}
+            _ => {}
         }
         if self.bytes.is_empty() {
             self.bytes.extend(CUT);
@@ -82,7 +48,7 @@ impl Frames {
     }
 
     /// Length on the wire; `None` where the sequence number cannot be told.
-    fn segment(&mut self, ends: [SocketAddr; 2], printed: &PrintedSegment) -> Option<u32> {
+    fn segment(&mut self, ends: Ends, printed: &Segment) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
         let sent = self.numbers.sent(ends, printed)?;
         Some(segment(ends, printed, &sent, &mut self.bytes))
@@ -105,12 +71,7 @@ fn other(is_fragment: bool, into: &mut Vec<u8>) {
 }
 
 /// The headers of a segment; returns its length on the wire.
-fn segment(
-    ends: [SocketAddr; 2],
-    printed: &PrintedSegment,
-    sent: &Sent,
-    into: &mut Vec<u8>,
-) -> u32 {
+fn segment(ends: Ends, printed: &Segment, sent: &Sent, into: &mut Vec<u8>) -> u32 {
     let tcp = tcp(ends, printed, sent);
     let tcp_len = (u32::from(tcp[DATA_OFFSET] >> 4) * 4).saturating_add(printed.len);
     let ip_len = ip(ends.map(|end| end.ip()), printed.ip_id, tcp_len, into);
@@ -149,20 +110,41 @@ fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
     Ipv6Header::LEN as u32
 }
 
-fn tcp(
-    [from, to]: [SocketAddr; 2],
-    printed: &PrintedSegment,
-    sent: &Sent,
-) -> impl Deref<Target = [u8]> {
+fn tcp([from, to]: Ends, printed: &Segment, sent: &Sent) -> impl Deref<Target = [u8]> {
     let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
     header.acknowledgment_number = sent.ack;
-    let (options, len) = printed.options.bytes(|number| sent.sack(number));
-    // They are at most as long as there is room.
-    let _ = header.set_options_raw(&options[..len]);
+    let (options, count) = options(&printed.options, sent);
+    // Those that were sent have room.
+    let _ = header.set_options(&options[..count]);
     let mut bytes = header.to_bytes();
     bytes[FLAGS] = printed.flags;
     if printed.is_cut {
         bytes[DATA_OFFSET] = LONGEST;
     }
     bytes
+}
+
+/// No header has room for more.
+const MOST_OPTIONS: usize = 16;
+
+fn options(printed: &Options, sent: &Sent) -> ([TcpOptionElement; MOST_OPTIONS], usize) {
+    use TcpOptionElement::{
+        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
+        Timestamp, WindowScale,
+    };
+    let block = |(begin, end)| (sent.sack(begin), sent.sack(end));
+    let [first, second, third, fourth] = printed.sack.map(|printed| printed.map(block));
+    let known = [
+        printed.mss.map(MaximumSegmentSize),
+        printed.allows_sack.then_some(SelectiveAcknowledgementPermitted),
+        printed.timestamps.map(|(value, echo)| Timestamp(value, echo)),
+        printed.window_shift.map(WindowScale),
+        first.map(|first| SelectiveAcknowledgement(first, [second, third, fourth])),
+    ];
+    let (mut options, mut count) = ([const { Noop }; MOST_OPTIONS], usize::from(printed.nops));
+    for (into, option) in iter::zip(&mut options, known.into_iter().flatten()) {
+        *into = option;
+        count += 1;
+    }
+    (options, count.min(MOST_OPTIONS))
 }

@@ -1,8 +1,10 @@
 //! The lines of a text, and those of one packet put together.
 
-use super::line::{self, ParsedLine, PrintedPacket};
+use super::ends::EndNames;
+use super::packet::{Packet, Stamped};
 use super::rows::Rows;
-use super::time::{self, Stamp};
+use super::tcpdump::{self, Line};
+use super::time;
 use crate::capture::buffer::Buffer;
 use std::io;
 use std::mem;
@@ -35,10 +37,10 @@ pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
 
 /// What a line added.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Joined<'a> {
-    Packet(Stamp, PrintedPacket<'a>),
+pub enum Joined {
+    Packet(Stamped),
     /// The packet before ends here; this line is to be given once more.
-    Before(Stamp, PrintedPacket<'a>),
+    Before(Stamped),
     /// The packet goes on in the next line, or the line is known to show none.
     More,
     NoPacket,
@@ -51,72 +53,61 @@ pub struct Joiner {
     /// Lines in `begun`.
     lines: usize,
     pub rows: Rows,
-    /// A packet of `rows`, as tcpdump prints it.
-    printed: String,
+    pub names: EndNames,
 }
 
 impl Joiner {
     /// Takes the next line.
-    pub fn take<'a>(&'a mut self, line: &'a str) -> Joined<'a> {
+    pub fn take(&mut self, line: &str) -> Joined {
         let stamp = time::stamp(line);
-        if self.lines == 0 {
-            let read = stamp.map(|(stamp, rest)| (stamp, line::read(rest)));
-            return match read {
-                Some((_, ParsedLine::Unfinished)) => {
-                    self.begun.clear();
-                    self.begun.push_str(line);
-                    self.lines = 1;
-                    Joined::More
-                }
-                Some((stamp, ParsedLine::Packet(packet))) if packet != PrintedPacket::NotIp => {
-                    Joined::Packet(stamp, packet)
-                }
-                Some((_, ParsedLine::NoPacket)) | None if line.len() > LONGEST_ROW => {
-                    Joined::NoPacket
-                }
-                other => match (self.rows.take(line, &mut self.printed), other) {
-                    (Some(true), _) => packet(&self.printed).unwrap_or(Joined::More),
-                    (Some(false), _) => Joined::More,
-                    (None, Some((stamp, ParsedLine::Packet(packet)))) => {
-                        Joined::Packet(stamp, packet)
-                    }
-                    (None, _) => Joined::NoPacket,
-                },
-            };
+        if self.lines > 0 {
+            return self.go_on(line, stamp.is_some());
         }
-        if stamp.is_some() || self.lines == MOST_LINES {
-            return match self.end() {
-                Some((stamp, packet)) => Joined::Before(stamp, packet),
-                None => Joined::More,
-            };
+        let printed = match stamp.map(|(stamp, rest)| (stamp, tcpdump::read(rest, &mut self.names)))
+        {
+            Some((_, Line::Unfinished)) => {
+                self.begun.clear();
+                self.begun.push_str(line);
+                self.lines = 1;
+                return Joined::More;
+            }
+            Some((stamp, Line::Packet(packet))) => Some((stamp, packet)),
+            Some((_, Line::NoPacket)) | None => None,
+        };
+        let listed = match printed {
+            Some((_, Packet::NotIp)) => self.rows.take(line, &mut self.names),
+            None if line.len() <= LONGEST_ROW => self.rows.take(line, &mut self.names),
+            _ => None,
+        };
+        match (listed, printed) {
+            (Some(Some(packet)), _) | (None, Some(packet)) => Joined::Packet(packet),
+            (Some(None), _) => Joined::More,
+            (None, None) => Joined::NoPacket,
+        }
+    }
+
+    /// Takes another line of a packet, unless that begins the next one.
+    fn go_on(&mut self, line: &str, is_next: bool) -> Joined {
+        if is_next || self.lines == MOST_LINES {
+            return self.end().map_or(Joined::More, Joined::Before);
         }
         self.begun.push(' ');
         self.begun.push_str(line);
-        let lines = mem::take(&mut self.lines) + 1;
-        if let Some(packet) = packet(&self.begun) {
-            return packet;
+        self.lines += 1;
+        if let Some((stamp, rest)) = time::stamp(&self.begun)
+            && let Line::Packet(packet) = tcpdump::read(rest, &mut self.names)
+        {
+            self.lines = 0;
+            return Joined::Packet((stamp, packet));
         }
-        self.lines = lines;
         Joined::More
     }
 
     /// The packet in which the text ends; one of which lines are missing cannot be read.
-    pub fn end(&mut self) -> Option<(Stamp, PrintedPacket<'_>)> {
+    pub fn end(&mut self) -> Option<Stamped> {
         if mem::take(&mut self.lines) > 0 {
-            return time::stamp(&self.begun).map(|(stamp, _)| (stamp, PrintedPacket::Unreadable));
+            return time::stamp(&self.begun).map(|(stamp, _)| (stamp, Packet::Unreadable));
         }
-        match self.rows.end(&mut self.printed).then(|| packet(&self.printed))?? {
-            Joined::Packet(stamp, packet) => Some((stamp, packet)),
-            _ => None,
-        }
-    }
-}
-
-/// The packet that `line` shows as a whole.
-fn packet(line: &str) -> Option<Joined<'_>> {
-    let (stamp, rest) = time::stamp(line)?;
-    match line::read(rest) {
-        ParsedLine::Packet(packet) => Some(Joined::Packet(stamp, packet)),
-        _ => None,
+        self.rows.end(&mut self.names)
     }
 }

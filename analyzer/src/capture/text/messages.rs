@@ -4,8 +4,8 @@
 //! headers by the message, and the rows that follow must have come on by that. Of several connections that
 //! did, the one that went on first had the message first; how often that is so, is told.
 
-use super::frame::{Packet, Row};
-use super::line::PrintedSegment;
+use super::packet::{Ends, Packet, Row, Segment};
+use crate::decode::{ACK, FIN, SYN};
 use std::collections::{HashMap, VecDeque};
 use std::iter;
 use std::net::{IpAddr, SocketAddr};
@@ -18,13 +18,10 @@ const MOST_CONNECTIONS: usize = 16;
 const SHORTEST_FRAME: u32 = 60;
 /// A difference of sequence numbers that is none forward.
 const BEHIND: u32 = 1 << 31;
-const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;
-const SYN: u8 = 0x02;
-const FIN: u8 = 0x01;
 
 /// Two ends, the lesser one first, and the two directions between them.
-type Key = [SocketAddr; 2];
+type Key = Ends;
 
 /// What the rows before told of one direction.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +49,8 @@ pub struct Messages {
 /// Where a message may have been sent.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    ends: [SocketAddr; 2],
-    segment: PrintedSegment,
+    ends: Ends,
+    segment: Segment,
     shown: Shown,
     /// Which of the rows that follow shows it.
     by_row: usize,
@@ -89,7 +86,7 @@ impl Messages {
         packet
     }
 
-    fn see(&mut self, ends: [SocketAddr; 2], segment: &PrintedSegment) {
+    fn see(&mut self, ends: Ends, segment: &Segment) {
         let (key, sender) = keyed(ends);
         let hosts = hosts(ends);
         let directions = self.connections.entry(key).or_insert_with(|| {
@@ -108,12 +105,7 @@ impl Messages {
         advance(&mut directions[1 - sender].next, segment.ack);
     }
 
-    fn place(
-        &mut self,
-        ends: [SocketAddr; 2],
-        wire_len: u32,
-        ahead: &VecDeque<Row>,
-    ) -> Option<Place> {
+    fn place(&mut self, ends: Ends, wire_len: u32, ahead: &VecDeque<Row>) -> Option<Place> {
         (wire_len > 0).then_some(())?;
         let hosts = hosts(ends);
         let following: Vec<Packet> = ahead
@@ -136,7 +128,7 @@ impl Messages {
         }
         let is_alone = keys.len() == 1;
         let directions = keys.into_iter().flat_map(|[one, other]| [[one, other], [other, one]]);
-        let may_be = |of: &[SocketAddr; 2]| {
+        let may_be = |of: &Ends| {
             iter::zip(ends, of)
                 .all(|(end, of)| end.ip() == of.ip() && [0, of.port()].contains(&end.port()))
         };
@@ -160,7 +152,7 @@ impl Messages {
 
 /// A message, and the rows of its hosts that follow.
 struct Message<'a> {
-    ends: [SocketAddr; 2],
+    ends: Ends,
     wire_len: u32,
     following: &'a [Packet],
 }
@@ -168,7 +160,7 @@ struct Message<'a> {
 impl Message<'_> {
     /// The message as sent from the first of these ends to the other, unless the rows that follow speak
     /// against it.
-    fn sent(&self, [from, to]: [SocketAddr; 2], known: Option<&[Direction; 2]>) -> Option<Place> {
+    fn sent(&self, [from, to]: Ends, known: Option<&[Direction; 2]>) -> Option<Place> {
         let (key, sender) = keyed([from, to]);
         let known = known.copied().unwrap_or_default();
         let (own, other) = (known[sender], known[1 - sender]);
@@ -199,7 +191,7 @@ impl Message<'_> {
             Some((_, later)) if later.len == 0 && later.ack == received => own.acked,
             _ => received,
         };
-        let segment = PrintedSegment {
+        let segment = Segment {
             flags: PSH | ACK,
             seq: Some(next),
             ack: ack.or(received).or(Some(0)),
@@ -207,19 +199,19 @@ impl Message<'_> {
             is_listed: true,
             len,
             wire_len: self.wire_len,
-            ..PrintedSegment::NONE
+            ..Segment::default()
         };
         Some(Place { ends: [from, to], segment, shown, by_row })
     }
 
-    fn headers_len(&self, is_wanted: impl Fn([SocketAddr; 2]) -> bool) -> Option<u32> {
+    fn headers_len(&self, is_wanted: impl Fn(Ends) -> bool) -> Option<u32> {
         let rows = self.following.iter().filter_map(Packet::segment);
         rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| headers_len(&row)).min()
     }
 
     /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
     /// what was sent before, and the same bytes may be sent again.
-    fn came_on(&self, ends: [SocketAddr; 2], next: u32, len: u32) -> Option<(usize, u32)> {
+    fn came_on(&self, ends: Ends, next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
         self.following.iter().enumerate().find_map(|(at, packet)| {
             let (of, row) = packet.segment()?;
@@ -246,12 +238,7 @@ impl Message<'_> {
     }
 
     /// Lengths of the messages between these ends up to a row.
-    fn messages(
-        &self,
-        at: usize,
-        wanted: [SocketAddr; 2],
-        headers_len: u32,
-    ) -> impl Iterator<Item = u32> {
+    fn messages(&self, at: usize, wanted: Ends, headers_len: u32) -> impl Iterator<Item = u32> {
         self.following[..at].iter().filter_map(move |packet| match packet {
             Packet::Message(ends, wire_len) if *ends == wanted => wire_len.checked_sub(headers_len),
             _ => None,
@@ -272,24 +259,24 @@ impl Message<'_> {
     }
 }
 
-fn hosts(ends: [SocketAddr; 2]) -> [IpAddr; 2] {
+fn hosts(ends: Ends) -> [IpAddr; 2] {
     let mut hosts = ends.map(|end| end.ip());
     hosts.sort_unstable();
     hosts
 }
 
 /// The ends in order, and which of them is the first one told.
-fn keyed([from, to]: [SocketAddr; 2]) -> (Key, usize) {
+fn keyed([from, to]: Ends) -> (Key, usize) {
     if from <= to { ([from, to], 0) } else { ([to, from], 1) }
 }
 
 /// Of a frame that has its own length: a SYN has more options, and a padded one is longer.
-fn headers_len(segment: &PrintedSegment) -> Option<u32> {
+fn headers_len(segment: &Segment) -> Option<u32> {
     let is_usual = segment.flags & SYN == 0 && ![0, SHORTEST_FRAME].contains(&segment.wire_len);
     is_usual.then(|| segment.wire_len.checked_sub(segment.len)).flatten()
 }
 
-fn sequence_len(segment: &PrintedSegment) -> u32 {
+fn sequence_len(segment: &Segment) -> u32 {
     let flags = [SYN, FIN].map(|flag| u32::from(segment.flags & flag != 0));
     segment.len.wrapping_add(flags[0]).wrapping_add(flags[1])
 }

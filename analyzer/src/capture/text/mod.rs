@@ -2,40 +2,37 @@
 //! frame of headers: what was not printed is not there.
 
 mod ahead;
-mod classic;
 mod clean;
 mod ends;
 mod fields;
 mod frame;
-mod line;
 mod lines;
 mod messages;
 mod numbers;
-mod options;
+mod packet;
 mod record;
 mod refusal;
 mod rows;
+mod tcpdump;
 mod time;
 
 use crate::capture::buffer::Buffer;
 use crate::capture::error::ScanError;
 use crate::capture::{Frame, InputEnd};
 use ahead::Ahead;
-use ends::EndNames;
-use frame::{Frames, Packet, Row};
-use line::PrintedPacket;
+use frame::Frames;
 use lines::{Joined, Joiner};
+use packet::{Row, Stamped};
 use refusal::Beginning;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use time::{Course, Stamp};
 
 /// A text that is being read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Text {
     joiner: Joiner,
     course: Course,
-    names: EndNames,
     ahead: Ahead,
     frames: Frames,
     /// How the text ended; rows that were read are still to come.
@@ -83,14 +80,9 @@ impl Text {
         }
         let survey = beginning.survey;
         Ok(Self {
-            joiner: Joiner::default(),
             course: Course::new(survey.is_relative()),
-            names: EndNames::default(),
             ahead: Ahead::new(survey.order()),
-            frames: Frames::default(),
-            stop: None,
-            has_dates: false,
-            lines_without_packet: 0,
+            ..Self::default()
         })
     }
 
@@ -124,31 +116,24 @@ impl Text {
         let len = lines::next_len(buffer)?;
         let line = &buffer.available()[..len];
         if line.is_empty() {
-            if let Some((stamp, packet)) = self.joiner.end() {
-                let packet = addressed(&mut self.names, &packet);
-                self.push(stamp, packet);
+            if let Some(packet) = self.joiner.end() {
+                self.push(packet);
             }
             return Err(InputEnd::Complete);
         }
-        let bare = clean::bare(line);
-        let (is_again, stamp, packet) = match self.joiner.take(&bare) {
-            Joined::Packet(stamp, packet) => (false, stamp, addressed(&mut self.names, &packet)),
-            Joined::Before(stamp, packet) => (true, stamp, addressed(&mut self.names, &packet)),
-            joined => {
-                let is_foreign = joined == Joined::NoPacket && is_foreign(line);
-                self.lines_without_packet += u64::from(is_foreign);
-                buffer.consume(len);
-                return Ok(());
-            }
-        };
-        self.push(stamp, packet);
-        if !is_again {
+        let joined = self.joiner.take(&clean::bare(line));
+        let is_foreign = joined == Joined::NoPacket && is_foreign(line);
+        self.lines_without_packet += u64::from(is_foreign);
+        if !matches!(joined, Joined::Before(_)) {
             buffer.consume(len);
+        }
+        if let Joined::Packet(packet) | Joined::Before(packet) = joined {
+            self.push(packet);
         }
         Ok(())
     }
 
-    fn push(&mut self, stamp: Stamp, packet: Packet) {
+    fn push(&mut self, (stamp, packet): Stamped) {
         self.has_dates |= matches!(stamp, Stamp::At(_));
         self.ahead.push(Row { time_ns: self.course.time_ns(stamp), packet });
     }
@@ -164,27 +149,10 @@ impl Text {
             is_sorted: self.ahead.is_sorting(),
             rows_unsorted: self.ahead.unsorted,
             lines_without_packet: self.lines_without_packet,
-            hosts: self.names.hosts(),
-            ports: self.names.ports(),
+            hosts: self.joiner.names.hosts(),
+            ports: self.joiner.names.ports(),
         }
     }
-}
-
-/// The packet with the addresses that its ends have, or that stand for their names.
-fn addressed(names: &mut EndNames, packet: &PrintedPacket<'_>) -> Packet {
-    let packet = match *packet {
-        PrintedPacket::Tcp(ends, segment) => {
-            names.ends(ends).map(|ends| Packet::Tcp(ends, segment))
-        }
-        PrintedPacket::Message(ends, len) => {
-            names.ends(ends).map(|ends| Packet::Message(ends, len))
-        }
-        PrintedPacket::Fragment => Some(Packet::Fragment),
-        PrintedPacket::NotTcp => Some(Packet::NotTcp),
-        PrintedPacket::NotIp => Some(Packet::NotIp),
-        PrintedPacket::Quiet | PrintedPacket::WithoutPorts | PrintedPacket::Unreadable => None,
-    };
-    packet.unwrap_or(Packet::Unreadable)
 }
 
 /// Neither empty nor, by its indent, more of the packet before.

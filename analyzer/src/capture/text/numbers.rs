@@ -2,13 +2,10 @@
 //! and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no ACK is
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
-use super::line::PrintedSegment;
+use super::packet::{Ends, Segment};
+use crate::decode::{FIN, RST, SYN};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-const RST: u8 = 0x04;
 
 /// The numbers of a segment as they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +39,14 @@ struct Directions {
 
 impl Numbers {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
-    pub fn sent(&mut self, [from, to]: [SocketAddr; 2], printed: &PrintedSegment) -> Option<Sent> {
+    pub fn sent(&mut self, [from, to]: Ends, printed: &Segment) -> Option<Sent> {
         let (key, sender) = if from <= to { ((from, to), 0) } else { ((to, from), 1) };
         self.connections.entry(key).or_default().sent(sender, printed)
     }
 }
 
 impl Directions {
-    fn sent(&mut self, sender: usize, printed: &PrintedSegment) -> Option<Sent> {
+    fn sent(&mut self, sender: usize, printed: &Segment) -> Option<Sent> {
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {
             self.next = [None; 2];
@@ -80,7 +77,7 @@ impl Directions {
         Some(Sent { seq, ack: ack.unwrap_or(0), window, sack_base })
     }
 
-    fn window(&self, sender: usize, printed: &PrintedSegment, is_syn: bool) -> u16 {
+    fn window(&self, sender: usize, printed: &Segment, is_syn: bool) -> u16 {
         let shift = match self.shifts {
             [Some(_), Some(_)] if printed.is_listed && !is_syn => self.shifts[sender],
             _ => None,

@@ -1,6 +1,8 @@
 //! A packet over many lines, each with names and values: `-T json`, `-T ek` and `-V`.
 
+use super::ends::EndNames;
 use super::fields::{Fields, Role, role};
+use super::rows::Taken;
 
 /// What was told so far of a packet.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -22,41 +24,36 @@ enum Form {
 const MOST_VALUES: usize = 256;
 
 impl Record {
-    /// Takes a line; `None` if it belongs to no record. Where it begins the next one, the one before is
-    /// written into `printed`.
-    pub fn take(&mut self, line: &str, printed: &mut String) -> Option<bool> {
+    /// Takes a line; `None` if it belongs to no record. Where it begins the next one, the one before ends.
+    pub fn take(&mut self, line: &str, names: &mut EndNames) -> Option<Taken> {
         if line.contains("\"layers\"") {
-            return Some(self.begin(Form::Json, line, printed));
+            let ended = self.end(names);
+            self.form = Some(Form::Json);
+            self.json(line);
+            return Some(ended);
         }
         if line.starts_with("Frame ") && line.contains(" bytes on wire") {
-            let ended = self.begin(Form::Details(false), line, printed);
+            let ended = self.end(names);
+            self.form = Some(Form::Details(false));
             let len = line.split_once(": ").and_then(|(_, len)| len.split(' ').next());
             self.add(Role::Length, len.unwrap_or_default());
             return Some(ended);
         }
-        match self.form? {
-            Form::Json => self.json(line).then_some(false),
-            Form::Details(_) => self.details(line).then_some(false),
-        }
+        let is_of_record = match self.form? {
+            Form::Json => self.json(line),
+            Form::Details(_) => self.details(line),
+        };
+        is_of_record.then_some(None)
     }
 
     /// The last record.
-    pub fn end(&mut self, printed: &mut String) -> bool {
+    pub fn end(&mut self, names: &mut EndNames) -> Taken {
         let mut fields = Fields::default();
         for (role, value) in &self.values {
             fields.set(*role, value);
         }
-        let is_written = self.form.take().is_some() && fields.write(printed).is_some();
+        let ended = self.form.take().and_then(|_| fields.packet(names));
         self.values.clear();
-        is_written
-    }
-
-    fn begin(&mut self, form: Form, line: &str, printed: &mut String) -> bool {
-        let ended = self.end(printed);
-        self.form = Some(form);
-        if form == Form::Json {
-            self.json(line);
-        }
         ended
     }
 

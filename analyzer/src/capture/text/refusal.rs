@@ -1,9 +1,11 @@
 //! Whether a text can be read, by its beginning, and what to do where it cannot.
 
 use super::clean;
-use super::line::{self, ParsedLine, PrintedPacket};
+use super::ends::EndNames;
 use super::lines::{Joined, Joiner};
-use super::time::{Stamp, Survey};
+use super::packet::{Packet, Stamped};
+use super::tcpdump::{self, Line};
+use super::time::Survey;
 use crate::capture::buffer::Buffer;
 use std::io;
 
@@ -84,36 +86,33 @@ impl Beginning {
         let (mut found, mut joiner) = (Self::default(), Joiner::default());
         for line in start.split(|&byte| byte == b'\n') {
             let line = clean::bare(line);
-            // A line that ends a packet before is taken once more.
-            for _ in 0..2 {
-                match joiner.take(&line) {
-                    Joined::Before(stamp, packet) => {
-                        found.see(stamp, &packet);
-                        continue;
-                    }
-                    Joined::Packet(stamp, packet) => found.see(stamp, &packet),
-                    Joined::More => {}
-                    Joined::NoPacket => found.timeless += u32::from(is_timeless(&line)),
-                }
-                break;
+            let mut added = joiner.take(&line);
+            if let Joined::Before(packet) = added {
+                found.see(packet);
+                added = joiner.take(&line);
+            }
+            match added {
+                Joined::Packet(packet) | Joined::Before(packet) => found.see(packet),
+                Joined::More => {}
+                Joined::NoPacket => found.timeless += u32::from(is_timeless(&line)),
             }
         }
-        if let Some((stamp, packet)) = joiner.end() {
-            found.see(stamp, &packet);
+        if let Some(packet) = joiner.end() {
+            found.see(packet);
         }
         found.missing = joiner.rows.missing();
         found
     }
 
-    fn see(&mut self, stamp: Stamp, packet: &PrintedPacket<'_>) {
+    fn see(&mut self, (stamp, packet): Stamped) {
         self.survey.see(stamp);
         let count = match packet {
-            PrintedPacket::Tcp(..) => &mut self.packets,
-            PrintedPacket::Quiet => &mut self.quiet,
-            PrintedPacket::WithoutPorts => &mut self.without_ports,
-            PrintedPacket::Message(..) => &mut self.messages,
-            PrintedPacket::Unreadable => &mut self.unreadable,
-            PrintedPacket::Fragment | PrintedPacket::NotTcp | PrintedPacket::NotIp => return,
+            Packet::Tcp(..) => &mut self.packets,
+            Packet::Quiet => &mut self.quiet,
+            Packet::WithoutPorts => &mut self.without_ports,
+            Packet::Message(..) => &mut self.messages,
+            Packet::Unreadable => &mut self.unreadable,
+            Packet::Fragment | Packet::NotTcp | Packet::NotIp => return,
         };
         *count += 1;
     }
@@ -127,5 +126,6 @@ fn whole_lines(start: &[u8]) -> &[u8] {
 
 /// Is it a packet but for its time?
 fn is_timeless(line: &str) -> bool {
-    matches!(line::read(line), ParsedLine::Packet(PrintedPacket::Tcp(..) | PrintedPacket::Quiet))
+    let read = tcpdump::read(line, &mut EndNames::default());
+    matches!(read, Line::Packet(Packet::Tcp(..) | Packet::Quiet))
 }

@@ -1,7 +1,10 @@
 //! Rows of lists: which columns they have, from a header line or from the addresses in a row.
 
-use super::fields::{Fields, Role, is_digits, is_time, role};
+use super::ends::EndNames;
+use super::fields::{Fields, Role, is_digits, role};
+use super::packet::Stamped;
 use super::record::Record;
+use super::time;
 use std::net::IpAddr;
 
 /// The columns of a list, as its header line names them.
@@ -21,6 +24,9 @@ pub struct Rows {
     record: Record,
 }
 
+/// The packet that a line of a list ended, if it ended one.
+pub type Taken = Option<Stamped>;
+
 /// Columns that say how the packets of a list are sent.
 const NEEDED: [(Role, &str); 6] = [
     (Role::Time, "frame.time_epoch"),
@@ -32,15 +38,14 @@ const NEEDED: [(Role, &str); 6] = [
 ];
 
 impl Rows {
-    /// Takes a line; `None` if it is none of a list. Where it ends a packet, that is written into
-    /// `printed`, as tcpdump prints it.
-    pub fn take(&mut self, line: &str, printed: &mut String) -> Option<bool> {
-        if let Some(ended) = self.record.take(line, printed) {
-            return Some(ended);
+    /// Takes a line; `None` if it is none of a list.
+    pub fn take(&mut self, line: &str, names: &mut EndNames) -> Option<Taken> {
+        if let Some(taken) = self.record.take(line, names) {
+            return Some(taken);
         }
         if let Some(columns) = header(line) {
             self.columns = columns;
-            return Some(false);
+            return Some(None);
         }
         let of_cells = match &self.columns {
             Columns::Cells(separator, roles) => of_cells(line, *separator, roles),
@@ -56,12 +61,12 @@ impl Rows {
             }
             None => of_words(line, before)?,
         };
-        fields.write(printed).map(|()| true)
+        fields.packet(names).map(Some)
     }
 
     /// The packet that the text ended in.
-    pub fn end(&mut self, printed: &mut String) -> bool {
-        self.record.end(printed)
+    pub fn end(&mut self, names: &mut EndNames) -> Taken {
+        self.record.end(names)
     }
 
     /// The fields that a header line lacks, if there was one of a list that needs them.
@@ -186,7 +191,7 @@ fn ends(words: &[&str]) -> Option<(usize, usize)> {
 
 /// Names without an arrow come after number and time.
 fn by_place(words: &[&str]) -> Option<(usize, usize)> {
-    let time = words.iter().take(4).rposition(|word| is_time(word))?;
+    let time = words.iter().take(4).rposition(|word| time::listed(word).is_some())?;
     let names = words.get(time + 1..time + 3)?;
     let has_protocol = is_protocol(words.get(time + 3)?) && is_digits(words.get(time + 4)?);
     (is_digits(words[0]) && names.iter().all(|name| is_name(name)) && has_protocol)
@@ -196,7 +201,7 @@ fn by_place(words: &[&str]) -> Option<(usize, usize)> {
 /// The words of the time, where so many others come before; one with a date or of day is it anyway.
 fn time_of(words: &[&str], before: usize) -> Option<std::ops::Range<usize>> {
     let is_date = |at: usize| words[at].len() == 10 && words[at].matches('-').count() == 2;
-    let times = || (0..words.len()).filter(|&at| is_time(words[at]));
+    let times = || (0..words.len()).filter(|&at| time::listed(words[at]).is_some());
     let of_day = times().find(|&at| words[at].contains(':'));
     let time = of_day.or_else(|| times().nth(before)).or_else(|| times().next())?;
     let begin = if time > 0 && is_date(time - 1) { time - 1 } else { time };

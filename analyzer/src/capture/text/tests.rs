@@ -5,7 +5,6 @@ use crate::capture::text::AboutText;
 use crate::capture::{Capture, InputEnd};
 use crate::decode::{self, Header, Skip};
 use std::io::Cursor;
-use std::net::{IpAddr, Ipv4Addr};
 
 fn open(text: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")
@@ -57,14 +56,6 @@ fn a_segment_has_the_numbers_that_were_printed() {
 }
 
 #[test]
-fn absolute_numbers_are_taken_as_they_are() {
-    let absolute = DATA.replace("seq 1:101, ack 1,", "seq 5001:5101, ack 9001,");
-    let ack = ACK.replace("ack 101", "ack 5101");
-    let relative = headers(&[SYN, SYN_ACK, DATA, ACK].concat());
-    assert_eq!(headers(&[SYN, SYN_ACK, &absolute, &ack].concat()), relative);
-}
-
-#[test]
 fn what_was_pasted_from_the_middle_is_counted_from_there() {
     let next = DATA.replace("seq 1:101, ack 1,", "seq 101:131, ack 1,").replace("100: H", "30: H");
     let found = headers(&[DATA, ACK, &next].concat());
@@ -73,55 +64,44 @@ fn what_was_pasted_from_the_middle_is_counted_from_there() {
 }
 
 #[test]
-fn blocks_of_sack_are_counted_as_the_acks_are() {
-    let dup = ACK.replace("length 0", "options [nop,nop,sack 1 {201:301}], length 0");
-    let relative = [SYN, SYN_ACK, DATA, ACK, &dup].concat();
-    let absolute = relative.replace("seq 1:101, ack 1,", "seq 5001:5101, ack 9001,");
-    let absolute = absolute.replace("ack 101", "ack 5101").replace("201:301", "5201:5301");
-    for text in [relative, absolute] {
-        let found = *headers(&text).last().unwrap();
-        assert!(found.ack == 5101 && found.options.is_sack_from(5201), "{text}");
-    }
-}
-
-#[test]
-fn a_pure_ack_before_all_others_of_its_sender_is_left_out() {
-    let (frames, _) = read(&[ACK, DATA].concat());
-    assert_eq!(frames[0].1, Err(Skip::Cut));
-    assert!(frames[1].1.is_ok());
-}
-
-#[test]
-fn a_packet_of_two_lines_is_one_frame_and_its_ip_identification_is_kept() {
-    let head =
-        "IP (tos 0x0, ttl 64, id 33233, offset 0, flags [DF], proto TCP (6), length 140)\n    ";
-    let text = DATA.replace("IP 10", &format!("{head}10"));
-    let text = text.replace("[P.], ", "[P.], cksum 0xfe30 (incorrect -> 0xbcdb), ");
-    let found = headers(&text.repeat(2));
-    assert_eq!(found.len(), 2);
-    assert_eq!((found[0].ip_id, found[0].len), (33233, 100));
-}
-
-#[test]
-fn what_a_mail_program_broke_is_put_together() {
-    let broken = DATA
-        .replace("Flags", "\nFlags")
-        .replace("seq", "\r\nseq")
-        .replace("win 502,", "win 502,\r\n>");
-    assert_eq!(headers(&broken), headers(DATA));
-}
-
-#[test]
-fn headers_of_the_link_layer_are_passed() {
+fn all_forms_of_tcpdump_tell_the_same() {
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    let replaced = |pairs: &[(&str, &str)]| {
+        pairs.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to))
+    };
     let mac = "02:00:0a:0a:02:01 > 02:00:0a:0a:02:02, ethertype";
-    for before in [
-        format!("{mac} IPv4 (0x0800), length 154: "),
-        format!("{mac} 802.1Q (0x8100), length 158: vlan 5, p 0, ethertype IPv4 (0x0800), "),
-        "eth0  In  IP ".to_owned(),
-        "lo    In  ifindex 1 00:00:00:00:00:00 ethertype IPv4 (0x0800), length 160: ".to_owned(),
-        "AF IPv4 (2), length 144: ".to_owned(),
-    ] {
-        assert_eq!(headers(&DATA.replace("IP ", &before)), headers(DATA), "{before}");
+    let vlan = format!("{mac} 802.1Q (0x8100), length 158: vlan 5, p 0, ethertype IPv4 (0x0800), ");
+    let tunnelled =
+        "IP 198.51.100.2.26898 > 198.51.100.1.4789: VXLAN, flags [I] (0x08), vni 4096\nIP ";
+    let head = "IP (tos 0x0, ttl 64, offset 0, flags [DF], proto TCP (6), length 140)\n    10";
+    let forms: [&[(&str, &str)]; 19] = [
+        // Sequence numbers as they were sent (`-S`), and blocks of SACK.
+        &[("seq 1:101, ack 1,", "seq 5001:5101, ack 9001,"), ("ack 101", "ack 5101")],
+        // What a mail program broke, or `-v`.
+        &[("Flags", "\nFlags"), ("seq", "\r\nseq"), ("win ", "\r\n> win ")],
+        &[("IP 10", head), ("[P.], ", "[P.], cksum 0xfe30 (incorrect -> 0xbcdb), ")],
+        &[("IP 10", head), ("10:00:00", "pod-1  | 10:00:00"), ("\n ", "\npod-1  |  ")],
+        &[("IP ", &format!("{mac} IPv4 (0x0800), length 154: "))],
+        &[("IP ", &vlan)],
+        &[("IP ", "eth0  In  IP ")],
+        &[("IP ", "lo    In  ifindex 1 00:00:00:00:00:00 ethertype IPv4 (0x0800), length 160: ")],
+        &[("IP ", "AF IPv4 (2), length 144: ")],
+        &[("length 100: HTTP", "length 100: HTTP\n\t0x0000:  4500 003c\n\n\tHTTP")],
+        &[("10:00:00", "     1\t10:00:00")],
+        &[("10:00:00", "2026-11-26T09:00:00.044020123Z 10:00:00")],
+        &[("10:00:00", "Nov 26 09:00:00 host tcpdump[77]: 10:00:00")],
+        &[("10:00:00", "\"10:00:00")],
+        &[(">", "&gt;"), ("[S]", "<span>&#91;</span>S]"), ("\n", "<br/>\n")],
+        &[("IP ", tunnelled)],
+        &[("IP ", "IP 1.1.1.1 > 2.2.2.2: GREv0, length 64: IP ")],
+        &[("IP ", "IP 1.1.1.1 > 2.2.2.2: IP ")],
+        &[("IP ", "IP 1.1.1.1.2 > 2.2.2.2.6081: Geneve, Flags [none], vni 0x1: IP ")],
+    ];
+    let expected = read(&text).0;
+    for form in forms {
+        let text = replaced(form);
+        let (frames, about) = read(&text);
+        assert_eq!((frames, about.lines_without_packet), (expected.clone(), 0), "{text}");
     }
 }
 
@@ -135,10 +115,43 @@ fn what_pasting_adds_is_passed() {
 }
 
 #[test]
-fn payload_and_indented_details_count_as_lines_of_their_packet() {
-    let text = format!("{DATA}\t0x0000:  4500 003c 9211 4000\n\tGET / HTTP/1.1\n\n");
-    let (frames, about) = read(&text);
-    assert_eq!((frames.len(), about.lines_without_packet), (1, 0));
+fn utf_16_is_read() {
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    let expected = read(&text).0.len();
+    for (mark, to_bytes) in [
+        (vec![0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        (vec![0xfe, 0xff], u16::to_be_bytes),
+        (vec![], u16::to_le_bytes),
+    ] {
+        let bytes = [mark, text.encode_utf16().flat_map(to_bytes).collect()].concat();
+        let mut capture = open(&bytes).unwrap();
+        assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), expected);
+    }
+}
+
+#[test]
+fn old_versions_of_tcpdump_are_read() {
+    let old = "\
+10:00:00.000000 10.0.0.1.4000 > 10.0.0.2.80: S 5000:5000(0) win 64240 <mss 1460,nop,nop,sackOK> (DF)
+10:00:00.000100 IP (tos 0x0, ttl 64, id 7, offset 0, flags [DF], proto: TCP (6), length: 44) \
+10.0.0.2.www > 10.0.0.1.4000: S, cksum 0xb7f2 (correct), 9000:9000(0) ack 5001 win 65160 <mss 1400>
+10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: P 1:101(100) ack 1 win 502
+10:00:00.080000 10.0.0.2.80 > 10.0.0.1.4000: . ack 101 win 510 <nop,nop,timestamp 5 7> (DF) [tos 0x8]
+";
+    let of = |text: &str| headers(text).iter().map(numbers).collect::<Vec<_>>();
+    assert_eq!(of(old), of(&[SYN, SYN_ACK, DATA, ACK].concat()));
+}
+
+#[test]
+fn blocks_of_sack_are_counted_as_the_acks_are() {
+    let dup = ACK.replace("length 0", "options [nop,nop,sack 1 {201:301}], length 0");
+    let relative = [SYN, SYN_ACK, DATA, &dup].concat();
+    let absolute = relative.replace("seq 1:101, ack 1,", "seq 5001:5101, ack 9001,");
+    let absolute = absolute.replace("ack 101", "ack 5101").replace("201:301", "5201:5301");
+    for text in [relative, absolute] {
+        let found = *headers(&text).last().unwrap();
+        assert!(found.ack == 5101 && found.options.is_sack_from(5201), "{text}");
+    }
 }
 
 #[test]
@@ -177,6 +190,17 @@ fn other_packets_keep_the_numbers_of_frames() {
             Skip::Cut,
         ),
         ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:10", Skip::Cut),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 1", Skip::Cut),
+        // Nothing tells the sequence number of a pure ACK before all others of its sender.
+        (ACK.trim_end(), Skip::Cut),
+        // In an error of ICMP.
+        (
+            "10:00:00.100000 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto ICMP (1), \
+          length 96)\n    10.0.0.9 > 10.0.0.1: ICMP 10.0.0.2 tcp port 80 unreachable, length \
+          76\n\tIP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto TCP (6), length 68)\n    \
+          10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:29, ack 1, win 8192, length 28",
+            Skip::NotTcp,
+        ),
     ];
     for (line, skip) in others {
         let (frames, about) = read(&format!("{line}\n{DATA}"));
@@ -187,17 +211,6 @@ fn other_packets_keep_the_numbers_of_frames() {
             "{line}"
         );
     }
-}
-
-#[test]
-fn packets_within_icmp_errors_are_none() {
-    let text = "10:00:00.100000 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto ICMP (1), \
-                length 96)\n    10.0.0.9 > 10.0.0.1: ICMP 10.0.0.2 tcp port 80 unreachable, length \
-                76\n\tIP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto TCP (6), length 68)\n\
-                \x20   10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:29, ack 1, win 8192, length 28\n";
-    let (frames, about) = read(&[DATA, text].concat());
-    assert_eq!((frames.len(), frames[1].1), (2, Err(Skip::NotTcp)));
-    assert_eq!(about.lines_without_packet, 0);
 }
 
 #[test]
@@ -225,46 +238,6 @@ fn ipv6_and_segments_beyond_64_kb_are_read() {
     }
 }
 
-#[test]
-fn names_stand_for_addresses_that_are_told() {
-    let text = DATA.replace("10.0.0.1.4000", "web-1.example.4000").replace("2.80", "2.http");
-    let back = ACK.replace("10.0.0.1.4000", "web-1.example.4000").replace("2.80", "2.http");
-    let mut capture = open([text, back].concat().as_bytes()).unwrap();
-    for expected in [[192, 0, 2, 1, 10, 0, 0, 2], [10, 0, 0, 2, 192, 0, 2, 1]] {
-        let frame = capture.next_frame().unwrap();
-        assert_eq!(frame.data[12..20], expected);
-    }
-    assert!(capture.next_frame().is_none());
-    let hosts = capture.about_text().unwrap().hosts;
-    assert_eq!(hosts, [(IpAddr::from([192, 0, 2, 1]), "web-1.example".to_owned())].into());
-}
-
-#[test]
-fn localhost_needs_no_explanation_and_an_unknown_service_does() {
-    let text = DATA.replace("10.0.0.1.4000", "localhost.4000").replace("0.0.2.80", "0.0.2.my-app");
-    let (frames, about) = read(&text);
-    assert!(frames[0].1.is_ok());
-    assert_eq!(about.ports, [(1, "my-app".to_owned())].into());
-    assert_eq!(about.hosts.into_keys().collect::<Vec<_>>(), [Ipv4Addr::LOCALHOST]);
-}
-
-#[test]
-fn times_count_on_over_midnight_and_from_packet_to_packet() {
-    let at = |clock: &str| DATA.replace("10:00:00.040000", clock);
-    let times = |clocks: &[&str]| {
-        let text: String = clocks.iter().map(|clock| at(clock)).collect();
-        let (frames, about) = read(&text);
-        let first = frames[0].0;
-        (frames.iter().map(|(time_ns, _)| time_ns - first).collect::<Vec<_>>(), about.has_dates)
-    };
-    let midnight = ["23:59:59.999000", "00:00:00.041000"];
-    assert_eq!(times(&midnight), (vec![0, 42_000_000], false));
-    let gaps = ["00:00:00.000000", "00:00:00.040000", "00:00:00.000010", "00:00:00.000005"];
-    assert_eq!(times(&gaps), (vec![0, 40_000_000, 40_010_000, 40_015_000], false));
-    let dates = ["2023-12-31 23:59:59.999999999", "2024-01-01 00:00:00.000000001"];
-    assert_eq!(times(&dates), (vec![0, 2], true));
-}
-
 /// Each line of a text as `form` makes it.
 fn each_line(text: &str, form: impl FnMut(&str) -> String) -> String {
     text.lines().map(form).collect::<Vec<_>>().join("\n") + "\n"
@@ -290,21 +263,25 @@ fn a_packet_list_has_the_numbers_that_were_sent() {
 }
 
 #[test]
-fn packet_lists_of_all_versions_are_read() {
-    let times = |text: &str| {
-        let (frames, about) = read(text);
-        assert!(frames.iter().all(|(_, decoded)| decoded.is_ok()), "{text}");
-        (frames.iter().map(|(time_ns, _)| time_ns - frames[0].0).collect::<Vec<_>>(), about)
-    };
-    let expected = times(LISTED).0;
-    assert_eq!(expected, [0, 100_000, 40_000_000, 80_000_000]);
-    for (from, to) in [("→", "->"), ("→", ">"), ("0.1 → 10", "0.1   10"), ("   ", "\t")] {
-        assert_eq!(times(&LISTED.replace(from, to)).0, expected, "{to}");
-    }
-    for (time, is_dated) in [("10:00:0", false), ("2026-11-21 10:00:0", true), ("179524735", true)]
-    {
-        let (found, about) = times(&LISTED.replace("   0.", &format!(" {time}0.")));
-        assert_eq!((found, about.has_dates), (expected.clone(), is_dated), "{time}");
+fn packet_lists_of_all_versions_tell_the_same() {
+    let expected = headers(LISTED);
+    for (from, to, has_dates) in [
+        ("→", "->", false),
+        ("→", "&rarr;", false),
+        ("→", "â†’", false),
+        ("→", "\u{fffd}", false),
+        ("→", "?", false),
+        ("0.1 → 10", "0.1   10", false),
+        ("   ", "\t", false),
+        ("   0.", " 10:00:00.", false),
+        ("   0.", " 2026-11-21 10:00:00.", true),
+        ("   0.", " 1795247350.", true),
+    ] {
+        let text = LISTED.replace(from, to);
+        let (frames, about) = read(&text);
+        let found: Vec<_> = frames.iter().map(|(_, decoded)| decoded.unwrap()).collect();
+        assert_eq!((found, about.has_dates), (expected.clone(), has_dates), "{text}");
+        assert_eq!(frames[3].0 - frames[0].0, 80_000_000, "{text}");
     }
 }
 
@@ -462,26 +439,9 @@ fn fields_are_read_by_their_names() {
     assert!(lacking.contains("without the fields tcp.seq, tcp.len: add them"), "{lacking}");
 }
 
+/// tshark's newer versions, and JSON, are read where they are installed.
 #[test]
-fn records_of_json_and_of_details_are_read() {
-    let (names, rows) = FIELDS.split_once('\n').unwrap();
-    let records = |between: &str, form: fn(&str, &str) -> String, around: [&str; 2]| {
-        let [before, after] = around;
-        each_line(rows.trim_end().rsplit_once('\n').unwrap().0, |row| {
-            let fields = std::iter::zip(names.split('\t'), row.split('\t'));
-            let fields = fields.filter(|(_, value)| !value.is_empty());
-            let fields: Vec<_> = fields.map(|(name, value)| form(name, value)).collect();
-            [before, &fields.join(between), after].concat()
-        })
-    };
-    let around = ["  {\n    \"_source\": {\n      \"layers\": {\n", "\n      }\n    }\n  },"];
-    let json = records(",\n", |name, value| format!("        \"{name}\": \"{value}\""), around);
-    let lists = |name: &str, value: &str| {
-        format!("        \"{name}\": [\n          \"{value}\"\n        ]")
-    };
-    let asked = records(",\n", lists, around);
-    let of_ek = |name: &str, value: &str| format!("\"{}\":[\"{value}\"]", name.replace('.', "_"));
-    let ek = records(",", of_ek, ["{\"timestamp\":\"1795247351000\",\"layers\":{", "}}"]);
+fn details_of_old_versions_are_read() {
     let details = "\
 Frame 1: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)
     Epoch Time: 1795247351.000000000 seconds
@@ -492,111 +452,11 @@ Transmission Control Protocol, Src Port: terabase (4000), Dst Port: http (80), S
     Window size value: 64240
         TCP Option - Maximum segment size: 1460 bytes
             MSS Value: 1460
-Frame 2: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)
-    Epoch Arrival Time: 1795247351.000100000
-Internet Protocol Version 4, Src: 10.0.0.2, Dst: 10.0.0.1
-Transmission Control Protocol, Src Port: 80, Dst Port: 4000, Seq: 0, Ack: 1, Len: 0
-    Flags: 0x012 (SYN, ACK)
-    [Calculated window size: 65160]
-            MSS Value: 1400
-Frame 3: 154 bytes on wire (1232 bits), 154 bytes captured (1232 bits)
-    Epoch Time: 1795247351.040000000 seconds
-Internet Protocol Version 4, Src: 10.0.0.1, Dst: 10.0.0.2
-Transmission Control Protocol, Src Port: 4000, Dst Port: 80, Seq: 1, Ack: 1, Len: 100
-    Flags: 0x018 (PSH, ACK)
-Hypertext Transfer Protocol
-    GET / HTTP/1.1
 ";
-    let expected: Vec<_> = headers(LISTED)[..3].iter().map(numbers).collect();
-    for text in [json.as_str(), &asked, &ek, details] {
-        let (frames, _) = read(text);
-        let found: Vec<_> = frames.iter().map(|(_, decoded)| numbers(&decoded.unwrap())).collect();
-        assert_eq!(found, expected, "{text}");
-        assert_eq!(frames[2].0 - frames[0].0, 40_000_000, "{text}");
-    }
-}
-
-#[test]
-fn a_prefix_of_all_lines_is_cut() {
-    let text = [SYN, SYN_ACK, DATA, ACK].concat();
-    let expected = read(&text).0;
-    let head =
-        "IP (tos 0x0, ttl 64, id 0, offset 0, flags [DF], proto TCP (6), length 140)\n    10";
-    let in_two_lines = text.replace("IP 10", head);
-    for prefix in [
-        "tcpdump-1  | ",
-        "2026-11-26T09:00:00.044020123Z ",
-        "Nov 26 09:00:00 host tcpdump[77]: ",
-        "     1\t",
-        "\"",
-        "| ",
-        "* ",
-    ] {
-        for text in [&text, &in_two_lines] {
-            let prefixed = each_line(text, |line| format!("{prefix}{line}"));
-            assert_eq!(read(&prefixed).0, expected, "{prefixed}");
-        }
-    }
-}
-
-#[test]
-fn html_and_arrows_that_broke_on_the_way_are_read() {
-    let expected = [read(&[SYN, DATA].concat()).0, read(LISTED).0].concat();
-    let html = [SYN, DATA].concat().replace('>', "&gt;").replace("[S]", "<span>&#91;</span>S]");
-    let html = html.replace('\n', "<br/>\n");
-    for arrow in ["→", "&rarr;", "â†’", "\u{fffd}", "?", "=>"] {
-        let list = LISTED.replace('→', arrow);
-        assert_eq!([read(&html).0, read(&list).0].concat(), expected, "{arrow}");
-    }
-    let latin: Vec<u8> = LISTED
-        .replace('→', "~")
-        .bytes()
-        .map(|byte| if byte == b'~' { 0x92 } else { byte })
-        .collect();
-    let mut capture = open(&latin).unwrap();
-    assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), 4);
-}
-
-#[test]
-fn utf_16_is_read() {
-    let text = [SYN, SYN_ACK, DATA, ACK].concat();
-    let expected = read(&text).0.len();
-    for (mark, to_bytes) in [
-        (vec![0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
-        (vec![0xfe, 0xff], u16::to_be_bytes),
-        (vec![], u16::to_le_bytes),
-    ] {
-        let bytes = [mark, text.encode_utf16().flat_map(to_bytes).collect()].concat();
-        let mut capture = open(&bytes).unwrap();
-        assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), expected);
-    }
-}
-
-#[test]
-fn old_versions_of_tcpdump_are_read() {
-    let old = "\
-10:00:00.000000 10.0.0.1.4000 > 10.0.0.2.80: S 5000:5000(0) win 64240 <mss 1460,nop,nop,sackOK> (DF)
-10:00:00.000100 IP (tos 0x0, ttl 64, id 7, offset 0, flags [DF], proto: TCP (6), length: 44) \
-10.0.0.2.www > 10.0.0.1.4000: S, cksum 0xb7f2 (correct), 9000:9000(0) ack 5001 win 65160 <mss 1400>
-10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: P 1:101(100) ack 1 win 502
-10:00:00.080000 10.0.0.2.80 > 10.0.0.1.4000: . ack 101 win 510 <nop,nop,timestamp 5 7> (DF) [tos 0x8]
-";
-    let of = |text: &str| headers(text).iter().map(numbers).collect::<Vec<_>>();
-    assert_eq!(of(old), of(&[SYN, SYN_ACK, DATA, ACK].concat()));
-}
-
-#[test]
-fn packets_in_tunnels_are_read() {
-    let outer = "IP 198.51.100.2.26898 > 198.51.100.1.4789: VXLAN, flags [I] (0x08), vni 4096\n";
-    let geneve = "IP 198.51.100.2.26898 > 198.51.100.1.6081: Geneve, Flags [none], vni 0x1:";
-    let text = [SYN, SYN_ACK, DATA, ACK].concat();
-    for around in
-        [outer, "IP 1.1.1.1 > 2.2.2.2: GREv0, length 64:", "IP 1.1.1.1 > 2.2.2.2:", geneve]
-    {
-        let inside = text
-            .replace("IP ", &format!("{} IP ", around.trim_end_matches(' ')).replace("\n ", "\n"));
-        assert_eq!(read(&inside).0, read(&text).0, "{inside}");
-    }
+    assert_eq!(
+        headers(details).iter().map(numbers).collect::<Vec<_>>(),
+        [numbers(&headers(LISTED)[0])]
+    );
 }
 
 #[test]
@@ -617,26 +477,11 @@ fn a_text_without_what_is_needed_is_refused_with_what_to_do() {
         let refused = refused(text);
         assert!(refused.contains(reason) && refused.contains("tcpdump -nvv -r"), "{refused}");
     }
-}
-
-#[test]
-fn a_row_that_was_cut_off_is_no_other_protocol() {
-    let (frames, _) = read(&[DATA, "21:29:48.050247 IP 192.0.2.2.8302 > 1"].concat());
-    assert_eq!(frames[1].1, Err(Skip::Cut));
-}
-
-#[test]
-fn a_text_without_packets_is_no_capture() {
-    for text in [
-        "a text file, quite long enough for a header\n",
+    for other in [
         "10:00:00.040000 IP 10.0.0.1.5 > 10.0.0.2.53: 0+ A? a.b. (21)\n",
-        "2026-11-21 07:49:11.435718 INFO request took 40 ms, waiting for ack\n",
+        "2026-11-21 07:49:11.435718 INFO request took 40 ms > 10 ms, waiting for ack\n",
     ] {
-        assert!(
-            refused(text).contains("nor text that tcpdump or tshark printed"),
-            "{}",
-            refused(text)
-        );
+        assert!(refused(other).contains("nor text that tcpdump or tshark printed"), "{other}");
     }
 }
 
@@ -670,34 +515,4 @@ fn no_packet_takes_memory_of_its_own() {
     let mut capture = open(text.as_bytes()).unwrap();
     let allocated = allocation_counter::measure(|| while capture.next_frame().is_some() {});
     assert!(allocated.count_total < 20, "{} allocations", allocated.count_total);
-}
-
-#[test]
-fn arbitrary_changes_never_panic() {
-    const PIECES: &[u8] = b"0123456789.:,[] >\n-\xff\0SP{}|sack=";
-    let text = [SYN, SYN_ACK, DATA, ACK, "12 2026-11-21 10:00:00.000000 IP6 ::1.80 > "].concat();
-    let mut state = 1_u32;
-    let mut random = move |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
-    for _ in 0..20_000 {
-        let mut bytes = [SYN, LISTED, MESSAGES, FIELDS, &text].concat().into_bytes();
-        for _ in 0..random(12) {
-            if bytes.len() == SYN.len() {
-                break;
-            }
-            let at = SYN.len() + random(bytes.len() - SYN.len());
-            let piece = PIECES[random(PIECES.len())];
-            match random(3) {
-                0 => bytes[at] = piece,
-                1 => bytes.insert(at, piece),
-                _ => bytes.truncate(at),
-            }
-        }
-        let mut capture = open(&bytes).unwrap();
-        while let Some(frame) = capture.next_frame() {
-            let _ = decode::segment(frame.link_type, frame.data, frame.wire_len);
-        }
-    }
 }

@@ -1,5 +1,5 @@
-//! Times as tcpdump prints them: of day, since the epoch (`-tt`), with a date (`-tttt`), since the packet
-//! before (`-ttt`) or since the first one (`-ttttt`).
+//! Times as they are printed: of day, since the epoch, with a date, since the packet before or since the
+//! first one.
 
 use crate::capture::times::{DAY_NS, FARTHEST_NS, clamped};
 
@@ -22,57 +22,84 @@ const MOST_WORDS: usize = 16;
 /// the packet was printed to has times of its own. What comes before it is a prefix of all lines.
 pub fn stamp(line: &str) -> Option<(Stamp, &str)> {
     let ends_at = line.find(" > ").unwrap_or(line.len());
-    let (mut found, mut date_before, mut at) = (None, None, 0);
+    let (mut found, mut day, mut at) = (None, None, 0);
     for word in line[..ends_at].split([' ', '\t']).take(MOST_WORDS) {
-        at += word.len();
-        let rest = line.get(at + 1..);
-        at += 1;
+        at += word.len() + 1;
         let inner = word.rsplit(['"', '\'', '|', '[', '(', '>']).next().unwrap_or(word);
-        let time = clock(inner).map(Stamp::Clock).or_else(|| seconds(inner));
-        found = match (time, date_before, rest) {
-            (Some(Stamp::Clock(time_ns)), Some(day), Some(rest)) if inner.contains(':') => {
-                Some((Stamp::At(i64::saturating_mul(day, DAY_NS).saturating_add(time_ns)), rest))
-            }
-            (Some(stamp), _, Some(rest)) => Some((stamp, rest)),
-            _ => found,
-        };
+        // tcpdump prints microseconds or nanoseconds.
+        let is_whole = matches!(inner.split_once('.'), Some((_, fraction)) if [6, 9].contains(&fraction.len()));
+        let time = if is_whole { of_word(inner, day) } else { None };
+        found = time.zip(line.get(at..)).or(found);
         if !word.is_empty() {
-            date_before = date(inner);
+            day = date(inner);
         }
     }
     found
 }
 
-/// `1700000000.123456`, or since another packet `0.123456`, as ns.
-fn seconds(word: &str) -> Option<Stamp> {
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Any of Wireshark's times: `2026-11-26 09:00:00.044020`, with a `T` between or as
+/// `Nov 26, 2026 09:00:00.044020123 UTC`, of day, since the epoch or since another packet.
+pub fn listed(text: &str) -> Option<Stamp> {
+    let (mut month_and_day, mut day) = (None, None);
+    let mut words = text.split([' ', 'T']).filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        let word = word.trim_end_matches([',', 'Z', 's']);
+        if let Some(month) = MONTHS.iter().position(|month| *month == word) {
+            month_and_day =
+                Some((month as i64 + 1, digits(words.next()?.trim_end_matches(','), 1..=2)?));
+        } else if let Some(date) = date(word) {
+            day = Some(date);
+        } else if let (Some((month, of_month)), Some(year)) = (month_and_day, digits(word, 4..=4)) {
+            day = days(year, month, of_month);
+        } else {
+            let fraction = word.find('.')? + 1;
+            let len = word[fraction..].bytes().take_while(u8::is_ascii_digit).count();
+            let (time, zone) = word.split_at(fraction + len);
+            let is_end = zone.is_empty() || zone.starts_with(['+', '-']);
+            return of_word(time, day).filter(|_| is_end);
+        }
+    }
+    None
+}
+
+/// `22:13:20.123456` of a day, `1700000000.123456`, or since another packet `0.123456`. Maybe with a sign, and
+/// with more hours than a day has.
+fn of_word(word: &str, day: Option<i64>) -> Option<Stamp> {
     /// Longer times count from the epoch.
     const MOST_DIGITS: usize = 8;
     let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
-    let (whole, rest) = word.split_once('.')?;
-    let time_ns = digits(whole, 1..=11)?.saturating_mul(SECOND_NS).saturating_add(fraction(rest)?);
-    let is_short = whole.len() <= MOST_DIGITS;
-    Some(if is_short { Stamp::Clock(sign * time_ns) } else { Stamp::At(time_ns) })
-}
-
-/// `22:13:20.123456`, maybe with a sign and with more hours than a day has, as ns.
-fn clock(word: &str) -> Option<i64> {
-    let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
-    let (hours, rest) = word.split_once(':')?;
-    let (minutes, rest) = rest.split_once(':')?;
-    let (whole, rest) = rest.split_once('.')?;
-    let minutes = digits(hours, 2..=6)? * 60 + digits(minutes, 2..=2)?;
+    let (whole, fraction) = word.split_once('.')?;
+    let fraction_ns = digits(fraction, 1..=9)? * 10_i64.pow(9 - fraction.len() as u32);
+    let mut parts = whole.split(':');
+    let (first, rest) = (parts.next()?, [parts.next(), parts.next(), parts.next()]);
+    let [Some(minutes), Some(seconds), None] = rest else {
+        let seconds = digits(whole, 1..=11)?;
+        let time_ns = seconds.saturating_mul(SECOND_NS).saturating_add(fraction_ns);
+        let is_short = whole.len() <= MOST_DIGITS;
+        return Some(if is_short { Stamp::Clock(sign * time_ns) } else { Stamp::At(time_ns) });
+    };
+    let minutes = digits(first, 2..=6)? * 60 + digits(minutes, 2..=2)?;
     // At most a million hours.
-    Some(sign * ((minutes * 60 + digits(whole, 2..=2)?) * SECOND_NS + fraction(rest)?))
+    let time_ns = sign * ((minutes * 60 + digits(seconds, 2..=2)?) * SECOND_NS + fraction_ns);
+    Some(match day {
+        Some(day) => Stamp::At(day.saturating_mul(DAY_NS).saturating_add(time_ns)),
+        None => Stamp::Clock(time_ns),
+    })
 }
 
 /// `2023-11-14` in days since the epoch.
 fn date(word: &str) -> Option<i64> {
     let (year, rest) = word.split_once('-')?;
     let (month, day) = rest.split_once('-')?;
-    let (year, month, day) = (digits(year, 4..=4)?, digits(month, 2..=2)?, digits(day, 2..=2)?);
-    if !(1..=12).contains(&month) {
-        return None;
-    }
+    days(digits(year, 4..=4)?, digits(month, 2..=2)?, digits(day, 2..=2)?)
+}
+
+/// From the epoch to a date.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    (1..=12).contains(&month).then_some(())?;
     // Years from March on, so that a leap day is the last of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
@@ -84,33 +111,24 @@ fn digits(text: &str, len: std::ops::RangeInclusive<usize>) -> Option<i64> {
     if all_digits && len.contains(&text.len()) { text.parse().ok() } else { None }
 }
 
-/// tcpdump prints microseconds or nanoseconds.
-fn fraction(text: &str) -> Option<i64> {
-    let unit_ns = match text.len() {
-        6 => 1_000,
-        9 => 1,
-        _ => return None,
-    };
-    Some(digits(text, 6..=9)? * unit_ns)
-}
-
 /// Where times without a date begin: the midnight before the first one. Not at 0, which means no time.
 const FIRST_DAY_NS: i64 = DAY_NS;
 
 /// Makes one course of time of the times of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Course {
     /// Each time counts from the packet before.
     is_relative: bool,
     /// As printed, or the sum of them.
     last_ns: i64,
+    /// Since the first one.
     midnight_ns: i64,
 }
 
 impl Course {
     /// Of times that count from the packet before, or not.
     pub fn new(is_relative: bool) -> Self {
-        Self { is_relative, last_ns: 0, midnight_ns: FIRST_DAY_NS }
+        Self { is_relative, ..Self::default() }
     }
 
     /// The time of the next packet in ns: since the epoch, or since some midnight.
@@ -119,16 +137,16 @@ impl Course {
             Stamp::At(time_ns) => time_ns,
             Stamp::Clock(since_ns) if self.is_relative => {
                 self.last_ns = self.last_ns.saturating_add(since_ns);
-                self.midnight_ns.saturating_add(self.last_ns)
+                self.last_ns.saturating_add(FIRST_DAY_NS)
             }
-            Stamp::Clock(of_day_ns) => self.of_day(of_day_ns),
+            Stamp::Clock(of_day_ns) => self.of_day(of_day_ns) + FIRST_DAY_NS,
         };
         clamped(time_ns)
     }
 
     fn of_day(&mut self, of_day_ns: i64) -> i64 {
         let was_before_midnight = of_day_ns > self.last_ns + DAY_NS / 2;
-        if was_before_midnight && self.last_ns < MINUTE_NS && self.midnight_ns > FIRST_DAY_NS {
+        if was_before_midnight && self.last_ns < MINUTE_NS && self.midnight_ns > 0 {
             // Printed late.
             return self.midnight_ns - DAY_NS + of_day_ns;
         }
@@ -141,8 +159,9 @@ impl Course {
 }
 
 /// How the rows of a text follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum RowOrder {
+    #[default]
     InTime,
     /// Newest first.
     Reversed,
@@ -243,6 +262,25 @@ mod tests {
             "",
         ] {
             assert_eq!(time(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_form_of_a_list_is_read() {
+        let of_day = Stamp::Clock(9 * 3600 * SECOND_NS + 44_000_000);
+        let seen = Stamp::At(1_795_683_600_044_000_000);
+        for (text, expected) in [
+            ("-0.000002", Stamp::Clock(-2_000)),
+            ("1795683600.044", seen),
+            ("09:00:00.044", of_day),
+            ("2026-11-26 09:00:00.044000", seen),
+            ("2026-11-26T09:00:00.044000000Z", seen),
+            ("Nov 26, 2026 09:00:00.044000000 UTC", seen),
+        ] {
+            assert_eq!(listed(text), Some(expected), "{text}");
+        }
+        for text in ["", "10.0.0.1", "10:00", "TCP", "2026-11-26", "Nov 26, 2026"] {
+            assert_eq!(listed(text), None, "{text}");
         }
     }
 
