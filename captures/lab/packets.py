@@ -129,11 +129,6 @@ class Direction:
             return (p.seq + 1) % MODULUS if p.flags & SYN else p.seq
         return None
 
-    @property
-    def has_handshake(self) -> bool:
-        """It was captured from its SYN on."""
-        return bool(self.sent and self.sent[0].flags & SYN)
-
     def offset(self, seq: int) -> int:
         """Stream offset of a sequence number."""
         if self.base is None:
