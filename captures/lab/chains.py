@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import derive
 import truth_rows
 import write_log
-from cases import LOOPBACK, VETH, Scripts, unrolled
+from cases import LOOPBACK, VETH, Scripts, exchanges, unrolled
 from logs import Peer, read_log
 from network import Network, Process, sh
 from packets import Packet, read_packets
@@ -75,29 +75,14 @@ class ChainCase:
 # -- the cases ------------------------------------------------------------------------------------
 
 
-def writes(pieces: Sequence[int], gap: str) -> str:
-    """Writes of these lengths, with a pause of so many microseconds between."""
-    return (f" pause:{gap} " if gap else " ").join(f"write:{piece}" for piece in pieces)
+def calls(reply: str = "90 12", think: str = "2000", request: str = "80", n: int = 14) -> Scripts:
+    """N requests and replies, of these pieces, THINK apart."""
+    return exchanges(n, request, reply, think)
 
 
-def calls(
-    request: Sequence[int] = (80,),
-    reply: Sequence[int] = (90, 12),
-    n: int = 14,
-    think: str = "2000",
-    request_gap: str = "",
-    reply_gap: str = "",
-) -> Scripts:
-    """N requests, each of these pieces, answered by a reply of these, THINK apart."""
-    pause = f" pause:{think}" if think else ""
-    client = f"{writes(request, request_gap)} read:{sum(reply)}{pause}"
-    return f"{n}( {client} )", f"{n}( read:{sum(request)} {writes(reply, reply_gap)} )"
-
-
-APART = "300"  # microseconds, so that a relay reads and writes the pieces one by one
-REPLY, REQUEST = calls(), calls((250, 150), (90,))
-BOTH, THREE = calls((250, 150), (90, 12)), calls(reply=(90, 12, 30), reply_gap=APART)
-PAUSES = calls(reply_gap="40000")
+# 300 us apart, so that a relay reads and writes the pieces one by one
+REPLY, REQUEST, BOTH = calls(), calls("90", request="250 150"), calls(request="250 150")
+APART, THREE, PAUSES = calls("90 +300 12"), calls("90 +300 12 +300 30"), calls("90 +40000 12")
 
 
 def all_chains() -> Iterator[ChainCase]:
@@ -105,7 +90,7 @@ def all_chains() -> Iterator[ChainCase]:
     for id, sockets, scripts, connections in (
         ("server-2-relays", "+ ++ ++ -", REPLY, 2),
         ("client-2-relays", "- ++ ++ +", REQUEST, 2),
-        ("front-2-of-3", "+ ++ -+ ++ +", calls(reply_gap=APART), 2),
+        ("front-2-of-3", "+ ++ -+ ++ +", APART, 2),
         ("server-and-front", "+ ++ -+ ++ -", THREE, 2),
         ("server-and-front-fixed", "+ ++ -+ ++ +", THREE, 2),
         ("client-and-server", "- ++ ++ -", BOTH, 2),
