@@ -20,7 +20,6 @@ TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 FIRST_PORT = 7001  # of the server
 STACK_SNAPLEN = 96
 NODELAY = "nodelay:1"
-SPLIT, WHOLE = "120 30", "150"
 Scripts = tuple[str, str]  # client's and server's, in the language of peer.c, and with loops
 LOOP = re.compile(r"(\d+)\( ([^()]*) \)")
 Table = dict[str, Any]
@@ -192,7 +191,7 @@ def scripts_of(fields: Table, value: str = "") -> Scripts:
     """What both sides do."""
     if "say" in fields:
         return spoken(fields["say"].replace("$", value))
-    return fields["client"], fields.get("server", "read:eof")
+    return fields["client"].replace("$", value), fields.get("server", "read:eof")
 
 
 def stack_cases() -> Iterator[Case]:

@@ -1,5 +1,5 @@
-"""Cases that a seed draws: networks and captures that blur what an analyzer goes by, programs that
-wait for reasons of their own, radio links, and exchanges at random.
+"""Cases that a seed draws: networks and captures that blur what an analyzer goes by, radio links,
+and exchanges at random.
 
 Another seed makes other cases of the same kinds. On each network, programs that stall ('split',
 'think') and programs that only look so, with TCP_NODELAY and pauses of their own ('pace', 'work',
@@ -18,9 +18,7 @@ from cases import (
     LOOPBACK,
     NETS,
     NODELAY,
-    SPLIT,
     VETH,
-    WHOLE,
     Case,
     Extra,
     Scripts,
@@ -36,7 +34,6 @@ LOSSES = (0.01, 0.02, 0.04)
 LACKS = [f"thinned:{percent / 100}" for percent in (0.1, 1, 5, 15)]
 ALONE = f"tcp port {FIRST_PORT}"  # captured is the conversation, not what fills the queue
 LONG_RUN_S = 9  # a conversation across a full queue takes about so long
-FULL = 1448  # bytes, with TCP timestamps
 OFF = {"client": NODELAY, "server": NODELAY}
 WIRE = NETS["rtt2"]
 Made = tuple[Net, tuple[Extra, ...]]  # a network, and what is captured besides
@@ -47,8 +44,6 @@ def all_drawn(seed: int) -> Iterator[Case]:
     """Every case that this seed draws; those at random are always the same."""
     yield from (random_case(number) for number in range(1, 31))
     yield from on_hard_networks(seed)
-    yield from in_trouble(seed)
-    yield from slow_to_connect(seed)
     yield from with_jitter(seed)
 
 
@@ -271,117 +266,6 @@ NETWORKS: dict[str, Callable[[Random], Net | Made]] = {
     "clocks-loopback": lambda dice: clocks(dice, LOOPBACK),
     "clocks-veth": lambda dice: clocks(dice, VETH),
 }
-
-
-# -- programs that wait for reasons of their own, each with one that only looks so ----------------
-
-
-def in_trouble(seed: int) -> Iterator[Case]:
-    """Every such program, near and far."""
-    for kind, programs in PROGRAMS.items():
-        dice = Random(f"{seed} {kind}")
-        for name, scripts in programs(dice).items():
-            near = dice.choice([WIRE, VETH, Net(rtt_ms=dice.choice(SHORT_RTTS))])
-            far = Net(rtt_ms=dice.choice(LONG_RTTS))
-            yield Case(f"hard-{kind}-{name}-near", *scripts, replace(near, seed=seed))
-            yield Case(f"hard-{kind}-{name}-far", *scripts, replace(far, seed=seed))
-
-
-def corked(dice: Random) -> Programs:
-    """TCP_CORK that nobody clears: a small message waits 200 ms; a program that takes so long."""
-    head, body = dice.randint(60, 300), dice.randint(10, 200)
-    split = f"{head} {body}"
-    return {
-        "request": exchanges(12, split, "90", client="cork:1"),
-        "reply": exchanges(12, "60", split, server="cork:1"),
-        "paused": exchanges(12, f"{head} +200000 {body}", "90", **OFF),
-        "cleared": (
-            f"12( cork:1 {writes(split)} cork:0 read:90 )",
-            f"12( read:{head + body} write:90 ) read:eof",
-        ),
-    }
-
-
-def one_at_a_time(dice: Random) -> Programs:
-    """A sender that waits for each ACK itself; one with Nagle; one paced like an ACK timer."""
-    small, pace = dice.randint(20, 900), dice.choice([40, 42, 44])
-
-    def thrice(length: int, then: str) -> Scripts:
-        words = f"{NODELAY} 10( 3( write:{length} {then} ) read:60 )"
-        return words, f"10( read:{3 * length} write:60 ) read:eof"
-
-    return {
-        "small": thrice(small, "acked"),
-        "full": thrice(FULL, "acked"),
-        "large": thrice(FULL + 900, "acked"),
-        "stream": (f"{NODELAY} 30( write:{FULL} acked )", "read:eof"),
-        "nagle": ("40( write:60 pause:1500 )", "read:eof"),
-        "paced": thrice(small, f"pause:{pace}000"),
-    }
-
-
-def urgent(dice: Random) -> Programs:
-    """Urgent data, which Nagle does not hold, nor what follows while it is unacknowledged."""
-    first, second = dice.randint(40, 300), dice.randint(10, 200)
-    whole = first + second
-    return {
-        "between": (
-            f"15( write:{first} urgent:1 write:{second} read:90 )",
-            f"15( read:{whole} write:90 ) read:eof",
-        ),
-        "seldom": (
-            f"5( 4( write:{first} write:{second} read:90 ) urgent:1 )",
-            f"20( read:{whole} write:90 ) read:eof",
-        ),
-    }
-
-
-def switched(dice: Random) -> Programs:
-    """TCP_NODELAY on and off in the middle."""
-    n = dice.randint(5, 9)
-    part = f"{n}( {writes(SPLIT)} read:90 )"
-    other = f"{3 * 2 * n}( read:150 write:90 ) read:eof"
-    return {
-        "often": (f"3( nodelay:0 {part} nodelay:1 {part} )", other),
-        "on": (f"2( {part} ) nodelay:1 4( {part} )", other),
-        "off": (f"nodelay:1 3( {part} ) nodelay:0 3( {part} )", other),
-    }
-
-
-def paced(dice: Random) -> Programs:
-    """A pace of 10, 20 or 40 ms of its own, with Nagle and without."""
-    length = dice.randint(20, 160)
-    return {
-        f"{name}{ms}": (f"{option} {1200 // ms}( write:{length} pause:{ms}000 )", "read:eof")
-        for ms in (10, 20, 40)
-        for name, option in (("nodelay", NODELAY), ("nagle", ""))
-    }
-
-
-PROGRAMS: dict[str, Callable[[Random], Programs]] = {
-    "cork": corked,
-    "one-at-a-time": one_at_a_time,
-    "urgent": urgent,
-    "switched": switched,
-    "paced": paced,
-}
-
-
-def slow_to_connect(seed: int) -> Iterator[Case]:
-    """Connections that took long to come about, and one that did not."""
-    dice = Random(f"{seed} connect")
-    rtt_ms, slow = dice.choice(SHORT_RTTS), dice.randint(150, 400)
-    nets = {
-        "syn-lost": Net(rtt_ms=rtt_ms, access=Access(drop_syns=(1, 0))),
-        "answer-lost": Net(rtt_ms=rtt_ms, access=Access(drop_syns=(0, 1))),
-        "two-lost": Net(rtt_ms=rtt_ms, access=Access(drop_syns=(2, 0))),
-        "slow": Net(rtt_ms=rtt_ms, changes=((0.001, slow), (slow - 20, 0))),
-        "prompt": Net(rtt_ms=rtt_ms),
-    }
-    both = {"split": exchanges(12, SPLIT, "170 400"), "whole": exchanges(15, WHOLE, "90", **OFF)}
-    for name, net in nets.items():
-        for what, scripts in both.items():
-            yield Case(f"hard-connect-{name}-{what}", *scripts, replace(net, seed=seed))
 
 
 # -- jitter of 5 to 20 ms -------------------------------------------------------------------------
