@@ -12,7 +12,6 @@ from pathlib import Path
 import bill
 import pytest
 import release
-import without_mingw
 from conftest import ROOT
 
 VERSION = "1.2.3"
@@ -44,30 +43,24 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "--message", "All")
 
 
-def test_a_tree_with_changes_is_no_release(tagged: Path) -> None:
-    (tagged / "new.txt").touch()
-    assert release.problems(tagged) == ["the tree is not clean"]
-
-
-@pytest.mark.parametrize("heading", [f"{VERSION} - unreleased", "1.2.2 - 2027-01-31"])
-def test_a_changelog_without_this_version_is_no_release(heading: str, tagged: Path) -> None:
-    (tagged / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n")
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("CHANGELOG.md", f"# Changelog\n\n## {VERSION} - unreleased\n", "CHANGELOG.md does not"),
+        ("CHANGELOG.md", "# Changelog\n\n## 1.2.2 - 2027-01-31\n", "CHANGELOG.md does not"),
+        ("analyzer/Cargo.lock", "", f"Cargo.lock does not have version {VERSION}"),
+    ],
+)
+def test_a_tree_of_another_version_is_no_release(
+    name: str, content: str, problem: str, tagged: Path
+) -> None:
+    (tagged / name).write_text(content)
+    assert release.problems(tagged)[0] == "the tree is not clean"
     commit(tagged)
+    assert release.problems(tagged)[-1] == f"HEAD does not have the tag v{VERSION}"
     git(tagged, "tag", "--force", f"v{VERSION}")
-    wrong = f"CHANGELOG.md does not begin with '## {VERSION} - YYYY-MM-DD'"
-    assert release.problems(tagged) == [wrong]
-
-
-def test_a_lock_of_another_version_is_no_release(tagged: Path) -> None:
-    (tagged / "analyzer/Cargo.lock").write_text("")
-    commit(tagged)
-    git(tagged, "tag", "--force", f"v{VERSION}")
-    assert release.problems(tagged) == [f"Cargo.lock does not have version {VERSION}"]
-
-
-def test_a_commit_after_the_tag_is_no_release(tagged: Path) -> None:
-    git(tagged, "commit", "--allow-empty", "--message", "More")
-    assert release.problems(tagged) == [f"HEAD does not have the tag v{VERSION}"]
+    (found,) = release.problems(tagged)
+    assert found.startswith(problem)
 
 
 def is_allowed(licence: str) -> bool:
@@ -104,18 +97,6 @@ def test_every_test_that_a_promise_names_is_there() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 10
     assert [name for name in sorted(named) if f"def {name}(" not in tests] == []
-
-
-def test_no_import_library_of_mingw_is_vendored(tmp_path: Path) -> None:
-    crate = tmp_path / "winapi-x86_64-pc-windows-gnu"
-    for name in ("lib/libwinapi.a", "src/lib.rs"):
-        (crate / name).parent.mkdir(parents=True, exist_ok=True)
-        (crate / name).touch()
-    sums = crate / without_mingw.SUMS
-    sums.write_text(json.dumps({"files": {"lib/libwinapi.a": "1", "src/lib.rs": "2"}}))
-    without_mingw.main(tmp_path)
-    assert json.loads(sums.read_text()) == {"files": {"src/lib.rs": "2"}}
-    assert [path.name for path in crate.rglob("*.*") if path != sums] == ["lib.rs"]
 
 
 def test_every_crate_that_is_linked_has_a_licence() -> None:
