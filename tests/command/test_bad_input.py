@@ -213,6 +213,7 @@ def test_a_filter_that_matches_nothing(run: Run) -> None:
 
 
 def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) -> None:
+    """A filter refuses none that it cannot read."""
     first, second = stalled(), stalled(Conversation(("10.0.0.9", 50000), now_ms=3.0))
     frames = interleaved(first, second)
     packets = [
@@ -221,8 +222,11 @@ def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) 
         else (2, frame.time_ns, bytes(frame.packet))
         for frame in frames
     ]
+    packets.append((1, frames[-1].time_ns, bytes(60)))
     path = saved(tmp_path / "several.pcapng", pcapng([1, 220, 101], packets))
-    assert_noticed(run(path), 1, "2 TCP connections", "(2 of 2)")
+    for options in ([], ["-f", "tcp port 8000"]):
+        told = "1 of 31 frames not used: of a link type that is not supported"
+        assert_noticed(run(path, *options), 1, "2 TCP connections", "(2 of 2)", told)
 
 
 NASTY = ["\x1b[31mred.pcap", "two\nlines.pcap", "\x07bell\r.pcap", "\u202egnp.pcap", "tab\t.pcap"]

@@ -3,12 +3,14 @@ be gigabytes that say the same, and with the wrong ones it would lack the stall 
 the sums.
 
 The packets of many are synthetic: stalls of `bench/generate.c`, and one request and its reply to
-each of very many servers. A real capture with few stalls is among them.
+each of very many servers: each shard has blocks of them. A real capture with few stalls is among
+them.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,8 +44,12 @@ def calls(count: int) -> Iterator[tuple[int, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def scan(tmp_path_factory: pytest.TempPathFactory) -> nagle_scan.Scan:
-    folder = tmp_path_factory.mktemp("many")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("many")
+
+
+@pytest.fixture(scope="module")
+def scan(folder: Path) -> nagle_scan.Scan:
     called = folder / "servers.pcap"
     called.write_bytes(pcap(calls(SERVERS)))
     return nagle_scan.scan([generated(folder, "stalls", BUSY, 5 * 15_000), called, STALLING])
@@ -62,6 +68,23 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 def of_server(result: Result, start: str) -> list[Result]:
     return [row for row in result["connections"] if row["server"]["addr"].startswith(start)]
+
+
+def test_no_stall_is_lost(scan: nagle_scan.Scan, folder: Path, alone: Result) -> None:
+    truth = json.loads((folder / "truth.json").read_text())
+    assert len(scan.stalls) == truth["stalls"] + alone["summary"]["stalls"]
+    assert len(scan.stalls) == scan.connections["stalls"].sum()
+
+
+@pytest.mark.parametrize("number", [0, 20_000, SERVERS])
+def test_each_connection_has_its_own_segments(number: int, scan: nagle_scan.Scan) -> None:
+    """They are read again, in one shard, and looked up by the number."""
+    segments, row = scan.segments(number), scan.connections.loc[number]
+    assert len(segments) == row["client_segments"] + row["server_segments"] > 0
+    assert segments["time_ns"].iloc[0] == row["first_ns"]
+    exchanges = scan.exchanges[scan.exchanges["connection"] == number]
+    assert len(exchanges) == row["exchanges"] > 0
+    assert exchanges["frame_end"].isin(segments["frame"]).all()
 
 
 def test_sums_are_whole_and_say_what_is_not_listed(scan: nagle_scan.Scan, result: Result) -> None:
