@@ -62,12 +62,6 @@ def test_ids_meet_in_no_page() -> None:
     assert {one or other for one, other in used} <= set(ids)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_picture_is_the_same_text(kind: str) -> None:
-    path = CAPTURES / "jdk-httpserver.pcap"
-    assert svg(kind, nagle_scan.scan(path)) == svg(kind, nagle_scan.scan(path))
-
-
 def test_sheets_drawn_by_threads_at_once_are_those_drawn_alone(tmp_path: Path) -> None:
     """matplotlib's settings belong to the process: texts became outlines of letters."""
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
