@@ -7,24 +7,24 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, timeline
-from nagle_scan.report import header, json, notices, verdicts
+from nagle_scan.report import header, notices, sections, verdicts
 from nagle_scan.report.formats import FOR_PAGES
 from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.options import Options
-from nagle_scan.report.view import View
+from nagle_scan.report.sections import Block, Head, Table
+from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
-from nagle_scan.words import certainty
-from nagle_scan.words.wording import maybe_duration, printable, sentence_start
+from nagle_scan.words.wording import count, maybe_duration, printable, sentence_start
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nagle_scan.result import Result
 
-MAX_CONNECTIONS = 5
-MAX_SOCKETS = 5
-SOCKETS = ("TCP_NODELAY in effect", "sockets", "connections", "evidence")
-AFFECTED = ("tcp.stream", "client", "server", "stalls", "lost", "mean now", "without stalls")
+LIMITS = Limits(
+    groups=20, fixes=2, connections=5, servers=0, compared=0, waits=0, sockets=5, hops=0
+)  # fmt: skip
+MARKS = sections.Marks()
 
 
 def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFrame) -> str:
@@ -55,33 +55,18 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
 
 def scan_html(scan: Result) -> str:
     """The answer, the sockets, the histogram of waits, the worst connections."""
-    view = View(scan, json.LIMITS._replace(sockets=MAX_SOCKETS), Options())
-    summary, affected = view.summary, scan.core.affected(MAX_CONNECTIONS)
+    view = View(scan, LIMITS, Options())
     first, *others = header.of(view)
-    read = f"{', '.join(scan.captures)}: {summary.packets:,} packets"
-    sockets = [(row.answer, row.sockets, f"{row.connections:,}", row.proof) for row in view.nodelay]
-    rows = [
-        (
-            row.connection,
-            row.client,
-            row.server,
-            certainty.counts(row),
-            certainty.lost(row),
-            maybe_duration(row.mean_latency_ms),
-            maybe_duration(row.predicted_latency_ms),
-        )
-        for row in affected
-    ]
-    more = summary.affected_connections - len(rows)
+    read = f"{', '.join(scan.captures)}: {count(view.summary.packets, 'packet')}"
+    affected = sections.connections(view, MARKS) if view.connections else ()
     return _page(
-        _strong(verdicts.in_one_line(summary), read),
+        _strong(verdicts.in_one_line(view.summary), read),
         _paragraph(first.text),
         *(_paragraph(f"{sentence_start(item.head)}: {item.text}") for item in others),
         *(_paragraph(f"note: {notice.text}") for notice in notices.of(scan)),
-        _table(SOCKETS, sockets),
+        *map(_block, sections.nodelay(view, MARKS)),
         _picture("histogram", scan),
-        _table(AFFECTED, rows),
-        _paragraph(f"... and {more} more: scan.connections") if more > 0 else "",
+        *map(_block, affected),
     )
 
 
@@ -99,6 +84,15 @@ def _paragraph(text: str) -> str:
 
 def _strong(text: str, about: str = "") -> str:
     return f"<p><strong>{_text(text)}</strong><br><small>{_text(about)}</small></p>"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Head(words, note):
+            return _strong(words, note)
+        case Table([heads, *rows]):
+            return _table(heads, rows)
+    return _paragraph(str(block))
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nagle_scan import _core
@@ -17,6 +15,7 @@ from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.system import files
+from nagle_scan.system.templates import ENVIRONMENT
 from nagle_scan.words import causes, certainty, colours
 from nagle_scan.words.wording import (
     count,
@@ -33,6 +32,33 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 
+ENVIRONMENT.filters |= {
+    "count": count,
+    "by_share": certainty.shares,
+    "counts": certainty.counts,
+    "duration": duration,
+    "caller": hops.caller,
+    "endpoint": endpoint,
+    "frames": frames,
+    "lost": certainty.lost,
+    "told": certainty.told,
+    "held_for": lambda stall: held_for(stall.wait_ms, stall.hold_ms),
+    "holder": sentences.holder,
+    "nodelay": IN_EFFECT.get,
+    "maybe_duration": maybe_duration,
+    "percentiles": percentiles,
+    "place": sentences.place,
+    "sentence": lambda text: f"{sentence_start(text)}.",
+    "sentence_start": sentence_start,
+    "stall_kind": lambda stall: causes.of(stall.cause).words,
+    # A number and its unit stay on one line.
+    "unbroken": lambda text: re.sub(r"(?<=\d) (?=m?s\b)", "\u00a0", text),
+    # '8 certain, 9 likely' breaks at the comma only.
+    "shares": lambda text: re.sub("(?<!,) ", "\u00a0", text),
+    "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
+}
+
+
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
     files.replace(path, rendered("report.html", Page(result, options)))
@@ -47,8 +73,7 @@ def rendered(template: str, page: object) -> bytes:
     """A page that loads nothing: style and script are in it."""
     script = _source("report.js")
     return (
-        _templates()
-        .get_template(template)
+        ENVIRONMENT.get_template(template)
         .render(
             page=page,
             version=_core.VERSION,
@@ -61,48 +86,11 @@ def rendered(template: str, page: object) -> bytes:
     )
 
 
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("nagle_scan"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "count": count,
-        "by_share": certainty.shares,
-        "counts": certainty.counts,
-        "duration": duration,
-        "caller": hops.caller,
-        "endpoint": endpoint,
-        "frames": frames,
-        "lost": certainty.lost,
-        "told": certainty.told,
-        "held_for": lambda stall: held_for(stall.wait_ms, stall.hold_ms),
-        "holder": sentences.holder,
-        "nodelay": IN_EFFECT.get,
-        "maybe_duration": maybe_duration,
-        "percentiles": percentiles,
-        "place": sentences.place,
-        "sentence": lambda text: f"{sentence_start(text)}.",
-        "sentence_start": sentence_start,
-        "stall_kind": lambda stall: causes.of(stall.cause).words,
-        # A number and its unit stay on one line.
-        "unbroken": lambda text: re.sub(r"(?<=\d) (?=m?s\b)", "\u00a0", text),
-        # '8 certain, 9 likely' breaks at the comma only.
-        "shares": lambda text: re.sub("(?<!,) ", "\u00a0", text),
-        "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
-    }
-    return environment
-
-
 def _source(name: str) -> str:
     """A file of `templates/` as it is."""
-    loader = _templates().loader
+    loader = ENVIRONMENT.loader
     assert loader is not None
-    return loader.get_source(_templates(), name)[0].strip()
+    return loader.get_source(ENVIRONMENT, name)[0].strip()
 
 
 def _hash(script: str) -> str:

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from nagle_scan.system.templates import ENVIRONMENT
 from nagle_scan.timeline.shapes import POINTS_PER_INCH, Arrow, Drawing, Path, Point, Text
 from nagle_scan.words import colours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from jinja2 import Template
 
     from nagle_scan.result import Result
 
@@ -56,7 +52,7 @@ def rendered(drawing: Drawing) -> str:
     """The drawing as an `<svg>` element."""
     paths = (shape for shape in drawing.shapes if isinstance(shape, Path) and shape.hatch)
     hatches = dict.fromkeys(path.hatch[0] for path in paths)
-    return _template().render(
+    return ENVIRONMENT.get_template("picture.svg").render(
         drawing=drawing,
         prefix="ns" + hashlib.sha256(repr(drawing).encode()).hexdigest()[:12],
         margin_pt=MARGIN_PT,
@@ -64,20 +60,6 @@ def rendered(drawing: Drawing) -> str:
         hatches={hatch: place for place, hatch in enumerate(hatches, 1)},
         tiles=HATCHES,
     )
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("nagle_scan"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"paths": _paths, "paint": _paint, "path": _path}
-    environment.tests["text"] = lambda shape: isinstance(shape, Text)
-    return environment.get_template("picture.svg")
 
 
 def _paths(shape: Path | Arrow) -> Sequence[Path]:
@@ -109,3 +91,7 @@ def _path(path: Path) -> str:
 
 def _place(point: Point) -> str:
     return f"{point[0]:.2f} {point[1]:.2f}"
+
+
+ENVIRONMENT.filters |= {"paths": _paths, "paint": _paint, "path": _path}
+ENVIRONMENT.tests["text"] = lambda shape: isinstance(shape, Text)
