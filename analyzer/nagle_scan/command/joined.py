@@ -39,12 +39,12 @@ class Joined:
             self._file.write(formats.content(result, os.path.basename(self.path), follows))
             self._number += 1
         else:
-            self._put(self._module.part(result, options, name, self._number))
+            self._put(self._module.part(result, options, name))
 
     def add_unusable(self, name: str, reason: str) -> None:
         """Adds a capture that cannot be read, where the format can say so."""
         if self._module is not None:
-            self._put(self._module.unusable(name, reason, self._number))
+            self._put(self._module.unusable(name, reason))
 
     def _put(self, part: bytes) -> None:
         self._file.write(self._module.BETWEEN * bool(self._number) + part)

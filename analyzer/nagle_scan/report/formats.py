@@ -36,7 +36,7 @@ class Format(NamedTuple):
     """It holds frames, so the captures are read a second time."""
     of_many: tuple[str, ...] = ()
     """Suffixes of files that hold several captures. A module has `HEAD`, `BETWEEN` and `TAIL` to
-    put around `part(result, options, name, number)` or `unusable(name, reason, number)` of each;
+    put around `part(result, options, name)` or `unusable(name, reason)` of each;
     what the engine writes is a line each."""
     is_text: bool = True
     """It may go to standard output."""

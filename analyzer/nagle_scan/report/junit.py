@@ -1,7 +1,6 @@
 """`-o junit.xml`: a test per server. It fails where a stall is likely.
 
-The form satisfies the schemas of both Ant and Jenkins; Ant's wants a timestamp, which a capture
-without dates has not.
+The form satisfies the schema of Jenkins.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ NOT_JUDGED = "No stall found, but most of this server's connections cannot be ju
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Not allowed in XML 1.0, not even escaped."""
 
+OUTCOMES = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 Groups = Sequence[_core.ServerGroup]
 
 
@@ -39,37 +39,40 @@ TAIL = b"\n</testsuites>\n"
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the tests. Raises `OutputError`."""
     name = file_names(result.captures)
-    files.replace(path, HEAD + part(result, options, name, 0) + TAIL)
+    files.replace(path, HEAD + part(result, options, name) + TAIL)
 
 
-def part(result: Result, options: Options, name: str, number: int) -> bytes:
+def part(result: Result, options: Options, name: str) -> bytes:
     """The tests of one capture."""
     view = View(result, LIMITS, options)
-    suite = Element("testsuite")
+    suite = Element("testsuite", time=_seconds(view.summary.stalled_ms))
+    if view.summary.has_dates:
+        begin = datetime(1970, 1, 1) + timedelta(microseconds=view.summary.first_ns // 1000)
+        suite.set("timestamp", begin.isoformat(timespec="seconds"))
     properties = SubElement(suite, "properties")
     for key, value in _properties(view):
         SubElement(properties, "property", name=key, value=_allowed(value))
     _add_cases(suite, view)
-    return _finished(suite, name, number, "\n".join(_told(view)), view.summary)
+    SubElement(suite, "system-out").text = _allowed("\n".join(_told(view)))
+    return _finished(suite, name)
 
 
-def unusable(name: str, reason: str, number: int) -> bytes:
+def unusable(name: str, reason: str) -> bytes:
     """A capture that cannot be read, as an error."""
     suite = Element("testsuite")
-    SubElement(suite, "properties")
     SubElement(_case(suite, "capture"), "error", type="unusable", message=_allowed(reason))
-    return _finished(suite, name, number, "")
+    return _finished(suite, name)
 
 
-def _finished(
-    suite: Element, name: str, number: int, told: str, summary: _core.Summary | None = None
-) -> bytes:
-    SubElement(suite, "system-out").text = _allowed(told)
-    SubElement(suite, "system-err")
-    suite.attrib |= _attributes(suite, name, number, summary)
+def _finished(suite: Element, name: str) -> bytes:
+    """With a name, whose spaces stand alone, and counts."""
+    named = " ".join(_allowed(name).split()) or "capture"
+    suite.attrib |= {"name": named, "tests": str(len(suite.findall("testcase")))}
+    for counted, outcome in OUTCOMES.items():
+        suite.set(counted, str(len(suite.findall(f"testcase/{outcome}"))))
     for case in suite.findall("testcase"):
         # A dot would part a package from its class.
-        case.set("classname", f"nagle-scan.{suite.attrib['name'].replace('.', '_')}")
+        case.set("classname", f"nagle-scan.{named.replace('.', '_')}")
     ElementTree.indent(suite, level=1)
     content: bytes = ElementTree.tostring(suite, "utf-8")
     return b"  " + content
@@ -85,28 +88,6 @@ def _properties(view: View) -> list[tuple[str, str]]:
     if result.filter is not None and not result.is_anonymized:
         known.append(("filter", result.filter))
     return known
-
-
-def _attributes(
-    suite: Element, name: str, number: int, summary: _core.Summary | None
-) -> dict[str, str]:
-    """Names are tokens: their spaces stand alone."""
-    dated = {}
-    if summary and summary.has_dates:
-        begin = datetime(1970, 1, 1) + timedelta(microseconds=summary.first_ns // 1000)
-        dated["timestamp"] = begin.isoformat(timespec="seconds")
-    return {
-        **dated,
-        "name": " ".join(_allowed(name).split()) or "capture",
-        "package": "nagle-scan",
-        "id": str(number),
-        "hostname": "localhost",
-        "time": _seconds(summary.stalled_ms if summary else 0.0),
-        "tests": str(len(suite.findall("testcase"))),
-        "failures": str(len(suite.findall("testcase/failure"))),
-        "errors": str(len(suite.findall("testcase/error"))),
-        "skipped": str(len(suite.findall("testcase/skipped"))),
-    }
 
 
 def _add_cases(suite: Element, view: View) -> None:
