@@ -17,13 +17,11 @@ class Cause(NamedTuple):
 
     name: str
     """In the engine, JSON, CSV and documentation alike."""
-    happened: str
-    """What happened, in one line of Markdown."""
     words: str
-    """The same for a picture; `{by}` is the side that kept the other waiting."""
-    meaning: Mapping[str, str]
-    """What all its waits mean, by the side that kept the other waiting."""
+    """What happened, for a picture; `{by}` is the side that kept the other waiting."""
     colour: str
+    meaning: Mapping[str, str] = {}
+    """What all its waits mean, by the side that kept the other waiting; none of a stall."""
     hatch: str = ""
     acks: Acks | None = None
     """What ended it, if it is a stall."""
@@ -54,7 +52,6 @@ def _both(text: str) -> dict[str, str]:
 CAUSES = (
     Cause(
         name="connect",
-        happened="the connection was slow to open: a SYN was retransmitted, or answered late",
         words="connecting",
         meaning={
             "client": "a SYN was sent again: it or its answer was lost, nobody answered, or the "
@@ -73,7 +70,6 @@ CAUSES = (
     ),
     Cause(
         name="retransmission",
-        happened="bytes were retransmitted: they were lost, or their ACK was lost or late",
         words="retransmission",
         meaning=_both(
             "sent again: the data was lost, or its ACK was lost or late; look at interface errors, "
@@ -86,7 +82,6 @@ CAUSES = (
     ),
     Cause(
         name="zero_window",
-        happened="the receiver's window was closed or too small",
         words="receive window full",
         meaning=_both("the receiving program did not read, or its receive buffer is small"),
         colour=colours.CLIENT,
@@ -94,8 +89,6 @@ CAUSES = (
     ),
     Cause(
         name="passed_on",
-        happened="a relay forwarded data that had just arrived on another connection: the time "
-        "was lost there",
         words="the {by} forwarded what had just arrived",
         meaning=_both("a relay forwarded at once what arrived on another connection; look there"),
         colour=colours.PALE,
@@ -103,29 +96,19 @@ CAUSES = (
     ),
     Cause(
         name="nagle_delack",
-        happened="a small segment was held until a **delayed** ACK arrived: you wait for the "
-        "timer, however fast the network",
         words="held until a delayed ACK arrived",
-        meaning=_both("Nagle's algorithm held a small segment until a delayed ACK arrived"),
         colour=colours.HELD,
         acks=DELAYED,
     ),
     Cause(
         name="nagle_reply",
-        happened="a small segment was held until **data** of the other side acknowledged what came "
-        "before: pipelined messages go one after the other",
         words="held until the other side's data arrived",
-        meaning=_both(
-            "Nagle's algorithm held a small segment until data of the other side acknowledged the "
-            "one before"
-        ),
         colour=colours.HELD_UNTIL_DATA,
         hatch="\\\\",
         acks=ON_DATA,
     ),
     Cause(
         name="slow_link",
-        happened="data sent in time was delayed by a slow link, a shaper or a queue",
         words="slow link",
         meaning=_both(
             "data sent in time was delayed by a slow link, a shaper or a queue: send fewer bytes, "
@@ -136,17 +119,13 @@ CAUSES = (
     ),
     Cause(
         name="nagle_rtt",
-        happened="a small segment was held until a prompt ACK arrived: each message costs an extra "
-        "round trip",
         words="held for one round trip",
-        meaning=_both("Nagle's algorithm held a small segment for one round trip"),
         colour=colours.HELD_ONE_ROUND_TRIP,
         hatch="//",
         acks=PROMPT,
     ),
     Cause(
         name="stop_and_wait",
-        happened="the sender keeps at most one segment in flight, and waited for its ACK",
         words="one segment at a time",
         meaning=_both(
             "the sender waits for the ACK of each segment, full-sized ones too: enlarge its send "
@@ -157,7 +136,6 @@ CAUSES = (
     ),
     Cause(
         name="congestion_window",
-        happened="the congestion window was full: the sender waited for ACKs",
         words="congestion window",
         meaning=_both("slow start: keep connections open, or send less at once"),
         colour=colours.CLIENT,
@@ -165,7 +143,6 @@ CAUSES = (
     ),
     Cause(
         name="delayed_ack",
-        happened="an ACK was delayed, but no held segment waited for it",
         words="ACK delayed, nothing held",
         meaning=_both("harmless unless the sender waits for it (one segment in flight)"),
         colour=colours.ACK,
@@ -173,7 +150,6 @@ CAUSES = (
     ),
     Cause(
         name="cork",
-        happened="`TCP_CORK` or `MSG_MORE` held a small segment for 200 ms",
         words="held by a cork",
         meaning=_both(
             "the kernel waited 200 ms for more data: clear TCP_CORK after each message, or omit "
@@ -184,7 +160,6 @@ CAUSES = (
     ),
     Cause(
         name="sender_app",
-        happened="the program had nothing to send: think time, queueing, a pause",
         words="the {by} had no data ready",
         meaning={
             "client": "the client was idle between two requests",
@@ -198,7 +173,6 @@ CAUSES = (
     ),
     Cause(
         name="unknown",
-        happened="cause not visible in this capture",
         words="cause unknown",
         meaning=_both("cause not visible from this capture point"),
         colour=colours.OTHER,
