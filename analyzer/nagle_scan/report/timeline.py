@@ -63,16 +63,10 @@ def sheet(result: Result, title: str) -> Picture:
 def _headline(figure: Picture, result: Result, title: str) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * POINTS_PER_INCH * 0.96
-    name = file_names(result.captures)
-    lines = (
-        (fit.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),
-        (
-            fit.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
-            9.0,
-            "normal",
-            colours.FAINT,
-            0.928,
-        ),
-    )
-    for text, size, weight, colour, y in lines:
-        figure.text(0.02, y, text, fontsize=size, fontweight=weight, color=colour, parse_math=False)
+    about = f"{file_names(result.captures)} (nagle-scan {_core.VERSION})"
+    for text, y, size, colour, weight in (
+        (title, 0.955, 15.0, colours.INK, "bold"),
+        (about, 0.928, 9.0, colours.FAINT, "normal"),
+    ):
+        said = fit.shortened(text, width_pt, size)
+        figure.text(0.02, y, said, fontsize=size, color=colour, fontweight=weight, parse_math=False)

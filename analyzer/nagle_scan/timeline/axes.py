@@ -91,13 +91,7 @@ def sequence(
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
 ) -> Axes:
-    """Draws the stream of the side that holds (else that sends more) against time, as tcptrace.
-
-    Each segment is an upright stroke from its first byte to its last; the dashed line below is
-    what the peer has acknowledged, the dotted one above what its window allows. Where the stalls
-    are too many to be told apart, only the time around the clearest is shown. Which connection
-    is drawn, where, and what is raised: as for `ladder`.
-    """
+    """As `Connection.sequence`. Which connection is drawn, and what is raised: as for `ladder`."""
     return draw(sequences.planned(scan, connection), ax, width_in)
 
 
@@ -107,10 +101,7 @@ def overview(
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
 ) -> Axes:
-    """Draws a connection from its first segment to its last: stalls, other waits, bytes.
-
-    Which connection is drawn, where, and what is raised: as for `ladder`.
-    """
+    """As `Connection.timeline`. Which connection is drawn, and what is raised: as for `ladder`."""
     return draw(overviews.planned(scan, connection), ax, width_in)
 
 
