@@ -17,7 +17,7 @@ use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Endpoint, Ends, Side};
+use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::mem;
@@ -30,15 +30,12 @@ type Places = HashMap<Endpoint, usize, RandomState>;
 /// A server that may be a broker.
 #[derive(Default)]
 struct Broker {
-    looks_held: bool,
-    /// Did it often send something after an ACK, on one connection at least?
-    sends_often: bool,
     /// When data arrived, and on which connection; then both apart, in the order of time.
     arrivals: Vec<(i64, u32)>,
     times_ns: Vec<i64>,
     numbers: Vec<u32>,
-    /// Its shortest round trip from the capture point, on the way from each client that it sent something
-    /// to, in ns; `i64::MAX` where it was not measured.
+    /// Its shortest round trip from the capture point, on the way from each client, in ns, where it was
+    /// measured.
     rtts_ns: HashMap<IpAddr, i64, RandomState>,
     sends: Vec<Sends>,
 }
@@ -98,39 +95,43 @@ pub fn mark(blocks: &mut [Block], threads: usize) {
     }
 }
 
-/// The servers that may have held something, and sent often enough to be judged; and where each is.
+/// The servers that may be brokers, and where each is.
 fn brokers(blocks: &[Block], threads: usize) -> (Places, Vec<Broker>) {
-    let mut brokers: HashMap<Endpoint, Broker, RandomState> = HashMap::default();
+    let mut servers: HashMap<Endpoint, Sent, RandomState> = HashMap::default();
     let senders = cores::of_blocks(threads, blocks, |blocks| {
-        blocks.iter().flat_map(senders).collect::<Vec<(Ends, Sent)>>()
+        blocks.iter().flat_map(senders).collect::<Vec<(Endpoint, Sent)>>()
     });
-    for (Ends { client, server }, sent) in senders.into_iter().flatten() {
-        let broker = brokers.entry(server).or_default();
-        broker.sends_often |= sent.count >= FEW_RELEASES;
-        broker.looks_held |= sent.looks_held;
-        broker.rtts_ns.entry(client.addr).or_insert(i64::MAX);
+    for (server, sent) in senders.into_iter().flatten() {
+        let all = servers.entry(server).or_default();
+        all.looks_held |= sent.looks_held;
+        all.is_unasked |= sent.is_unasked;
     }
-    brokers.retain(|_, broker| broker.looks_held && broker.sends_often);
-    let placed = brokers.into_iter().enumerate();
-    placed.map(|(place, (server, broker))| ((server, place), broker)).unzip()
+    servers.retain(|_, sent| sent.looks_held && sent.is_unasked);
+    let placed = servers.into_keys().enumerate();
+    placed.map(|(place, server)| ((server, place), Broker::default())).unzip()
 }
 
-/// Segments that a server sent after ACKs, on one connection.
+/// Segments that a server sent after ACKs.
 #[derive(Clone, Copy, Default)]
 struct Sent {
-    count: u32,
     looks_held: bool,
+    /// Was it, on one connection at least, often, and more often than that client asked?
+    is_unasked: bool,
 }
 
-/// The connections of a block on which servers did.
-fn senders(block: &Block) -> impl Iterator<Item = (Ends, Sent)> {
-    let mut all = vec![Sent::default(); block.connections.len()];
+/// The servers that sent something after ACKs, connection by connection of a block.
+fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, Sent)> {
+    let mut all = vec![(0, false); block.connections.len()];
     for (_, place, wait) in block.placed(may_pass_on) {
-        all[place].count += 1;
-        all[place].looks_held |= wait.is_freed();
+        let (count, looks_held) = &mut all[place];
+        *count += 1;
+        *looks_held |= wait.is_freed();
     }
-    let senders = block.connections.iter().zip(all).filter(|(_, sent)| sent.count > 0);
-    senders.map(|(connection, sent)| (connection.ends, sent))
+    let senders = block.connections.iter().zip(all).filter(|&(_, (count, _))| count > 0);
+    senders.map(|(connection, (count, looks_held))| {
+        let is_unasked = count >= FEW_RELEASES && count > connection.exchanges.count;
+        (connection.ends.server, Sent { looks_held, is_unasked })
+    })
 }
 
 /// Did a server wait for an ACK, or for something else, since its own last data?
@@ -144,10 +145,9 @@ fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {
     for (connection, place) in block.connections.iter().zip(&places) {
         let rtt_ns = connection.half(Side::Server).measured_rtt_ns();
         if let (&Some(place), Some(rtt_ns)) = (place, rtt_ns) {
-            let known = brokers[place].rtts_ns.get_mut(&connection.ends.client.addr);
-            if let Some(shortest_ns) = known {
-                *shortest_ns = rtt_ns.min(*shortest_ns);
-            }
+            let shortest_ns = brokers[place].rtts_ns.entry(connection.ends.client.addr);
+            let shortest_ns = shortest_ns.or_insert(rtt_ns);
+            *shortest_ns = rtt_ns.min(*shortest_ns);
         }
     }
     for arrival in mem::take(&mut block.arrivals) {
@@ -168,10 +168,8 @@ fn sends(
 ) -> impl Iterator<Item = (usize, Sends)> {
     let none = |connection: &Connection| {
         let place = *servers.get(&connection.ends.server)?;
-        let rtt_ns = match *brokers[place].rtts_ns.get(&connection.ends.client.addr)? {
-            i64::MAX => 0,
-            rtt_ns => rtt_ns,
-        };
+        let rtt_ns = brokers[place].rtts_ns.get(&connection.ends.client.addr);
+        let rtt_ns = rtt_ns.copied().unwrap_or(0);
         Some((place, Sends { block: number, rtt_ns, after_arrivals: Vec::new(), others: 0 }))
     };
     let mut all: Vec<Option<(usize, Sends)>> = block.connections.iter().map(none).collect();

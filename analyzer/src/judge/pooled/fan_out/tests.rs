@@ -69,6 +69,20 @@ fn a_broker_sends_to_a_subscriber_what_a_publisher_sent() {
     assert_eq!(server.passed_on(), [20, 0]);
 }
 
+/// A server that answers in two pieces each time it is asked.
+#[test]
+fn who_sends_no_more_often_than_it_is_asked_is_no_broker() {
+    for (asked, passed_on) in [(19, 20), (20, 0)] {
+        let mut server = Server::with(2);
+        server.block.connections[0].exchanges.count = asked;
+        for turn in 1..=20 {
+            server.receives(1, turn * 50 * MS);
+            server.sends(0, turn * 50 * MS + 90 * US, 150 * US + uneven(turn, 400 * US));
+        }
+        assert_eq!(server.passed_on(), [passed_on, 0]);
+    }
+}
+
 /// A broker without `TCP_NODELAY`: data that arrived long before left when the ACK came.
 #[test]
 fn a_broker_may_hold_too() {
