@@ -17,7 +17,7 @@ from nagle_scan import _core
 
 SHARDS = 16
 RANGE_LEN = 1000
-"""A range begins in the middle of most records, and ends there."""
+"""Even a small capture has many ranges."""
 
 EXAMPLES = sorted(CAPTURES.glob("*.pcap"))
 PACKED = sorted(CAPTURES.glob("labelled/*/*.pcap.gz"))

@@ -21,11 +21,6 @@ impl Buffer {
         Self { input, bytes: vec![0; CAPACITY], offset: 0, start: 0, end: 0 }
     }
 
-    /// Its memory, for another input, which goes on at `offset`.
-    pub fn restarted(self, input: Box<dyn Read + Send>, offset: u64) -> Self {
-        Self { input, bytes: self.bytes, offset, start: 0, end: 0 }
-    }
-
     /// Where in the input the first unread byte is.
     #[inline]
     pub fn at(&self) -> u64 {

@@ -17,8 +17,8 @@ const WAKE_UP: Duration = Duration::from_millis(50);
 
 pub struct Input {
     file: File,
-    /// A pipe, socket or terminal: a read may block.
-    pub is_stream: bool,
+    /// `None` for a pipe, socket or terminal: a read may block.
+    pub file_len: Option<u64>,
     progress: Arc<Progress>,
     stop_seen: Option<Instant>,
 }
@@ -40,7 +40,8 @@ impl Input {
             return Err(ScanError::Unreadable { path: path.to_owned(), reason });
         }
         let progress = Arc::clone(progress);
-        Ok(Self { file, is_stream: !metadata.is_file(), progress, stop_seen: None })
+        let file_len = metadata.is_file().then_some(metadata.len());
+        Ok(Self { file, file_len, progress, stop_seen: None })
     }
 
     /// Waits until the stream has bytes or ends.
@@ -64,7 +65,7 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.is_stream {
+        if self.file_len.is_none() {
             self.wait()?;
         } else if self.progress.is_stopped() {
             return Err(self.stopped());

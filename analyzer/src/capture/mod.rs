@@ -14,7 +14,6 @@ mod frame;
 mod input;
 mod pcap;
 mod pcapng;
-pub mod ranges;
 pub mod system;
 pub mod text;
 pub mod times;
@@ -26,19 +25,24 @@ use crate::capture::progress::Progress;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use text::{AboutText, Text};
-use unpack::{Unpacked, Unpacker};
+use unpack::Unpacked;
 use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 
-/// Where in a capture reading goes on: at a byte, with what was told so far of the frames to come.
+/// How something is unpacked.
+type Unpack = fn(Box<dyn Read + Send>) -> Unpacked;
+
+/// Where in a file reading goes on: at a byte, with what was told so far of the frames to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     pub at: u64,
     pub format: Format,
+    /// Length of the file when it was opened.
+    pub file_len: u64,
 }
 
 // With a tag of its own: one hidden in a field takes longer to read for each frame.
@@ -55,10 +59,10 @@ pub struct Capture {
     buffer: Buffer,
     format: Format,
     end: Option<InputEnd>,
-    /// Of a packed file, for the threads that help to unpack it.
-    pub unpacker: Option<Arc<Unpacker>>,
     /// Lines of text before it, which were skipped.
     pub lines_before: u32,
+    /// Of a file that is not packed.
+    file_len: Option<u64>,
 }
 
 impl Capture {
@@ -67,11 +71,40 @@ impl Capture {
     /// # Errors
     /// The file cannot be read, is not a capture, or is a pcap of an unsupported link type.
     pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
+        Self::from(Input::open(path, progress)?, path, Unpacked::here)
+    }
+
+    /// As [`Capture::open`]; a packed file is unpacked in a thread of its own.
+    ///
+    /// # Errors
+    /// As [`Capture::open`].
+    pub fn open_ahead(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
         let input = Input::open(path, progress)?;
-        let is_file = !input.is_stream;
-        let capture = Self::new(Box::new(input), path)?;
-        // Whoever unpacked a stream could wait for it when nobody reads it any more.
-        Ok(Self { unpacker: capture.unpacker.filter(|_| is_file), ..capture })
+        // That thread could wait for a stream when nobody reads it any more.
+        let is_file = input.file_len.is_some();
+        Self::from(input, path, if is_file { Unpacked::ahead } else { Unpacked::here })
+    }
+
+    fn from(input: Input, path: &str, unpacked: Unpack) -> Result<Self, ScanError> {
+        let file_len = input.file_len.filter(|_| path != "-");
+        let mut buffer = Buffer::new(Box::new(input));
+        let is_packed = unpack(&mut buffer, path, unpacked)?;
+        let file_len = file_len.filter(|_| !is_packed);
+        Ok(Self { file_len, ..Self::unpacked(buffer, path)? })
+    }
+
+    /// Goes on in the file `path`, at a place that was told of it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn reopen(path: &str, Position { at, format, .. }: Position) -> io::Result<Self> {
+        let mut file = system::open(path)?;
+        file.seek(SeekFrom::Start(at))?;
+        Ok(Self::of(Buffer::new(Box::new(file)), format, 0))
+    }
+
+    fn of(buffer: Buffer, format: Format, lines_before: u32) -> Self {
+        Self { buffer, format, end: None, lines_before, file_len: None }
     }
 
     /// Reads a capture from any source, plain, gzip or zstd; `path` is for error messages.
@@ -80,11 +113,8 @@ impl Capture {
     /// As [`Capture::open`].
     pub fn new(input: Box<dyn Read + Send>, path: &str) -> Result<Self, ScanError> {
         let mut buffer = Buffer::new(input);
-        let unpacker = decoder(&mut buffer, path)?.map(Unpacker::new);
-        if let Some(unpacker) = &unpacker {
-            buffer = Buffer::new(Box::new(Unpacked::new(unpacker)));
-        }
-        Ok(Self { unpacker, ..Self::unpacked(buffer, path)? })
+        unpack(&mut buffer, path, Unpacked::here)?;
+        Self::unpacked(buffer, path)
     }
 
     /// Begins a capture that needs no decompressor.
@@ -110,7 +140,7 @@ impl Capture {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self { buffer, format, end: None, unpacker: None, lines_before })
+        Ok(Self::of(buffer, format, lines_before))
     }
 
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
@@ -137,9 +167,10 @@ impl Capture {
         self.buffer.at()
     }
 
-    /// Where it goes on.
-    pub fn place(&self) -> Position {
-        Position { at: self.buffer.at(), format: self.format.clone() }
+    /// Where it goes on; `None` for what can be read only from its beginning.
+    pub fn place(&self) -> Option<Position> {
+        let file_len = self.file_len.filter(|_| !matches!(self.format, Format::Text(_)))?;
+        Some(Position { at: self.at(), format: self.format.clone(), file_len })
     }
 
     /// What there is to say of a text that was read; `None` for a capture file.
@@ -176,7 +207,7 @@ impl Capture {
 struct Sips(Input);
 
 impl Read for Sips {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         /// A frame, mostly.
         const MOST: usize = 4096;
         let most = into.len().min(MOST);
@@ -187,6 +218,16 @@ impl Read for Sips {
 /// The first bytes of the input; fewer than four only if there are no more.
 fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> {
     buffer.at_least(4).map_err(|error| ScanError::unreadable(path, &error))
+}
+
+/// Unpacks what is packed; is it?
+fn unpack(buffer: &mut Buffer, path: &str, unpacked: Unpack) -> Result<bool, ScanError> {
+    let decoder = decoder(buffer, path)?;
+    let is_packed = decoder.is_some();
+    if let Some(decoder) = decoder {
+        *buffer = Buffer::new(Box::new(unpacked(decoder)));
+    }
+    Ok(is_packed)
 }
 
 /// The decompressor that the input needs, if any.

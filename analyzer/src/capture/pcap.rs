@@ -14,9 +14,6 @@ const RECORD_HEADER_LEN: usize = 16;
 /// The upper bits tell the length of the frame check sequence.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
-/// A record that follows others was hardly captured so long before or after the first one.
-const FARTHEST_S: u32 = 10 * 366 * 86_400;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordFormat {
     big_endian: bool,
@@ -101,17 +98,6 @@ impl RecordFormat {
     /// The record header: seconds, fraction of a second, captured length, length on the wire.
     fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
         words(record, self.big_endian)
-    }
-
-    /// Length of the record with its header, if that is plausible in a file that begins at `first_s`.
-    pub fn plausible_len(&self, bytes: &[u8], first_s: u32) -> Option<usize> {
-        let header = self.fields(bytes)?;
-        let [seconds, fraction, captured_len, wire_len] = header;
-        let is_plausible = seconds.abs_diff(first_s) < FARTHEST_S
-            && u64::from(fraction) * (self.unit_ns as u64) < 1_000_000_000
-            && captured_len <= wire_len
-            && wire_len as usize <= MAX_RECORD;
-        is_plausible.then_some(len_of(header))
     }
 
     /// Fills the buffer with the whole next record, unless it is there; returns its header.

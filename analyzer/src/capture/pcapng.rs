@@ -22,7 +22,7 @@ const BLOCK_START_LEN: usize = 12;
 /// Type, length, interface, timestamp (two), two lengths, each in a word.
 const PACKET_START_LEN: usize = 28;
 /// Blocks begin and end at words.
-pub const WORD_LEN: usize = 4;
+const WORD_LEN: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Interface {
@@ -115,7 +115,7 @@ impl Blocks {
 
     /// Length of a block, if that is plausible, and the same at its end, if that is there.
     #[inline]
-    pub fn plausible_len(&self, bytes: &[u8]) -> Option<usize> {
+    fn plausible_len(&self, bytes: &[u8]) -> Option<usize> {
         let [_, len] = words(bytes, self.big_endian)?;
         let block_len = possible_len(len)?;
         let end = bytes.get(block_len - WORD_LEN..).and_then(|end| words(end, self.big_endian));

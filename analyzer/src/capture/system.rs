@@ -1,20 +1,8 @@
-//! What Unix and Windows do differently: reading at a place, standard input, and waiting for a pipe.
+//! What Unix and Windows do differently: opening a file, standard input, and waiting for a pipe.
 
 use std::fs::File;
 use std::io;
 use std::time::Duration;
-
-/// Reads at a place of a file, whoever else reads it.
-#[cfg(unix)]
-pub fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, into, at)
-}
-
-/// Reads at a place of a file, whoever else reads it.
-#[cfg(windows)]
-pub fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, into, at)
-}
 
 /// Opens a file, without waiting for somebody who writes into a pipe.
 #[cfg(unix)]

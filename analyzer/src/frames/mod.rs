@@ -14,7 +14,6 @@ pub use redact::Policy;
 use crate::capture::error::ScanError;
 use crate::capture::link::RAW;
 use crate::capture::progress::Progress;
-use crate::capture::ranges::RangedFile;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
@@ -99,38 +98,34 @@ pub fn read(
 
 /// A capture of which some frames are read again.
 struct Frames<'a> {
-    /// There but while its memory is used again.
-    capture: Option<Capture>,
+    capture: Capture,
+    path: &'a str,
     /// How many were read, or passed over, those of earlier captures too.
     read: u64,
-    known: Option<(RangedFile, &'a FrameIndex)>,
+    known: Option<&'a FrameIndex>,
 }
 
 impl<'a> Frames<'a> {
-    fn open(path: &str, known: Option<&'a CaptureSummary>, read: u64) -> Result<Self, ScanError> {
-        let unseen = Arc::default();
-        let open = |index: &'a FrameIndex| {
-            let file = RangedFile::open(path, &unseen)?;
-            index.fits(file.len()).then_some((file, index))
-        };
-        Ok(Self {
-            capture: Some(Capture::open(path, &unseen)?),
-            read,
-            known: known.and_then(|known| open(&known.index)),
-        })
+    fn open(
+        path: &'a str,
+        known: Option<&'a CaptureSummary>,
+        read: u64,
+    ) -> Result<Self, ScanError> {
+        let capture = Capture::open(path, &Arc::default())?;
+        let begin = capture.place();
+        let fits = |index: &&FrameIndex| begin.is_some_and(|begin| index.fits(&begin));
+        let known = known.map(|known| &known.index).filter(fits);
+        Ok(Self { capture, path, read, known })
     }
 
     /// The frame with this number, which must lie ahead. `None` at the end of the capture, and for printed text.
     fn get(&mut self, number: u64) -> Option<Frame<'_>> {
-        if let Some((file, index)) = &self.known
-            && let Some((before, place)) = index.before(number, self.read)
+        if let Some((before, place)) = self.known.and_then(|index| index.before(number, self.read))
+            && let Ok(capture) = Capture::reopen(self.path, place)
         {
-            let capture = self.capture.take();
-            let unseen = Arc::default();
-            self.capture = Some(Capture::reopened(capture, file, place, u64::MAX, &unseen));
-            self.read = before;
+            (self.capture, self.read) = (capture, before);
         }
-        let capture = self.capture.as_mut()?;
+        let capture = &mut self.capture;
         let is_text = capture.about_text().is_some();
         while is_text || self.read + 1 < number {
             capture.next_frame()?;
@@ -193,6 +188,7 @@ fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::Position;
     use crate::result::anonymize::Anonymizer;
     use crate::track::reader::labels::Labels;
     use crate::track::reader::range::Range;
@@ -241,7 +237,9 @@ mod tests {
         assert!(each.eq(all.iter().cloned()));
         let some: Vec<u64> = numbers.iter().copied().step_by(29).collect();
         assert_eq!(data(&known, &some), data(&[], &some));
-        assert!(known[0].index.fits(u64::MAX) && !known[0].index.fits(0));
+        let place = known[0].index.before(known[0].last_frame(), 0).unwrap().1;
+        let shorter = Position { file_len: place.file_len - 1, ..place.clone() };
+        assert!(known[0].index.fits(&place) && !known[0].index.fits(&shorter));
     }
 
     #[test]

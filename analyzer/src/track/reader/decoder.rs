@@ -1,17 +1,16 @@
-//! Reads and decodes one range after the other, in any thread.
+//! Reads and decodes one range after the other.
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::capture::ranges::RangedFile;
 use crate::capture::text::AboutText;
 use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
-use crate::track::reader::range::{MOST_FRAMES, Range};
+use crate::track::reader::range::Range;
 use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 use std::sync::Arc;
 
-/// Frames of a stream after which its progress is reported.
+/// Frames after which progress is reported: a pipe may give few.
 const TELL_AFTER: u32 = 256;
 
 /// First frames of a capture, from which the step of its clock is inferred while it is tracked: not all have times
@@ -20,28 +19,16 @@ fn frames_for_a_clock() -> u32 {
     4 * TIMES_FOR_A_CLOCK
 }
 
-/// What a thread needs to decode.
+/// What decoding needs.
 pub struct Decoder {
     filter: Option<Filter>,
     progress: Arc<Progress>,
-    /// Its buffer is used for range after range.
-    capture: Option<Capture>,
 }
 
-/// A range of a file, in bytes.
-#[derive(Clone)]
-pub struct Part {
-    pub file: Arc<RangedFile>,
-    pub begin: Position,
-    pub until: u64,
-}
-
-/// A range after it was read.
+/// What there is to say of a range, besides what is in it.
 pub struct Decoded {
-    pub range: Box<Range>,
-    /// Of a part of a file: where its first record begins, or seems to begin, if that can be told, and
-    /// where the next record begins.
-    pub places: Option<(Position, Position)>,
+    /// Where it begins, if reading can go on there again.
+    pub place: Option<Position>,
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
     /// Of a text that ended in it.
@@ -53,64 +40,53 @@ pub struct Decoded {
 
 impl Decoder {
     pub fn new(filter: Option<Filter>, progress: &Arc<Progress>) -> Self {
-        Self { filter, progress: Arc::clone(progress), capture: None }
+        Self { filter, progress: Arc::clone(progress) }
     }
 
-    /// Reads the records that begin in a part of a file. Does one begin where it does?
-    pub fn part(&mut self, part: &Part, known: bool, first: bool, range: Box<Range>) -> Decoded {
-        let Part { file, begin, until } = part;
-        let before = self.capture.take();
-        let mut capture = Capture::reopened(before, file, begin.clone(), *until, &self.progress);
-        let begin = if known { Some(begin.clone()) } else { capture.find_record(file) };
-        let mut decoded = Decoded::new(range);
-        if let Some(begin) = begin {
-            self.decode(&mut capture, &mut decoded, *until, first);
-            decoded.places = Some((begin, capture.place()));
-        }
-        self.capture = Some(capture);
-        decoded
-    }
-
-    /// Reads on in what can be read only from its beginning; `frames` came before.
-    pub fn stream(
+    /// Reads the next `len` bytes of a capture, after so many `frames`, and enough of the `first` ones for its
+    /// clock.
+    pub fn read(
         &mut self,
         capture: &mut Capture,
         len: u64,
         first: bool,
         frames: u64,
-        range: Box<Range>,
+        range: &mut Range,
     ) -> Decoded {
-        let mut decoded = Decoded::new(range);
+        let mut decoded = Decoded {
+            place: capture.place(),
+            end: None,
+            about_text: None,
+            lines_before: capture.lines_before,
+            error: None,
+        };
         let until = capture.at() + len;
-        let mut most = frames_for_a_clock();
         if first {
-            self.decode(capture, &mut decoded, 0, first);
+            self.frames(capture, &mut decoded, range, u64::MAX, frames_for_a_clock());
+            range.found.first_clock = range.found.clock;
         }
         while capture.at() < until && decoded.end.is_none() && decoded.error.is_none() {
-            most += TELL_AFTER;
-            self.frames(capture, &mut decoded, until, most);
-            self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
+            let most = range.found.frames + TELL_AFTER;
+            self.frames(capture, &mut decoded, range, until, most);
+            self.progress.set_packets(frames + u64::from(range.found.frames));
         }
-        decoded.about_text = decoded.end.as_ref().and_then(|_| capture.about_text()).map(Box::new);
-        decoded.lines_before = capture.lines_before;
+        if decoded.end.is_some() {
+            decoded.about_text = capture.about_text().map(Box::new);
+        }
         decoded
-    }
-
-    /// Decodes the frames up to `until`, and enough of the `first` ones of a capture.
-    fn decode(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, first: bool) {
-        if first {
-            self.frames(capture, decoded, u64::MAX, frames_for_a_clock());
-            let found = &mut decoded.range.found;
-            found.first_clock = found.clock;
-        }
-        self.frames(capture, decoded, until, MOST_FRAMES);
     }
 
     /// Decodes up to a position in the file, or a number of frames.
     // A function of its own, so that all it needs stays in registers.
     #[inline(never)]
-    fn frames(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, most: u32) {
-        let range = &mut *decoded.range;
+    fn frames(
+        &mut self,
+        capture: &mut Capture,
+        decoded: &mut Decoded,
+        range: &mut Range,
+        until: u64,
+        most: u32,
+    ) {
         while range.found.frames < most {
             let Some(frame) = capture.next_before(until) else { break };
             range.found.count(&frame);
@@ -154,16 +130,5 @@ impl Decoder {
             }
             Err(skip) => Ok(Some(skip)),
         }
-    }
-}
-
-impl Decoded {
-    fn new(range: Box<Range>) -> Self {
-        Self { range, places: None, end: None, about_text: None, lines_before: 0, error: None }
-    }
-
-    /// Nothing but an error.
-    pub fn failed(range: Box<Range>, error: ScanError) -> Self {
-        Self { error: Some(error), ..Self::new(range) }
     }
 }

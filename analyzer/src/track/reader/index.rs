@@ -13,14 +13,14 @@ pub struct FrameIndex {
 }
 
 impl FrameIndex {
-    /// May this still be the file? It may have grown; a shorter one is another.
-    pub fn fits(&self, file_len: u64) -> bool {
-        self.file_len <= file_len
+    /// May `now` be in the same file? It may have grown; a shorter one is another.
+    pub fn fits(&self, now: &Position) -> bool {
+        self.file_len <= now.file_len
     }
 
-    /// So many frames come before `place` in a file of so many bytes.
-    pub fn add(&mut self, frames_before: u64, place: &Position, file_len: u64) {
-        self.file_len = file_len;
+    /// So many frames come before `place`.
+    pub fn add(&mut self, frames_before: u64, place: &Position) {
+        self.file_len = place.file_len;
         if self.format.get_or_insert_with(|| place.format.clone()) == &place.format {
             self.places.push((frames_before, place.at));
         }
@@ -31,6 +31,6 @@ impl FrameIndex {
         let after = self.places.partition_point(|&(before, _)| before < frame);
         let (before, at) = *self.places.get(after.checked_sub(1)?)?;
         let format = self.format.clone().filter(|_| before > read)?;
-        Some((before, Position { at, format }))
+        Some((before, Position { at, format, file_len: self.file_len }))
     }
 }

@@ -1,35 +1,29 @@
-//! Reads captures in ranges and hands each range to all shards of the connections, with as many threads
-//! as there are.
+//! Reads captures in ranges, and hands each range to all shards of the connections, with as many threads as there
+//! are. One more reads: that is a sixth of the work.
 
 pub mod capture_summary;
 mod decoder;
 pub mod index;
-mod job;
 pub mod labels;
-mod order;
-mod plan;
 pub mod range;
 mod series;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::capture::ranges::RangedFile;
 use crate::capture::{self, Capture, system};
 use crate::decode::filter::Filter;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoder;
-use crate::track::reader::job::{Job, Opened};
 use crate::track::reader::labels::Labels;
-use crate::track::reader::order::Order;
-use crate::track::reader::plan::Plan;
 use crate::track::reader::range::{Range, SHARDS};
-use crate::track::reader::series::rank;
+use crate::track::reader::series::{Series, rank};
 use std::fs;
 use std::io::Read;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-/// Bytes that one thread reads at once: enough for each shard to have some rows of its connections in
+/// Bytes that are read at once: enough for each shard to have some rows of its connections in
 /// cache, few enough that little memory is on its way.
 const RANGE_LEN: u64 = 1 << 20;
 
@@ -98,120 +92,112 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
     progress: &Arc<Progress>,
     takes: Vec<T>,
 ) -> Result<Vec<CaptureSummary>, ScanError> {
-    let filters = (0..reading.threads).map(|_| filter.map(Filter::new).transpose());
-    let filters: Vec<Option<Filter>> = filters.collect::<Result<_, _>>()?;
+    let filter = filter.map(Filter::new).transpose()?;
     progress.expect(paths);
-    // Each thread reads one range while its last one is taken.
-    let most = 2 * reading.threads + 1;
-    let order = Order::new(progress);
-    let plan = Plan::new(in_order(paths), takes.len(), reading.range_len, most, order);
-    let shards = takes.into_iter().map(Mutex::new).collect();
-    let work = Work { plan: Mutex::new(plan), changed: Condvar::new(), shards, labels, progress };
-    let mut decoders = filters.into_iter().map(|filter| Decoder::new(filter, progress));
-    let own = decoders.next();
-    thread::scope(|scope| {
-        let helpers: Vec<_> =
-            decoders.map(|decoder| scope.spawn(|| work.until_done(decoder))).collect();
-        if let Some(decoder) = own {
-            work.until_done(decoder);
+    let mut reader = Reader {
+        paths: in_order(paths).into_iter(),
+        labels,
+        range_len: reading.range_len,
+        is_alone: reading.threads == 1,
+        progress,
+        capture: None,
+        decoder: Decoder::new(filter, progress),
+        series: Series::new(progress),
+    };
+    let mut shards: Vec<(usize, T)> = takes.into_iter().enumerate().collect();
+    if reader.is_alone {
+        let mut range = Range::new(shards.len());
+        while reader.read(&mut range) {
+            for (shard, take) in &mut shards {
+                take(&range, *shard);
+            }
         }
-        for helper in helpers {
-            helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    } else {
+        share(&mut reader, shards, reading.threads);
+    }
+    reader.series.into_summaries()
+}
+
+/// Gives each range to so many threads, which share the shards. This one reads.
+fn share<T: FnMut(&Range, usize) + Send>(
+    reader: &mut Reader<'_>,
+    shards: Vec<(usize, T)>,
+    threads: usize,
+) {
+    /// Ranges that wait for a thread. With the one that is being read and the one that is being taken no more
+    /// are needed: those are used in turn.
+    const AHEAD: usize = 2;
+    let mut ranges = [(); AHEAD + 2].map(|()| Arc::new(Range::new(shards.len())));
+    let mut of_thread: Vec<Vec<(usize, T)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (shard, take) in shards {
+        of_thread[shard % threads].push((shard, take));
+    }
+    thread::scope(|scope| {
+        let start = |mut shards: Vec<(usize, T)>| {
+            let (sender, ranges) = sync_channel::<Arc<Range>>(AHEAD);
+            scope.spawn(move || {
+                for range in ranges {
+                    for (shard, take) in &mut shards {
+                        take(&range, *shard);
+                    }
+                }
+            });
+            sender
+        };
+        let threads: Vec<SyncSender<Arc<Range>>> = of_thread.into_iter().map(start).collect();
+        for turn in 0.. {
+            let range = &mut ranges[turn % (AHEAD + 2)];
+            let is_read = reader.read(Arc::make_mut(range));
+            // One that panicked takes nothing; the scope hands the panic on.
+            let is_taken = |thread: &SyncSender<_>| thread.send(Arc::clone(range)).is_ok();
+            if !is_read || !threads.iter().all(is_taken) {
+                break;
+            }
         }
     });
-    let plan = work.plan.into_inner().unwrap_or_else(PoisonError::into_inner);
-    plan.order.into_summaries()
 }
 
-/// What the threads share.
-struct Work<'a, T> {
-    plan: Mutex<Plan<'a>>,
-    changed: Condvar,
-    shards: Vec<Mutex<T>>,
+/// The captures, range by range.
+struct Reader<'a> {
+    paths: std::vec::IntoIter<&'a str>,
     labels: &'a Labels,
+    range_len: u64,
+    /// No other thread works.
+    is_alone: bool,
     progress: &'a Arc<Progress>,
+    capture: Option<Capture>,
+    decoder: Decoder,
+    series: Series,
 }
 
-/// Lets the other threads end when one panics.
-struct Watch<'a, 'b>(&'a Mutex<Plan<'b>>, &'a Condvar);
-
-impl Drop for Watch<'_, '_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).give_up();
-            self.1.notify_all();
-        }
-    }
-}
-
-impl<'a, T: FnMut(&Range, usize)> Work<'a, T> {
-    /// Works with the others until all is done.
-    fn until_done(&self, mut decoder: Decoder) {
-        let _watch = Watch(&self.plan, &self.changed);
-        let mut plan = self.plan();
-        while !plan.is_done() {
-            let Some(job) = plan.next() else {
-                plan.waiting += 1;
-                plan = self.changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
-                plan.waiting -= 1;
-                continue;
-            };
-            drop(plan);
-            plan = self.work(job, &mut decoder);
-            if plan.waiting > 0 {
-                self.changed.notify_all();
+impl Reader<'_> {
+    /// Reads the next range; is there one?
+    fn read(&mut self, range: &mut Range) -> bool {
+        range.reset();
+        let first = self.capture.is_none();
+        while self.capture.is_none() {
+            if self.series.is_over() {
+                return false;
+            }
+            let Some(path) = self.paths.next() else { return false };
+            let label = self.labels.of(path);
+            let open = if self.is_alone { Capture::open } else { Capture::open_ahead };
+            match open(path, self.progress) {
+                Ok(capture) => {
+                    self.series.open(label);
+                    self.capture = Some(capture);
+                }
+                Err(error) => self.series.fail(error.called(label)),
             }
         }
-    }
-
-    fn plan(&self) -> MutexGuard<'_, Plan<'a>> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does a job and notes what came of it.
-    fn work(&self, job: Job<'a>, decoder: &mut Decoder) -> MutexGuard<'_, Plan<'a>> {
-        match job {
-            Job::Open(path) => {
-                let opened = self.open(path);
-                let mut plan = self.plan();
-                plan.opened(self.labels.of(path), opened);
-                plan
-            }
-            Job::Unpack(unpacker) => {
-                unpacker.fill();
-                self.plan()
-            }
-            Job::Read { number, part, known, first, range } => {
-                let range = decoder.part(&part, known, first, range);
-                let mut plan = self.plan();
-                plan.read_was(number, range);
-                plan
-            }
-            Job::Stream { number, mut capture, len, first, frames, range } => {
-                let range = decoder.stream(&mut capture, len, first, frames, range);
-                let mut plan = self.plan();
-                plan.streamed(number, capture, range);
-                plan
-            }
-            Job::Take { shard, range } => {
-                let mut take = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
-                take(&range, shard);
-                drop((take, range));
-                let mut plan = self.plan();
-                plan.taken(shard);
-                plan
-            }
+        let Some(capture) = &mut self.capture else { return false };
+        let decoded =
+            self.decoder.read(capture, self.range_len, first, self.series.frames(), range);
+        if decoded.end.is_some() || decoded.error.is_some() {
+            self.capture = None;
         }
-    }
-
-    fn open(&self, path: &str) -> Result<Opened, ScanError> {
-        match RangedFile::open(path, self.progress) {
-            Some(file) => Ok(Opened::Ranged(Arc::new(file))),
-            None => match Capture::open(path, self.progress) {
-                Ok(capture) => Ok(Opened::Stream(Box::new(capture))),
-                Err(error) => Err(error.called(self.labels.of(path))),
-            },
-        }
+        self.series.take(decoded, range);
+        true
     }
 }
 

@@ -13,8 +13,6 @@ use crate::track::{Ends, Mark, Side};
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.
 const MOST_ROWS: usize = 128;
-/// Frames are counted in 30 bits.
-pub const MOST_FRAMES: u32 = 1 << 30;
 /// Number of shards that the connections of a scan are spread over. Results would depend on it, so it never
 /// follows the number of processors.
 pub const SHARDS: usize = 16;
@@ -27,7 +25,7 @@ pub struct ShardRow {
     /// Of a long one the ports, and where it is in [`Range::long`].
     key: KeyV4,
     pub header: Header,
-    /// Which frame of the range it is, from 0, and two facts.
+    /// Which frame of the range it is, from 0, in 30 bits, and two facts.
     frame: u32,
 }
 
@@ -199,11 +197,6 @@ impl Range {
     pub fn of(&self, shard: usize) -> impl Iterator<Item = &[ShardRow]> {
         let pieces = self.pieces[..self.used].iter();
         pieces.filter(move |piece| piece.shard == shard).map(|piece| piece.rows.as_slice())
-    }
-
-    /// Does it hold a row of this shard?
-    pub fn has(&self, shard: usize) -> bool {
-        self.current[shard] != NONE
     }
 
     #[inline]

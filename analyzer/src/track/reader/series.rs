@@ -1,45 +1,58 @@
-//! What captures that follow one another say of each other: numbers of frames, clocks, which belong
-//! together.
+//! Ranges in order, and what captures that follow one another say of each other: numbers of frames, clocks,
+//! which belong together.
 
+use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
-use crate::capture::{InputEnd, Position};
+use crate::capture::progress::{Progress, Stopped};
 use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
-use crate::track::reader::range::{Found, Placed};
+use crate::track::reader::decoder::Decoded;
+use crate::track::reader::range::{Found, Placed, Range};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The captures so far.
 pub struct Series {
+    progress: Arc<Progress>,
     captures: Vec<CaptureSummary>,
     without_header: Vec<NoHeader>,
     frames: u64,
     /// What all times so far show of the clocks, and the step of the current capture's.
     clock: ClockStep,
     clock_ns: i64,
+    /// The user stopped it.
+    stopped: bool,
+    error: Option<ScanError>,
 }
 
 /// A file without a capture header: a cut-off part of a rotated set; by itself, not a capture.
-pub struct NoHeader {
-    pub path: String,
-    pub reason: Cow<'static, str>,
+struct NoHeader {
+    path: String,
+    reason: Cow<'static, str>,
 }
 
-impl Default for Series {
-    fn default() -> Self {
+impl Series {
+    pub fn new(progress: &Arc<Progress>) -> Self {
         Self {
+            progress: Arc::clone(progress),
             captures: Vec::new(),
             without_header: Vec::new(),
             frames: 0,
             clock: ClockStep::UNKNOWN,
             clock_ns: 0,
+            stopped: false,
+            error: None,
         }
     }
-}
 
-impl Series {
     /// Frames so far.
     pub fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// Is nothing else to be read?
+    pub fn is_over(&self) -> bool {
+        self.stopped || self.error.is_some()
     }
 
     /// The next ranges are of another capture.
@@ -47,25 +60,50 @@ impl Series {
         self.captures.push(CaptureSummary::new(path, self.frames + 1));
     }
 
-    /// The current capture.
-    pub fn current(&mut self) -> Option<&mut CaptureSummary> {
-        self.captures.last_mut()
-    }
-
-    /// The next capture has no header.
-    pub fn add_without_header(&mut self, capture: NoHeader) {
-        self.without_header.push(capture);
-    }
-
-    /// The next range of the current capture, a file of so many bytes, begins there.
-    pub fn begin_range(&mut self, place: &Position, file_len: u64) {
-        if let Some(capture) = self.captures.last_mut().filter(|capture| capture.packets > 0) {
-            capture.index.add(self.frames, place, file_len);
+    /// The next capture cannot be opened.
+    pub fn fail(&mut self, error: ScanError) {
+        match error {
+            ScanError::NoHeader { path, reason } => {
+                self.without_header.push(NoHeader { path, reason });
+            }
+            ScanError::Stopped { .. } if !self.captures.is_empty() => {
+                self.end(InputEnd::Stopped(Stopped::at(&self.progress)));
+            }
+            error => self.error = Some(error),
         }
     }
 
-    /// Adds the next range of the current capture.
-    pub fn add(&mut self, found: &Found) -> Placed {
+    fn end(&mut self, end: InputEnd) {
+        self.stopped = matches!(end, InputEnd::Stopped(_));
+        if let Some(capture) = self.captures.last_mut() {
+            capture.end = match end {
+                InputEnd::Stopped(_) => InputEnd::Stopped(Stopped::at(&self.progress)),
+                end => end,
+            };
+        }
+    }
+
+    /// Takes the next range of the current capture: numbers its frames and sums them up.
+    pub fn take(&mut self, decoded: Decoded, range: &mut Range) {
+        let Decoded { place, end, about_text, lines_before, error } = decoded;
+        self.error = error;
+        if let (Some(capture), Some(place)) = (self.captures.last_mut(), place)
+            && capture.packets > 0
+        {
+            capture.index.add(self.frames, &place);
+        }
+        range.placed = self.add(&range.found);
+        self.progress.set_packets(self.frames);
+        if let Some(end) = end {
+            self.end(end);
+        }
+        if let Some(capture) = self.captures.last_mut() {
+            capture.lines_before = lines_before;
+            capture.about_text = about_text;
+        }
+    }
+
+    fn add(&mut self, found: &Found) -> Placed {
         let frames_before = self.frames;
         self.frames += u64::from(found.frames);
         self.clock = self.clock.and(found.clock);
@@ -82,11 +120,15 @@ impl Series {
         Placed { frames_before, parts, clock_ns: self.clock_ns }
     }
 
-    /// All captures. Those without a header come last.
+    /// All captures. Those without a header come last: of a rotated set they are cut off, alone they are no
+    /// capture.
     ///
     /// # Errors
-    /// None has a header.
+    /// What kept a capture from being read.
     pub fn into_summaries(mut self) -> Result<Vec<CaptureSummary>, ScanError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
         for NoHeader { path, reason } in self.without_header {
             if self.captures.is_empty() {
                 return Err(ScanError::NoHeader { path, reason });

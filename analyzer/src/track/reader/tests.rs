@@ -1,21 +1,18 @@
 //! What comes out of reading, however many threads read however much at once.
 
-mod pcapng;
-
 use super::index::FrameIndex;
 use super::labels::Labels;
 use super::range::{Range, SHARDS};
-use super::{Decoder, Order, Plan, Reading, Work, read_all};
+use super::{Reading, read_all};
 use crate::capture::InputEnd;
 use crate::capture::progress::Progress;
-use crate::capture::samples::random;
 use crate::track::CaptureSummary;
 use crate::track::allocations::write_capture;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -44,38 +41,6 @@ fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
     (rows, summaries.remove(0))
 }
 
-/// Reads a file as if there were more threads than work, which end it in any order.
-fn read_in_any_order(path: &Path, seed: u32, range_len: u64) -> (Rows, CaptureSummary) {
-    let mut rows: Rows = vec![Vec::new(); SHARDS];
-    let progress = Arc::new(Progress::default());
-    let order = Order::new(&progress);
-    let plan = Mutex::new(Plan::new(vec![path.to_str().unwrap()], SHARDS, range_len, 9, order));
-    let shards = takes(&mut rows).map(Mutex::new).collect();
-    let summary = do_in_any_order(
-        Work {
-            plan,
-            changed: Condvar::new(),
-            shards,
-            labels: &Labels::default(),
-            progress: &progress,
-        },
-        seed,
-    );
-    (rows, summary)
-}
-
-fn do_in_any_order(work: Work<'_, impl FnMut(&Range, usize)>, seed: u32) -> CaptureSummary {
-    let (mut decoder, mut random) = (Decoder::new(None, work.progress), random(seed));
-    let mut jobs = Vec::new();
-    while !work.plan().is_done() {
-        jobs.extend(std::iter::from_fn(|| work.plan().next()));
-        let job = jobs.swap_remove(random(jobs.len()));
-        drop(work.work(job, &mut decoder));
-    }
-    work.plan.into_inner().unwrap().order.into_summaries().unwrap().remove(0)
-}
-
-/// One thread knows where each range begins; more guess it.
 fn assert_same_however_it_is_read(path: &Path) -> CaptureSummary {
     let (rows, summary) = read(path, 1, u64::MAX >> 1);
     let assert_same = |(others, other): (Rows, CaptureSummary), how| {
@@ -87,9 +52,6 @@ fn assert_same_however_it_is_read(path: &Path) -> CaptureSummary {
     };
     for (count, range_len) in [(1, 1000), (2, 1000), (3, 333), (5, 4096), (8, 100), (2, 1 << 20)] {
         assert_same(read(path, count, range_len), (count, range_len));
-    }
-    for (seed, range_len) in (0..).zip([333, 1000, 1000, 4096]) {
-        assert_same(read_in_any_order(path, seed, range_len), (seed as usize, range_len));
     }
     assert!(rows.iter().all(|rows| rows.is_sorted()));
     summary
@@ -137,30 +99,12 @@ fn a_packed_capture_is_read_up_to_its_damage_whoever_unpacks_it() {
         ] {
             std::fs::write(&path, bytes).unwrap();
             let (rows, summary) = read(&path, 1, u64::MAX >> 1);
-            for other in [read(&path, 2, 1 << 20), read_in_any_order(&path, 5, 1 << 14)] {
-                assert_eq!(format!("{other:?}"), format!("{:?}", (&rows, &summary)));
-            }
+            let other = read(&path, 2, 1 << 14);
+            assert_eq!(format!("{other:?}"), format!("{:?}", (&rows, &summary)));
             assert_eq!(summary.end == InputEnd::Complete, is_whole);
             assert!(summary.packets == 12_000 || summary.packets > 9_000 && !is_whole);
         }
     }
-    std::fs::remove_file(path).unwrap();
-}
-
-/// What looks like a record in what was captured is none.
-#[test]
-fn a_capture_in_a_capture_is_not_taken_for_its_records() {
-    let path = write_capture(10, 3);
-    let inner = std::fs::read(&path).unwrap();
-    let mut bytes = inner[..24].to_vec();
-    for at in 0..100_u32 {
-        let header = [at, 7, inner.len() as u32, inner.len() as u32];
-        bytes.extend(header.map(u32::to_le_bytes).concat());
-        bytes.extend(&inner);
-    }
-    std::fs::write(&path, bytes).unwrap();
-    let summary = assert_same_however_it_is_read(&path);
-    assert_eq!((summary.packets, summary.end), (100, InputEnd::Complete));
     std::fs::remove_file(path).unwrap();
 }
 
