@@ -62,17 +62,6 @@ impl Options {
         }
     }
 
-    /// Of a SYN, or of another segment with no more than `TSval`.
-    pub fn of_syn(mss: u16, shift: Option<u8>, tsval: Option<u32>, cut: bool) -> Self {
-        let flag = |condition, flag: u8| if condition { flag } else { 0 };
-        let facts = flag(tsval.is_some(), TSVAL) | flag(cut, CUT);
-        Self {
-            tsval: tsval.unwrap_or_default().to_be_bytes(),
-            detail: mss.to_be_bytes(),
-            present: facts | shift.map_or(0, scale),
-        }
-    }
-
     /// Window scale shift count (SYN segments).
     pub fn window_scale(self) -> Option<u8> {
         (self.present >> SCALE_AT).checked_sub(1)

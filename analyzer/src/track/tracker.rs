@@ -61,7 +61,7 @@ impl Tracker {
         for (at, (hash, row)) in hashes.iter().zip(rows).enumerate() {
             let found = self.table.find(range.key(row), *hash, row.is_from_low(), &row.header);
             if let Some(ends) = self.table.opened() {
-                if self.connections.may_fold() {
+                if self.connections.may_thin() {
                     self.take_found(range, &rows[taken..at], &all[taken..at]);
                     taken = at;
                 }

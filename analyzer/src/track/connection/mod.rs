@@ -7,12 +7,9 @@ mod handshake;
 mod mss;
 mod new_data;
 mod observation;
-mod opening;
 mod repeated;
 #[cfg(test)]
 mod tests;
-
-pub use opening::Opening;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
@@ -134,6 +131,18 @@ impl Connection {
     /// Do both ends live on the capturing host?
     pub fn is_loopback(&self) -> bool {
         self.ends.client.addr == self.ends.server.addr || self.ends.client.addr.is_loopback()
+    }
+
+    /// Has it, as far as it was captured, not opened: only asked, with an answer or without, or been refused? Then
+    /// nothing follows, mostly.
+    pub fn is_unopened(&self) -> bool {
+        let is_bare = |half: &Half| half.is_plain() && half.offset == 0;
+        // Where the clock steps back a late answer is a wait that leaves no other trace.
+        let is_timed = |half: &Half| !half.has_syn() || half.last_data.time_ns >= self.first_ns;
+        let is_syn = |half: &Half| half.segments() == 0 || half.segments() == 1 && half.has_syn();
+        let is_refused = self.halves.iter().any(Half::has_reset);
+        self.halves.iter().all(|half| is_bare(half) && is_timed(half))
+            && (is_refused || self.halves.iter().all(is_syn))
     }
 
     /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.

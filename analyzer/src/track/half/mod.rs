@@ -6,7 +6,6 @@ mod cold;
 mod contradictions;
 mod facts;
 mod ids;
-mod opening;
 mod path;
 pub mod pauses;
 mod release;
