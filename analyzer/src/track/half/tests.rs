@@ -3,7 +3,6 @@
 use crate::track::Side;
 use crate::track::half::Half;
 use crate::track::story::{Story, client, server};
-use crate::track::wait::fact;
 
 const MS: i64 = 1_000_000;
 
@@ -90,14 +89,6 @@ fn new_data_forgets_the_acks_before_it() {
 }
 
 #[test]
-fn an_ack_with_data_is_no_pure_one() {
-    for (len, pure) in [(0, true), (10, false)] {
-        let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(len));
-        assert_eq!(sender(&story).all_acked().facts.is(fact::PURE_ACK), pure);
-    }
-}
-
-#[test]
 fn the_shortest_round_trip_counts_and_its_jitter() {
     let story = connected()
         .after_ms(0.0, client(100))
@@ -145,13 +136,6 @@ fn a_window_is_scaled_only_if_both_offer_it() {
 }
 
 #[test]
-fn a_closed_window_is_remembered() {
-    let story = connected().after_ms(0.0, server(0).window(0)).after_ms(1.0, server(0));
-    assert_eq!(story.half(Side::Server).zero_window_frame(), 4);
-    assert_eq!(story.half(Side::Client).zero_window_frame(), 0);
-}
-
-#[test]
 fn across_a_step_of_the_clock_backwards_nothing_contradicts() {
     let stepped = |ms: f64| {
         // The client is 20 ms away: what leaves within that time had not seen the ACK.
@@ -162,11 +146,4 @@ fn across_a_step_of_the_clock_backwards_nothing_contradicts() {
     assert_eq!([20.0, 1.0, -30.0, -3_600_000.0].map(stepped), [0, 1, 0, 0]);
     let unacked = connected().after_ms(0.0, client(100)).after_ms(-30.0, client(50));
     assert_eq!(sender(&unacked).contradictions(), 0);
-}
-
-#[test]
-fn two_small_segments_in_flight_contradict_nagle() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50));
-    assert_eq!(sender(&story).contradictions(), 1);
-    assert_eq!(sender(&story).contradiction(), (4, 5));
 }
