@@ -12,7 +12,6 @@ use crate::judge::pooled::relays::{self, PassedOn};
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
 use crate::result::server_exchanges::ServerJudged;
-use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
@@ -57,12 +56,13 @@ pub fn prepare(blocks: &mut [Block], threads: usize) -> Vec<PassedOn> {
     copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
-    let sorter = Sorter::default();
     let len = blocks_at_once(blocks.len());
     let pieces: Vec<Mutex<&mut [Block]>> = blocks.chunks_mut(len).map(Mutex::new).collect();
     cores::all(threads, pieces.len(), |piece| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.iter_mut().for_each(|block| sorter.sort_waits(&mut block.waits));
+        for block in &mut **blocks {
+            block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
+        }
     });
     passed_on
 }
@@ -83,12 +83,11 @@ pub fn judge_all(
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
-    let sorter = Sorter::default();
     let work = |piece: usize| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, &sorter, clocks, min_wait_ns);
+            sums.judge(block, clocks, min_wait_ns);
         }
         sums
     };
@@ -118,15 +117,10 @@ fn in_pieces<T>(blocks: Vec<T>) -> impl Iterator<Item = Vec<T>> {
 impl Sums {
     /// Judges each connection of a block in its own memory. Findings reuse the memory of the waits: one
     /// for each wait that is listed.
-    fn judge(
-        &mut self,
-        (block, model): (Block, BlockModel),
-        sorter: &Sorter,
-        clocks: &Clocks,
-        min_wait_ns: i64,
-    ) {
+    fn judge(&mut self, (block, model): (Block, BlockModel), clocks: &Clocks, min_wait_ns: i64) {
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
-        sorter.sort_suspects(&mut suspects);
+        // Those of each connection are in the order of time.
+        suspects.sort_by_key(|row| row.connection);
         let mut suspects = suspects.as_slice();
         let (mut taken, mut kept) = (0, 0);
         let mut rulings = Vec::with_capacity(waits.len());
@@ -188,9 +182,9 @@ mod tests {
         let place = block.as_ptr() as usize;
         let numbers: Vec<u32> = (0..BLOCK_LEN as u32).collect();
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
-        let (sorter, clocks) = (Sorter::default(), Clocks::default());
+        let clocks = Clocks::default();
         let mut sums = Sums::default();
-        sums.judge((block, BlockModel::default()), &sorter, &clocks, 0);
+        sums.judge((block, BlockModel::default()), &clocks, 0);
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

@@ -17,7 +17,6 @@ pub mod scan;
 pub mod segments;
 pub mod server_exchanges;
 pub mod servers;
-mod sorter;
 pub mod totals;
 pub mod warnings;
 pub mod why;

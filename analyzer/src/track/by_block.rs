@@ -3,12 +3,6 @@
 /// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
 pub const BLOCK_LEN: usize = 1024;
 
-/// First capacity. Up to [`MANY`] rows it grows eightfold: on a virtual machine moved memory costs as
-/// much as fresh memory, and untouched capacity costs nothing.
-const FIRST_ROWS: usize = 128;
-/// From here on the capacity only doubles: address space is limited too.
-const MANY: usize = 1 << 16;
-
 /// Rows of connections in order of arrival, for each block of [`Connections`](super::Connections).
 #[derive(Debug)]
 pub struct ByBlock<T> {
@@ -35,12 +29,7 @@ impl<T> ByBlock<T> {
     /// Adds a row of a connection.
     #[inline]
     pub fn push(&mut self, connection: u32, row: T) {
-        let rows = self.of(connection);
-        if rows.len() == rows.capacity() {
-            let more = if rows.len() < MANY { 7 * rows.len() } else { rows.len() };
-            rows.reserve_exact(more.max(FIRST_ROWS));
-        }
-        rows.push(row);
+        self.of(connection).push(row);
     }
 
     /// The rows of each block; endless, empty after the last.

@@ -23,37 +23,21 @@ impl Place {
     }
 }
 
-/// Frames looked at together: who opens a connection with each of them fits into the cache.
-const FRAMES: u64 = 1 << 16;
-const NOBODY: u8 = u8::MAX;
-
 /// By the first frames of the connections of each shard, in ascending order: all connections in the order
 /// of their numbers, and the numbers of those of each shard.
 pub fn number(first_frames: &[Vec<u64>]) -> (Vec<Place>, Vec<Vec<u32>>) {
-    let count = first_frames.iter().map(Vec::len).sum();
-    let mut places = Vec::with_capacity(count);
+    let mut places = Vec::with_capacity(first_frames.iter().map(Vec::len).sum());
     let mut numbers: Vec<Vec<u32>> =
         first_frames.iter().map(|frames| Vec::with_capacity(frames.len())).collect();
-    let mut opened_by = vec![NOBODY; FRAMES as usize];
-    let mut next = vec![0; first_frames.len()];
-    while places.len() < count {
-        let waiting = first_frames.iter().zip(&next).filter_map(|(frames, &next)| frames.get(next));
-        let begin = waiting.min().copied().unwrap_or_default();
-        for (shard, (frames, next)) in first_frames.iter().zip(&mut next).enumerate() {
-            let some = frames[*next..].iter().take_while(|&&frame| frame - begin < FRAMES);
-            for frame in some {
-                opened_by[(frame - begin) as usize] = shard as u8;
-                *next += 1;
-            }
-        }
-        for opened_by in opened_by.iter_mut().filter(|opened_by| **opened_by != NOBODY) {
-            let shard = usize::from(std::mem::replace(opened_by, NOBODY));
-            let of_shard = &mut numbers[shard];
-            of_shard.push(places.len() as u32);
-            places.push(Place::new(shard, of_shard.len() - 1));
-        }
+    loop {
+        let shards = first_frames.iter().zip(&numbers).enumerate();
+        let next = shards.filter_map(|(shard, (frames, of_shard))| {
+            frames.get(of_shard.len()).map(|frame| (frame, shard))
+        });
+        let Some((_, shard)) = next.min() else { return (places, numbers) };
+        places.push(Place::new(shard, numbers[shard].len()));
+        numbers[shard].push(places.len() as u32 - 1);
     }
-    (places, numbers)
 }
 
 #[cfg(test)]
