@@ -80,13 +80,13 @@ def test_a_temporary_file_lives_as_long_as_its_scan() -> None:
 
 
 def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
-    paths = sorted(CAPTURES.glob("*.pcap"))[:5]
+    paths = sorted(CAPTURES.glob("*.pcap"))[:2]
     key = bytes(range(32))
     for path, one in zip(paths, nagle_scan.scan_each(paths, anonymize=key), strict=True):
         here = nagle_scan.scan(path, anonymize=key)
         assert one.render("json") == here.render("json")
         assert one.render("zip") == here.render("zip")
-    for number, path in enumerate(paths[:2]):
+    for number, path in enumerate(paths):
         (tmp_path / f"ring.pcap{number}").write_bytes(path.read_bytes())
     (tmp_path / "notes.txt").write_text("none")
     (ring,) = nagle_scan.scan_each(tmp_path)
