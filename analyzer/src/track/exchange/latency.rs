@@ -16,7 +16,11 @@ pub enum Latency {
 /// How many latencies lie in each step: up to 2^8 ns a step for each, then 2^7 from each power of two to
 /// the next. So a step is within 1 %, and its middle within half of that.
 #[derive(Debug, Clone, Default)]
-pub struct Histogram(Vec<u32>);
+pub struct Histogram {
+    steps: Vec<u32>,
+    /// Of all that were recorded: people look for this one in the capture.
+    longest: u64,
+}
 
 const STEPS: usize = 1 << 7;
 
@@ -30,28 +34,35 @@ impl Histogram {
     }
 
     fn record(&mut self, value: u64) {
-        let shift = (value | 0xff).ilog2() as usize - 7;
-        let step = shift * STEPS + (value >> shift) as usize;
-        if step >= self.0.len() {
-            self.0.resize(step + 1, 0);
+        let step = Self::step(value);
+        if step >= self.steps.len() {
+            self.steps.resize(step + 1, 0);
         }
-        self.0[step] = self.0[step].saturating_add(1);
+        self.steps[step] = self.steps[step].saturating_add(1);
+        self.longest = self.longest.max(value);
+    }
+
+    fn step(value: u64) -> usize {
+        let shift = (value | 0xff).ilog2() as usize - 7;
+        shift * STEPS + (value >> shift) as usize
     }
 
     fn add(&mut self, more: &Self) {
-        self.0.resize(self.0.len().max(more.0.len()), 0);
+        self.steps.resize(self.steps.len().max(more.steps.len()), 0);
+        self.longest = self.longest.max(more.longest);
         self.change(more, u32::saturating_add);
     }
 
     fn change(&mut self, by: &Self, change: fn(u32, u32) -> u32) {
-        self.0.iter_mut().zip(&by.0).for_each(|(count, &by)| *count = change(*count, by));
+        self.steps.iter_mut().zip(&by.steps).for_each(|(count, &by)| *count = change(*count, by));
     }
 
     fn len(&self) -> u64 {
-        self.0.iter().map(|&count| u64::from(count)).sum()
+        self.steps.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// The middle of the first step up to which at least this share lies.
+    /// The middle of the first step up to which at least this share lies; of the last step, which all do not
+    /// exceed, the longest.
     fn quantile(&self, share: f64) -> u64 {
         let rank = ((share * self.len() as f64).ceil() as u64).max(1);
         let mut below = 0;
@@ -59,7 +70,10 @@ impl Histogram {
             below += u64::from(*count);
             below >= rank
         };
-        let Some(step) = self.0.iter().position(reaches) else { return 0 };
+        let Some(step) = self.steps.iter().position(reaches) else { return 0 };
+        if share >= 1.0 && step == Self::step(self.longest) {
+            return self.longest;
+        }
         let shift = (step / STEPS).saturating_sub(1);
         (((step - shift * STEPS) as u64) << shift) + (1 << shift >> 1)
     }
@@ -176,6 +190,15 @@ mod tests {
                 "{found} instead of {right} ms"
             );
         }
+    }
+
+    #[test]
+    fn the_longest_of_many_keeps_all_its_digits() {
+        let mut latency = latency(1..=1000);
+        latency.record(1_234_567_891);
+        assert_eq!(latency.quantiles([1.0]), [1_234_567_891]);
+        let moved = latency.moved(&self::latency(500..=500), &self::latency(2..=2));
+        assert_eq!(moved.quantiles([1.0]), [1_234_567_891]);
     }
 
     /// Parts of a scan are judged apart: put together they must be what one would have recorded.
