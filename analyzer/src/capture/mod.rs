@@ -4,6 +4,7 @@
 //! before the first damage.
 
 pub mod error;
+pub mod flags;
 pub mod link;
 pub mod progress;
 

@@ -11,7 +11,6 @@ pub mod tunnel;
 
 #[cfg(feature = "filter")]
 mod bpf;
-mod flags;
 mod ip;
 mod names;
 #[cfg(any(test, not(feature = "filter")))]
@@ -20,7 +19,7 @@ mod options;
 mod plain;
 mod tcp;
 
-pub use flags::{ACK, FIN, RST, SYN, URG};
+pub use crate::capture::flags::{ACK, FIN, RST, SYN, URG};
 #[cfg(not(feature = "filter"))]
 use no_bpf as bpf;
 pub use options::{Options, blank_addresses};

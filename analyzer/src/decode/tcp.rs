@@ -1,7 +1,7 @@
 //! A decoded TCP segment, and why a frame is none.
 
+use crate::capture::flags::{ACK, FIN, RST, SYN};
 use crate::decode::Options;
-use crate::decode::flags::{ACK, FIN, RST, SYN};
 use crate::decode::tunnel::Tunnel;
 
 /// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).

@@ -121,11 +121,12 @@ impl ClockStep {
         self.divide((time_ns - first_ns).abs());
     }
 
-    /// The greatest common divisor, by Euclid.
+    /// The greatest common divisor, by Euclid; of a fine clock nothing smaller than [`FINE_NS`].
     fn divide(&mut self, mut rest_ns: i64) {
-        while rest_ns > 0 && self.step_ns > 1 {
+        while rest_ns > 0 && self.step_ns > FINE_NS {
             (self.step_ns, rest_ns) = (rest_ns, self.step_ns % rest_ns);
         }
+        self.step_ns = self.step_ns.max(FINE_NS);
     }
 }
 

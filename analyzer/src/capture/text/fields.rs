@@ -4,7 +4,7 @@
 use super::ends::EndNames;
 use super::packet::{Options, Packet, Segment, Stamped};
 use super::time;
-use crate::decode::ACK;
+use crate::capture::flags::ACK;
 use std::iter;
 
 /// What a column or a named value tells.

@@ -5,7 +5,7 @@
 //! did, the one that went on first had the message first; how often that is so, is told.
 
 use super::packet::{Ends, Packet, Row, Segment};
-use crate::decode::{ACK, FIN, SYN};
+use crate::capture::flags::{ACK, FIN, SYN};
 use std::collections::{HashMap, VecDeque};
 use std::iter;
 use std::net::{IpAddr, SocketAddr};

@@ -3,7 +3,7 @@
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
 use super::packet::{Ends, Segment};
-use crate::decode::{FIN, RST, SYN};
+use crate::capture::flags::{FIN, RST, SYN};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 

@@ -3,7 +3,7 @@
 
 use super::ends::EndNames;
 use super::packet::{Ends, Options, Packet, Segment};
-use crate::decode::ACK;
+use crate::capture::flags::ACK;
 use std::net::IpAddr;
 
 /// What a line turned out to be.
