@@ -111,6 +111,29 @@ fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
     }
 }
 
+/// libpcap reads a file of version 2.2 or 2.3 in the same way: the length on the wire first, or the larger
+/// one.
+#[test]
+fn old_versions_have_their_lengths_in_another_order() {
+    for order in ORDERS {
+        for (minor, lengths, expected) in
+            [(2, [1500, 3], 1500), (3, [1500, 3], 1500), (3, [3, 1500], 1500), (4, [3, 1500], 1500)]
+        {
+            let mut bytes = pcap_header(order, MICROSECONDS, link::ETHERNET);
+            bytes[4..8].copy_from_slice(&[order.u16(2), order.u16(minor)].concat());
+            for data in [b"abc", b"xyz"] {
+                bytes.extend(order.all(&[1, 0, lengths[0], lengths[1]]));
+                bytes.extend(data);
+            }
+            let (frames, end) = read_bytes(&bytes);
+            let seen: Vec<_> =
+                frames.iter().map(|frame| (frame.wire_len, frame.data.as_slice())).collect();
+            assert_eq!(seen, [(expected, &b"abc"[..]), (expected, b"xyz")], "2.{minor}");
+            assert_eq!(end, InputEnd::Complete);
+        }
+    }
+}
+
 #[test]
 fn a_frame_check_sequence_in_the_link_type_field_is_ignored() {
     let bytes = pcap_header(ByteOrder::Little, MICROSECONDS, 0x2400_0000 | link::ETHERNET);
