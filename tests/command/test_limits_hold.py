@@ -33,11 +33,12 @@ def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
-def test_a_library_without_memory_makes_no_stalls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("megabytes", [110, 130, 150, 170, 190, 210, 230])
+def test_a_library_without_memory_makes_no_stalls(megabytes: int, tmp_path: Path) -> None:
     """OpenBLAS ends the process with 1 where it has no room for its threads."""
     clean = CAPTURES / "epoll-fixed.pcap"
-    done = limited(210 * 10**6, clean, "-qq", "-o", tmp_path / "x.html")
-    assert done.returncode != 1, done.stderr
+    done = limited(megabytes * 10**6, clean, "-qq", "-o", tmp_path / "x.html")
+    assert (done.returncode, done.stderr.count("\n")) in [(0, 0), (2, 1)], done.stderr
 
 
 def test_too_little_memory_is_one_line(

@@ -4,6 +4,7 @@ The engine writes some; any other has a module of its name with `write(result, p
 """
 
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -150,6 +151,10 @@ PRINTED = (
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
 OF_MANY = tuple(suffix for format in FORMATS for suffix in format.of_many)
 
+LEAST_BYTES = 200 << 20
+"""Address space for what needs packages: with less, numpy's OpenBLAS ends the process with 1, which
+means stalls."""
+
 CANNOT_READ_AGAIN = (
     "the frames are read a second time, which standard input and pipes do not allow: save the "
     "capture to a file first"
@@ -185,6 +190,7 @@ def write(result: "Result", path: str, format: Format, options: "Options") -> No
     """Writes `result` to `path`; `-` is standard output. Raises `OutputError`."""
     if format.needs:
         check_installed(path, format.needs)
+        _check_room(path)
     if not format.by_engine:
         import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
         return
@@ -198,6 +204,16 @@ def check_installed(path: str, packages: "Sequence[str]") -> None:
     if missing:
         install = " ".join(EXTRAS.get(name, name) for name in missing)
         raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
+
+
+def _check_room(path: str) -> None:
+    """Raises `OutputError` under a limit of memory (`ulimit -v`) that numpy has no room in."""
+    if sys.platform != "win32":
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if 0 <= limit < LEAST_BYTES:
+            raise OutputError(f"{path}: needs {LEAST_BYTES >> 20} MiB (ulimit -v)")
 
 
 def _members(result: "Result", format: Format, options: "Options") -> str | None:
