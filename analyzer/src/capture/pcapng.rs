@@ -163,10 +163,7 @@ impl Blocks {
     }
 
     fn block(&mut self, bytes: &[u8]) -> Result<Option<FrameBlock>, InputEnd> {
-        let parse = match self.big_endian {
-            true => parse_block_be,
-            false => parse_block_le,
-        };
+        let parse = if self.big_endian { parse_block_be } else { parse_block_le };
         if let Some([ENHANCED_PACKET | OBSOLETE_PACKET]) = words(bytes, self.big_endian) {
             return self.packet(bytes).map(Some).ok_or(UNPARSABLE);
         }
@@ -224,10 +221,7 @@ impl Interface {
             _ => 1_u64.checked_shl(exponent),
         };
         // pcap-parser always reads this option as little-endian.
-        let offset_s = match big_endian {
-            true => block.if_tsoffset.swap_bytes(),
-            false => block.if_tsoffset,
-        };
+        let offset_s = if big_endian { block.if_tsoffset.swap_bytes() } else { block.if_tsoffset };
         Self {
             link_type: block.linktype.0 as u32,
             fraction: units.map(Fraction::new),

@@ -100,9 +100,10 @@ mod tests {
 
     impl Read for Failing {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            match std::mem::replace(&mut self.0, true) {
-                true => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                false => [7; 5].as_slice().read(into),
+            if std::mem::replace(&mut self.0, true) {
+                Err(io::Error::from(io::ErrorKind::UnexpectedEof))
+            } else {
+                [7; 5].as_slice().read(into)
             }
         }
     }

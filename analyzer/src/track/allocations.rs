@@ -22,9 +22,10 @@ const PAYLOAD_LEN: u32 = 100;
 /// An Ethernet frame of the conversation; each segment acknowledges all before it.
 pub fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
     let sent = |rounds: u32| 1 + rounds * PAYLOAD_LEN;
-    let (ports, addresses, seq, ack) = match from_client {
-        true => ([client_port, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round)),
-        false => ([80, client_port], [[10, 0, 0, 2], [10, 0, 0, 1]], sent(round), sent(round + 1)),
+    let (ports, addresses, seq, ack) = if from_client {
+        ([client_port, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round))
+    } else {
+        ([80, client_port], [[10, 0, 0, 2], [10, 0, 0, 1]], sent(round), sent(round + 1))
     };
     let total_len = (40 + PAYLOAD_LEN as u16).to_be_bytes();
     let mut bytes = vec![0; 12];

@@ -57,9 +57,10 @@ impl Block {
 fn place(connections: &[Connection], id: u32) -> Option<usize> {
     // Mostly none is missing.
     let place = id.wrapping_sub(connections.first()?.id) as usize;
-    match connections.get(place).is_some_and(|connection| connection.id == id) {
-        true => Some(place),
-        false => connections.binary_search_by_key(&id, |connection| connection.id).ok(),
+    if connections.get(place).is_some_and(|connection| connection.id == id) {
+        Some(place)
+    } else {
+        connections.binary_search_by_key(&id, |connection| connection.id).ok()
     }
 }
 

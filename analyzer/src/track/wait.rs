@@ -224,10 +224,7 @@ impl Wait {
 
     /// How long the receiver, which is `rtt_ns` away, sat on the ACK; 0 where there is none.
     pub fn ack_delay_ns(&self, rtt_ns: Option<i64>) -> i64 {
-        match self.has_ack() {
-            true => (self.ack_ns() - rtt_ns.unwrap_or(0)).max(0),
-            false => 0,
-        }
+        if self.has_ack() { (self.ack_ns() - rtt_ns.unwrap_or(0)).max(0) } else { 0 }
     }
 }
 

@@ -68,13 +68,10 @@ impl Record {
         let mut rest = line;
         while let Some((_, from)) = rest.split_once('"') {
             let Some((text, after)) = from.split_once('"') else { break };
-            match after.trim_start().starts_with(':') {
-                true => self.name = role(text),
-                false => {
-                    if let Some(role) = self.name {
-                        self.add(role, text);
-                    }
-                }
+            if after.trim_start().starts_with(':') {
+                self.name = role(text);
+            } else if let Some(role) = self.name {
+                self.add(role, text);
             }
             rest = after;
         }

@@ -12,9 +12,10 @@ impl Connection {
     /// and whether it had to be inferred, for want of a SYN.
     pub fn effective_mss(&self) -> (u32, bool) {
         let [client, server] = &self.halves;
-        let options = match client.has_timestamps() && server.has_timestamps() {
-            true => TIMESTAMP_OPTION_LEN,
-            false => 0,
+        let options = if client.has_timestamps() && server.has_timestamps() {
+            TIMESTAMP_OPTION_LEN
+        } else {
+            0
         };
         let announced = |half: &Half| match (half.has_syn(), half.mss_option()) {
             (false, _) | (true, MSS_CUT) => u32::MAX,
@@ -55,9 +56,10 @@ impl Connection {
         } else {
             LEAST_INFERRED_MSS
         };
-        match self.is_loopback() {
-            true => largest.max(LOOPBACK_MSS),
-            false => largest.min(MOST_INFERRED_MSS).max(least),
+        if self.is_loopback() {
+            largest.max(LOOPBACK_MSS)
+        } else {
+            largest.min(MOST_INFERRED_MSS).max(least)
         }
     }
 }

@@ -63,9 +63,10 @@ impl Half {
     /// New data leaves `now`: with what is in flight it makes bursts.
     #[inline]
     pub(super) fn note_burst(&mut self, now: Mark) {
-        match seq::lt(self.sequence.una, self.sequence.nxt) && self.offset > 0 {
-            true => self.add_to_bursts(now),
-            false => self.state.clear(state::BURSTS),
+        if seq::lt(self.sequence.una, self.sequence.nxt) && self.offset > 0 {
+            self.add_to_bursts(now);
+        } else {
+            self.state.clear(state::BURSTS);
         }
     }
 

@@ -119,10 +119,7 @@ impl Half {
 
     /// Last frame in which this host advertised a window of zero; 0 for none.
     pub fn zero_window_frame(&self) -> u64 {
-        match self.state.is(state::FROZEN_COUNTS) {
-            true => self.frozen().zero_window_frame,
-            false => 0,
-        }
+        if self.state.is(state::FROZEN_COUNTS) { self.frozen().zero_window_frame } else { 0 }
     }
 
     /// Frames of a full-sized segment and a small one that left while only full-sized ones were
@@ -175,17 +172,15 @@ impl Half {
     /// The last data that was new.
     #[inline]
     pub fn last_new(&self) -> Mark {
-        match self.state.is(state::NEW_APART) {
-            true => self.frozen().last_new,
-            false => self.last_data,
-        }
+        if self.state.is(state::NEW_APART) { self.frozen().last_new } else { self.last_data }
     }
 
     /// The last small segment, and its length.
     pub fn small_sent(&self) -> (Mark, u32) {
-        match self.is_last_small() {
-            true => (self.last_new(), self.last_len),
-            false => (self.frozen().small_sent, self.frozen().small_len),
+        if self.is_last_small() {
+            (self.last_new(), self.last_len)
+        } else {
+            (self.frozen().small_sent, self.frozen().small_len)
         }
     }
 

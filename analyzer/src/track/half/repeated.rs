@@ -34,9 +34,10 @@ impl Half {
     /// FIN comes again, without data.
     #[cold]
     pub(super) fn take_fin_again(&mut self, segment: &Header, now: Mark) {
-        match self.is_copy(segment, now) {
-            true => self.take_copy(),
-            false => self.frozen_mut().repeats.fins += 1,
+        if self.is_copy(segment, now) {
+            self.take_copy();
+        } else {
+            self.frozen_mut().repeats.fins += 1;
         }
     }
 

@@ -27,9 +27,10 @@ impl Half {
     #[inline]
     pub fn last_acked_ns(&self) -> i64 {
         // Mostly the ACK of everything is that of the last small segment.
-        match self.state.is(state::ALL_APART) {
-            true => self.small_acked.time_ns.max(self.frozen().all_acked.mark.time_ns),
-            false => self.small_acked.time_ns,
+        if self.state.is(state::ALL_APART) {
+            self.small_acked.time_ns.max(self.frozen().all_acked.mark.time_ns)
+        } else {
+            self.small_acked.time_ns
         }
     }
 

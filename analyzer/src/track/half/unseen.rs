@@ -48,17 +48,19 @@ impl Half {
     /// Payload bytes captured, each once.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        match self.state.is(state::FROZEN_COUNTS) {
-            true => self.offset - self.frozen().unseen.jumped,
-            false => self.offset,
+        if self.state.is(state::FROZEN_COUNTS) {
+            self.offset - self.frozen().unseen.jumped
+        } else {
+            self.offset
         }
     }
 
     /// Payload bytes that were never captured, and the last frame at which some went missing.
     pub fn unseen(&self) -> (u64, u64) {
-        match self.state.is(state::FROZEN_COUNTS) {
-            true => (self.frozen().unseen.bytes, self.frozen().unseen.frame),
-            false => (0, 0),
+        if self.state.is(state::FROZEN_COUNTS) {
+            (self.frozen().unseen.bytes, self.frozen().unseen.frame)
+        } else {
+            (0, 0)
         }
     }
 

@@ -76,10 +76,7 @@ impl Address for [u32; 4] {
 
 impl Address for Inside {
     fn to_ip(self) -> IpAddr {
-        match self.is_v4 {
-            true => self.words[3].to_ip(),
-            false => self.words.to_ip(),
-        }
+        if self.is_v4 { self.words[3].to_ip() } else { self.words.to_ip() }
     }
 
     fn bits(self) -> u64 {
@@ -124,9 +121,10 @@ impl<A: Address> Key<A> {
     pub fn new([from, to]: [A; 2], ports: Ports) -> (Self, bool) {
         let (src, dst) = (ports.src, ports.dst);
         let from_low = (from, src) <= (to, dst);
-        let key = match from_low {
-            true => Self { addresses: [from, to], ports: [src, dst] },
-            false => Self { addresses: [to, from], ports: [dst, src] },
+        let key = if from_low {
+            Self { addresses: [from, to], ports: [src, dst] }
+        } else {
+            Self { addresses: [to, from], ports: [dst, src] }
         };
         (key, from_low)
     }

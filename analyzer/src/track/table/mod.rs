@@ -176,9 +176,10 @@ impl Flows {
         assert!(connection < MOST_OF_SHARD, "a shard with more than 268 million connections");
         self.bases.push(Base::default());
         let [low, high] = lookup.key.ports;
-        let from_client = match lookup.from_low {
-            true => is_from_client(low, high, header),
-            false => is_from_client(high, low, header),
+        let from_client = if lookup.from_low {
+            is_from_client(low, high, header)
+        } else {
+            is_from_client(high, low, header)
         };
         Flow::new(connection, lookup.from_low == from_client)
     }
@@ -214,10 +215,7 @@ impl Flow {
 
     #[inline]
     fn side(self, from_low: bool) -> Side {
-        match from_low == self.is_client_low() {
-            true => Side::Client,
-            false => Side::Server,
-        }
+        if from_low == self.is_client_low() { Side::Client } else { Side::Server }
     }
 
     #[inline]

@@ -30,9 +30,10 @@ impl Observation<'_> {
         let (ack, after_ns) = (half.all_acked(), now.time_ns - data.time_ns);
         if ack.mark == data {
             let is_small = half.is_last_small() && self.len < self.mss;
-            let reaction = match (0..=KERNEL_REACTION_NS).contains(&after_ns) {
-                true => Reaction::MayBeHeld(self.wait_until_data(ack)),
-                false => Reaction::Late,
+            let reaction = if (0..=KERNEL_REACTION_NS).contains(&after_ns) {
+                Reaction::MayBeHeld(self.wait_until_data(ack))
+            } else {
+                Reaction::Late
             };
             return is_small.then_some(reaction);
         }

@@ -71,10 +71,7 @@ impl Observation<'_> {
         let small = half.is_last_small()
             && self.is_surely_small(half.last_len)
             && self.is_surely_small(self.len);
-        match small && !self.is_exempt() {
-            true => Unheld::Contradiction,
-            false => Unheld::No,
-        }
+        if small && !self.is_exempt() { Unheld::Contradiction } else { Unheld::No }
     }
 }
 

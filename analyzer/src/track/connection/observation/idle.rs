@@ -84,9 +84,10 @@ impl Observation<'_> {
     /// The data of the peer that this segment may answer: the newest that it acknowledges, as a segment
     /// acknowledges what its sender has when it leaves.
     fn answered(&self) -> Option<Mark> {
-        match self.segment.has(ACK) {
-            true => self.peer.acknowledged_data(self.segment.ack),
-            false => Some(self.peer.last_new()),
+        if self.segment.has(ACK) {
+            self.peer.acknowledged_data(self.segment.ack)
+        } else {
+            Some(self.peer.last_new())
         }
     }
 

@@ -63,10 +63,7 @@ impl Observation<'_> {
     #[inline(always)]
     pub fn classify(&self, clock_ns: i64) -> Conclusion {
         let half = self.half;
-        let unheld = match half.is_last_small() {
-            true => self.passes_small_one(),
-            false => Unheld::No,
-        };
+        let unheld = if half.is_last_small() { self.passes_small_one() } else { Unheld::No };
         let passes_full =
             !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
         // Once one small segment went out unheld, later ones prove nothing.
@@ -99,10 +96,8 @@ impl Observation<'_> {
         if echoes != 0 {
             *unheld = self.unheld_by_echo(echoes, *unheld);
         }
-        let over_retransmission = match self.half.is_recovering() {
-            true => self.wait_over_retransmission(seen_ns),
-            false => None,
-        };
+        let over_retransmission =
+            if self.half.is_recovering() { self.wait_over_retransmission(seen_ns) } else { None };
         EndedWaits { short, kept, over_retransmission }
     }
 

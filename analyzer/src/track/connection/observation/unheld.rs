@@ -63,9 +63,12 @@ impl Observation<'_> {
         if peer.has_pure_acks() {
             return true;
         }
-        let known_ns = |half: &Half| match half.is_path_measured() && half.rtt_samples() > 0 {
-            true => half.rtt_or_zero_ns(),
-            false => 0,
+        let known_ns = |half: &Half| {
+            if half.is_path_measured() && half.rtt_samples() > 0 {
+                half.rtt_or_zero_ns()
+            } else {
+                0
+            }
         };
         let rtt_ns = known_ns(half) + known_ns(peer);
         rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data.time_ns < rtt_ns
