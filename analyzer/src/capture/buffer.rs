@@ -34,7 +34,7 @@ impl Buffer {
         unread.chain(mem::replace(&mut self.input, Box::new(io::empty())))
     }
 
-    /// What is buffered now.
+    /// The bytes at hand.
     #[inline]
     pub fn available(&self) -> &[u8] {
         &self.bytes[self.start..self.end]

@@ -5,7 +5,7 @@ use crate::capture::error::ScanError;
 /// As many bytes at the beginning of a file are looked at.
 pub const LOOKED_AT: usize = 24;
 
-/// What to do with a file.
+/// The way to handle a file.
 #[derive(Clone, Copy)]
 enum Remedy {
     /// Wireshark reads it, and writes a pcap.

@@ -1,4 +1,4 @@
-//! What all formats of captures share: frames, how they end, and how records count.
+//! Frames, how they end, and how records count: common to all formats of captures.
 
 use crate::capture::progress::Stopped;
 use crate::capture::times::clamped;

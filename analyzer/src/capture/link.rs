@@ -13,9 +13,9 @@ pub struct Link {
     /// Its `LINKTYPE_` numbers in capture files; the first one is libpcap's on Linux, for which filters are
     /// compiled.
     numbers: &'static [u32],
-    /// As in the JSON output.
+    /// Its name in the JSON output.
     name: &'static str,
-    /// As in messages.
+    /// Its name in messages.
     title: &'static str,
     pub network: Network,
 }

@@ -62,7 +62,7 @@ pub struct Capture {
     end: Option<InputEnd>,
     /// Lines of text before it, which were skipped.
     pub lines_before: u32,
-    /// Of a file that is not packed.
+    /// Its length, if the file is not packed.
     file_len: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl Capture {
         Self::from(Input::open(path, progress)?, path, Unpacked::here)
     }
 
-    /// As [`Capture::open`]; a packed file is unpacked in a thread of its own.
+    /// Like [`Capture::open`]; a packed file is unpacked in a thread of its own.
     ///
     /// # Errors
     /// As [`Capture::open`].
@@ -174,7 +174,7 @@ impl Capture {
         Some(Position { at: self.at(), format: self.format.clone(), file_len })
     }
 
-    /// What there is to say of a text that was read; `None` for a capture file.
+    /// Notices about a text that was read; `None` for a capture file.
     pub fn about_text(&self) -> Option<AboutText> {
         match &self.format {
             Format::Text(text) => Some(text.about()),
@@ -197,7 +197,7 @@ impl Capture {
         Self::first_time_of(Sips(input), path)
     }
 
-    /// As `first_time_ns`, of a capture from any source.
+    /// Like `first_time_ns`, of a capture from any source.
     pub fn first_time_of(input: impl Read + Send + 'static, path: &str) -> Option<i64> {
         let mut capture = Self::new(Box::new(input), path).ok()?;
         capture.next_frame().map(|frame| frame.time_ns)

@@ -10,7 +10,7 @@ use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{InterfaceDescriptionBlock, SimplePacketBlock};
 use std::sync::Arc;
 
-/// The same in both byte orders.
+/// A palindrome: the same in both byte orders.
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 /// Each takes memory; real captures have a handful.
 const MAX_INTERFACES: usize = 1 << 16;
@@ -34,7 +34,7 @@ struct Interface {
     snap_len: u32,
 }
 
-/// What the blocks so far tell of those to come.
+/// State from the blocks so far that those to come need.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blocks {
     big_endian: bool,

@@ -1,4 +1,4 @@
-//! What Unix and Windows do differently: opening a file, standard input, and waiting for a pipe.
+//! Differences of Unix and Windows: opening a file, standard input, and waiting for a pipe.
 
 use std::fs::File;
 use std::io;

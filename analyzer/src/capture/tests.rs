@@ -473,7 +473,7 @@ fn damaged_bytes_never_panic_loop_or_invent_frames() {
     }
 }
 
-/// What libpcap reads from a file.
+/// The frames that libpcap reads from a file.
 fn read_with_libpcap(path: &Path) -> Vec<Seen> {
     let precision = ::pcap::Precision::Nano;
     let mut capture = ::pcap::Capture::from_file_with_precision(path, precision).unwrap();

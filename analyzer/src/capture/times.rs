@@ -15,7 +15,7 @@ pub fn clamped(time_ns: i64) -> i64 {
     time_ns.clamp(0, FARTHEST_NS)
 }
 
-/// What durations add up to; 292 years at most.
+/// The sum of durations; 292 years at most.
 pub fn sum_ns(durations_ns: impl IntoIterator<Item = i64>) -> i64 {
     durations_ns.into_iter().fold(0, i64::saturating_add)
 }

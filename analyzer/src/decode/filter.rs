@@ -15,7 +15,7 @@ const MAX_EXPRESSION_LEN: usize = 4096;
 pub struct Filter {
     expression: String,
     programs: Vec<(u32, BpfProgram)>,
-    /// What keeps tagged frames, too; it is compiled when one comes.
+    /// A filter that keeps tagged frames, too; it is compiled when one comes.
     for_tagged: Option<Box<Filter>>,
     scratch: Vec<u8>,
 }

@@ -5,7 +5,7 @@ use super::tcp::{Addresses, IPV4_HEADER_LEN, IPV6_HEADER_LEN, Segment, Skip, TCP
 use super::tunnel::Tunnel;
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
 
-/// What an IP packet carries.
+/// The payload of an IP packet.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a> {
     Segment(Segment<'a>),
@@ -15,7 +15,7 @@ pub enum Content<'a> {
     Fragment(IpNumber, &'a [u8]),
 }
 
-/// What an IP packet carries; `wire_len` is as in [`segment`](super::segment), from the packet on.
+/// The payload of an IP packet; `wire_len` is as in [`segment`](super::segment), from the packet on.
 #[inline]
 pub fn content(packet: &[u8], wire_len: u32) -> Result<Content<'_>, Skip> {
     match packet.first().ok_or(Skip::Cut)? >> 4 {

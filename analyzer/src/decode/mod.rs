@@ -37,7 +37,7 @@ pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_
     }
 }
 
-/// As [`segment`], for any headers.
+/// Like [`segment`], for any headers.
 #[inline(never)]
 fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     layers::innermost(link_type, frame, wire_len).map(|found| found.segment)

@@ -36,14 +36,14 @@ pub struct Ports {
     pub dst: u16,
 }
 
-/// What a connection needs of a segment.
+/// The parts of a segment that a connection needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub seq: u32,
     pub ack: u32,
     /// Payload bytes on the wire.
     pub len: u32,
-    /// As on the wire, not scaled.
+    /// The window on the wire, not scaled.
     pub window: u16,
     /// IPv4 identification; 0 where there is none.
     pub ip_id: u16,

@@ -1,4 +1,4 @@
-//! What tells tunnels apart.
+//! Identifiers that tell tunnels apart.
 
 /// The tunnel that a segment came in: a number that differs where the identifiers of its layers do;
 /// VNI (VXLAN, Geneve), key (GRE), session (ERSPAN), TEID (GTP-U). Outer addresses, MPLS labels and
@@ -26,7 +26,7 @@ impl Tunnel {
     }
 }
 
-/// What an identifier is one of.
+/// The kind of an identifier.
 #[derive(Debug, Clone, Copy)]
 pub enum TunnelKind {
     Network = 1,

@@ -28,10 +28,10 @@ const SNAP_LEN: u32 = 0;
 /// Comments by the frame number of [`Excerpt`].
 pub type Comments = HashMap<u64, Vec<String>>;
 
-/// What Wireshark shows for addresses, if asked to resolve them.
+/// Names that Wireshark shows for addresses, if asked to resolve them.
 pub type ResolvedNames = HashMap<IpAddr, String>;
 
-/// What a file says beside its frames.
+/// The comments and names of a file.
 pub struct FileComments<'a> {
     /// The comment on the file.
     pub about: &'a str,

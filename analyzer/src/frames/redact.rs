@@ -10,14 +10,14 @@ use crate::frames::anew::{self, Packet};
 use crate::frames::checksum::{self, ChecksumState, right};
 use crate::result::anonymize::Anonymizer;
 
-/// What may leave.
+/// The parts of a frame that may leave.
 #[derive(Clone, Copy)]
 pub struct Policy<'a> {
     pub payload: bool,
     pub anonymizer: Option<&'a Anonymizer>,
 }
 
-/// What of `frame` may leave, and where its headers are then.
+/// The part of `frame` that may leave, and where its headers are then.
 pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Packet> {
     let payload_lost =
         !policy.payload && (frame.len() > layout.payload_at() || layout.payload_len > 0);
@@ -58,7 +58,7 @@ impl RawSegment<'_> {
         &self.data[self.layout.ip_addresses.clone()]
     }
 
-    /// What the TCP checksum covers and [`anew::packet`] may replace.
+    /// The bytes that the TCP checksum covers and [`anew::packet`] may replace.
     fn replaceable(&self) -> Vec<u8> {
         [self.addresses(), &self.data[self.layout.tcp_options.clone()]].concat()
     }
@@ -72,7 +72,7 @@ impl RawSegment<'_> {
         checksum::pseudo_header(self.addresses(), tcp_len as u64)
     }
 
-    /// What checksum offload gives the network card.
+    /// The checksum that offload gives the network card.
     fn partial(&self) -> u16 {
         checksum::fold(self.pseudo_header())
     }

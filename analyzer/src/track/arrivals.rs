@@ -3,7 +3,7 @@
 use crate::track::ByBlock;
 use crate::track::reader::range::SHARDS;
 
-/// Those that a shard keeps, 16 bytes each.
+/// Most arrivals that a shard keeps, 16 bytes each.
 const MOST: usize = (1 << 19) / SHARDS;
 
 /// Data of a client.

@@ -90,7 +90,7 @@ mod tests {
     use crate::track::{Mark, Side};
 
     impl Clocks {
-        /// Of one capture with such a clock.
+        /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
             Self { captures: vec![Clock { first_frame: 1, step_ns, end_ns: i64::MAX }] }
         }

@@ -16,7 +16,7 @@ pub struct ClockJump {
     pub by_ns: i64,
 }
 
-/// Those of a capture, or of a part of it.
+/// The jumps of a capture, or of a part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClockJumps {
     /// The first ones.

@@ -27,7 +27,7 @@ pub struct ClockStep {
     first_ns: Option<i64>,
     step_ns: i64,
     last_ns: i64,
-    /// Of successive times that differ.
+    /// The shortest distance of successive times that differ.
     shortest_ns: i64,
     /// How often a time was that of the frame before.
     alike: u32,
@@ -38,7 +38,7 @@ impl ClockStep {
     pub const UNKNOWN: Self =
         Self { first_ns: None, step_ns: FIT_NS, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
 
-    /// What is known of a fine clock: nothing more is looked for.
+    /// A fine clock: nothing more is looked for.
     const FINE: Self =
         Self { first_ns: Some(0), step_ns: FINE_NS, last_ns: 0, shortest_ns: FINE_NS, alike: 0 };
 
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(step_ns(uneven(2).chain([9_040_000])), FINE_NS);
     }
 
-    /// Of files with a frame each no one shows its clock.
+    /// A file with one frame does not show its clock.
     #[test]
     fn several_captures_show_the_step_that_they_have_in_common() {
         let alone = ticks(4_000_000).map(|time_ns| {

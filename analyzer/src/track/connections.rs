@@ -18,7 +18,7 @@ const THINNED_AFTER: usize = 128 / SHARDS;
 pub struct Connections {
     /// One that is thinned is empty.
     blocks: Vec<Vec<Connection>>,
-    /// Those that opened, in the order of their places, by the index of their block.
+    /// Connections that opened, in the order of their places, by the index of their block.
     thinned: HashMap<usize, Vec<Connection>>,
 }
 
@@ -94,7 +94,7 @@ impl Connections {
         self.blocks.iter_mut().flatten()
     }
 
-    /// As `iter_mut`, block by block.
+    /// Like `iter_mut`, block by block.
     pub fn into_blocks(self) -> Vec<Vec<Connection>> {
         self.blocks
     }

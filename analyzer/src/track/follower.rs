@@ -26,7 +26,7 @@ impl Repeat {
         Self::NAMES[self as usize]
     }
 
-    /// What was counted by a segment.
+    /// The facts that a segment added.
     fn between(before: Repeats, after: Repeats) -> Self {
         match after {
             _ if after.duplicated > before.duplicated => Self::Duplicated,
@@ -55,7 +55,7 @@ pub struct TrackedSegment {
 /// The only shard of a reading, so that it opens connections in the order of their numbers.
 pub struct Follower<F> {
     table: Table,
-    /// What is to be followed, once it began.
+    /// The connection to follow, once it began.
     wanted: HashMap<u32, Option<Connection>, RandomState>,
     waits: Waits,
     exchanged: Exchanged,

@@ -86,7 +86,7 @@ impl StorySegment {
         Self { ack: Some(bytes), ..self }
     }
 
-    /// As on the wire, not scaled.
+    /// The window on the wire, not scaled.
     pub fn window(self, window: u16) -> Self {
         Self { window, ..self }
     }
@@ -144,12 +144,12 @@ pub struct Story {
     sent: [i64; 2],
 }
 
-/// What the capture has shown at its end.
+/// The state of the tracker at the end of the capture.
 pub struct Told {
     pub connection: Connection,
     /// In the order of their ends.
     pub waits: Vec<Wait>,
-    /// Those that data ended as soon as a kernel would.
+    /// Waits that data ended as soon as a kernel would.
     pub by_data: Vec<Wait>,
     pub exchanges: Vec<Exchange>,
 }
@@ -175,7 +175,7 @@ impl Story {
         Self::between([10, 0, 0, 1], [10, 0, 0, 2])
     }
 
-    /// As `new`, between these IPv4 addresses.
+    /// Like `new`, between these IPv4 addresses.
     pub fn between(client: [u8; 4], server: [u8; 4]) -> Self {
         let [client, server] = [(client, 40_000), (server, 80)]
             .map(|(addr, port)| Endpoint { addr: addr.into(), port });

@@ -1,4 +1,4 @@
-//! What all shards saw, put together at the end of the capture.
+//! The findings of all shards, put together at the end of the capture.
 
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Block {
     pub connections: Vec<Connection>,
     pub waits: Vec<Wait>,
-    /// Those that data ended as soon as a kernel would.
+    /// Waits that data ended as soon as a kernel would.
     pub by_data: Vec<Wait>,
     /// In the order of their times, but where a clock steps back.
     pub arrivals: Vec<Arrival>,
@@ -81,7 +81,7 @@ pub struct Tracked {
     pub unlisted_wait_ns: i64,
 }
 
-/// What one shard saw, at the end of the capture. Rows lie block by block.
+/// The findings of one shard at the end of the capture. Rows lie block by block.
 pub struct Ended {
     /// The frame that opened each connection, in ascending order.
     pub first_frames: Vec<u64>,

@@ -77,7 +77,7 @@ pub mod fact {
     /// The program saw something of the peer during the wait, and may have answered it.
     pub const ANSWERABLE: u32 = ACK_FIN | DATA_CAME;
 
-    /// What was sent again had arrived: the receiver said so, or both copies were seen to arrive.
+    /// The bytes that were sent again had arrived: the receiver said so, or both copies were seen to arrive.
     pub const NEEDLESS: u32 = 1 << 30;
 
     /// Handshake wait: a SYN retransmission, or a late SYN-ACK.

@@ -13,7 +13,7 @@ const MOST_SORTED: usize = 1 << 18;
 pub struct Ahead {
     order: RowOrder,
     rows: VecDeque<Row>,
-    /// Those at hand are in order.
+    /// The rows at hand are in order.
     are_sorted: bool,
     /// Some are of a packet list.
     is_list: bool,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Of HTML, as issue trackers and blogs put them around packets.
+/// Tags of HTML, as issue trackers and blogs put them around packets.
 const TAGS: [&str; 16] = [
     "span", "code", "br", "p", "pre", "div", "li", "td", "tr", "b", "i", "em", "strong", "font",
     "tt", "a",

@@ -83,7 +83,7 @@ const SERVICES: [(&str, u16); 62] = [
 const LOCALHOST: [&str; 4] =
     ["localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"];
 
-/// What names stand for.
+/// The addresses that names stand for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct EndNames {
     /// IPv4 and IPv6.

@@ -7,7 +7,7 @@ use super::time;
 use crate::capture::flags::ACK;
 use std::iter;
 
-/// What a column or a named value tells.
+/// The role of a column or of a named value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Time,
@@ -16,19 +16,19 @@ pub enum Role {
     SourcePort,
     DestinationPort,
     Protocol,
-    /// Of the frame.
+    /// Length of the frame.
     Length,
     Info,
     Flags,
     Seq,
     Ack,
-    /// Of the payload.
+    /// Length of the payload.
     Len,
     Window,
     /// Not scaled.
     RawWindow,
     Mss,
-    /// What windows are multiplied by, and its logarithm.
+    /// The factor of windows, and its logarithm.
     Scale,
     Shift,
     TsVal,
@@ -78,7 +78,7 @@ const NAMES: [(Role, &[&str]); 20] = [
     (Role::IpId, &["ip.id", "identification"]),
 ];
 
-/// What a column or a value of this name tells, if anything that is needed.
+/// The role of a column or a value of this name, if it is needed.
 pub fn role(name: &str) -> Option<Role> {
     let name = name.trim().strip_prefix("_ws.col.").unwrap_or(name.trim());
     // `-T ek` names the protocol twice.

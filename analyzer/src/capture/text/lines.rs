@@ -35,7 +35,7 @@ pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
     }
 }
 
-/// What a line added.
+/// The outcome of adding a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Joined {
     Packet(Stamped),

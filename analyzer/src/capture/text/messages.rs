@@ -23,7 +23,7 @@ const PSH: u8 = 0x08;
 /// Two ends, the lesser one first, and the two directions between them.
 type Key = Ends;
 
-/// What the rows before told of one direction.
+/// The state of one direction after the rows before.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Direction {
     /// Sequence number of what it sends next.
@@ -56,7 +56,7 @@ struct Place {
     by_row: usize,
 }
 
-/// What the rows that follow say of a place.
+/// The rows after a place, as far as they decide about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Nothing,

@@ -41,7 +41,7 @@ pub struct Text {
     lines_without_packet: u64,
 }
 
-/// What a reader must know of a text.
+/// Notices about a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AboutText {
     /// Times tell the day, too.

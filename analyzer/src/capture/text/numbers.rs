@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 pub struct Sent {
     pub seq: u32,
     pub ack: u32,
-    /// As in the header.
+    /// The window in the header.
     pub window: u16,
     /// From which the blocks of SACK count, if they do.
     pub sack_base: u32,
@@ -31,7 +31,7 @@ struct Directions {
     bases: Option<[u32; 2]>,
     /// Do they? Unknown until both readings differ.
     are_relative: Option<bool>,
-    /// What each direction sends next.
+    /// The sequence number that each direction sends next.
     next: [Option<u32>; 2],
     /// Of the windows in a packet list, by the SYN of each direction.
     shifts: [Option<u32>; 2],

@@ -65,7 +65,7 @@ pub struct Segment {
     /// The snap length cut the options.
     pub is_cut: bool,
     pub len: u32,
-    /// Of the frame; 0 where it is not printed.
+    /// Length of the frame; 0 where it is not printed.
     pub wire_len: u32,
 }
 

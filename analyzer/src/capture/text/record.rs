@@ -4,7 +4,7 @@ use super::ends::EndNames;
 use super::fields::{Fields, Role, role};
 use super::rows::Taken;
 
-/// What was told so far of a packet.
+/// One packet, as far as it was read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Record {
     values: Vec<(Role, String)>,

@@ -18,7 +18,7 @@ const ENOUGH_PACKETS: u32 = 200;
 /// How to print a capture that can be read.
 const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 
-/// What the beginning of a text shows.
+/// The beginning of a text.
 #[derive(Debug, Default)]
 pub struct Beginning {
     /// TCP that can be read.
@@ -54,7 +54,7 @@ impl Beginning {
         self.packets > 0
     }
 
-    /// What its packets lack, and how to print them again; `None` where there are none.
+    /// The facts that its packets lack, and how to print them again; `None` where there are none.
     pub fn lack(&self) -> Option<String> {
         let reason = match self {
             Self { missing, .. } if !missing.is_empty() => {

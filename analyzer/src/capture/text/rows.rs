@@ -17,7 +17,7 @@ enum Columns {
     Cells(char, Vec<Option<Role>>),
 }
 
-/// What is known of the rows of a text.
+/// The rows of a text, as far as they are known.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Rows {
     columns: Columns,

@@ -6,7 +6,7 @@ use super::packet::{Ends, Options, Packet, Segment};
 use crate::capture::flags::ACK;
 use std::net::IpAddr;
 
-/// What a line turned out to be.
+/// The kind of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     Packet(Packet),

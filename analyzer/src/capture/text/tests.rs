@@ -407,7 +407,7 @@ fn columns_may_stand_before_after_and_between_the_addresses() {
     }
 }
 
-/// As LISTED, by the names of fields.
+/// The packets of LISTED, by the names of fields.
 const FIELDS: &str = "\
 frame.time_epoch\tip.src\tipv6.src\ttcp.srcport\tip.dst\tipv6.dst\ttcp.dstport\ttcp.flags\ttcp.seq\ttcp.ack\ttcp.len\ttcp.window_size\ttcp.options.mss_val
 1795247351.000000000\t10.0.0.1\t\t4000\t10.0.0.2\t\t80\t0x0002\t0\t0\t0\t64240\t1460

@@ -1,4 +1,4 @@
-//! What `EtherType` and LLC announce: IP, VLAN tags, MPLS, `PPPoE`.
+//! Protocols that `EtherType` and LLC announce: IP, VLAN tags, MPLS, `PPPoE`.
 
 use super::{ETHERNET, Layer, Step, skip, take};
 use crate::decode::Skip;
@@ -29,7 +29,7 @@ pub fn payload(kind: u16, rest: &[u8]) -> Step<'_> {
     }
 }
 
-/// As [`payload`], where no number is a length.
+/// Like [`payload`], where no number is a length.
 pub fn announced(kind: u16, rest: &[u8]) -> Step<'_> {
     match kind {
         ..=MOST_LEN => Err(Skip::NotIp),

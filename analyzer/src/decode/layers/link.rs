@@ -4,7 +4,7 @@ use super::{Layer, Step, ether, skip, take, wlan};
 use crate::capture::link::{self, Network};
 use crate::decode::Skip;
 
-/// What a frame of this link type carries.
+/// The protocol that a frame of this link type carries.
 #[inline]
 pub fn payload(link_type: u32, frame: &[u8]) -> Step<'_> {
     match link::find(link_type).ok_or(Skip::UnknownLink)?.network {

@@ -23,12 +23,12 @@ use etherparse::IpNumber;
 /// Headers that are walked through: some eight tunnels in each other. Wireshark goes on to 500.
 const MOST_LAYERS: usize = 32;
 
-/// What the bytes that are left begin with.
+/// The protocol of the bytes that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
     /// A frame of a link type.
     Link(u32),
-    /// What this `EtherType`, or length, announces.
+    /// The protocol that this `EtherType`, or length, announces.
     Type(u16),
     Ip,
     /// IEEE 802.2.

@@ -152,7 +152,7 @@ fn every_link_type_leads_to_its_packet() {
     }
 }
 
-/// As [`over_udp`], with the length in the header, and in IPv6.
+/// Like [`over_udp`], with the length in the header, and in IPv6.
 fn over_udp_in_full(port: u16, payload: &[u8]) -> [Vec<u8>; 2] {
     let [high, low] = port.to_be_bytes();
     let [l0, l1] = (8 + payload.len() as u16).to_be_bytes();

@@ -1,4 +1,4 @@
-//! What a connection is: its handshake, its ends, its exchanges, what repeats.
+//! A connection: its handshake, its ends, its exchanges, its repetitions.
 
 use crate::track::story::{Story, StorySegment, client, server};
 use crate::track::wait::fact;
@@ -252,7 +252,7 @@ fn a_fin_sent_again_counts_and_its_copy_is_one() {
     assert_eq!(counts(closed()), (0, 0, 0));
 }
 
-/// As gVisor sends it again: with the timestamp that it had.
+/// A segment as gVisor sends it again: with the timestamp that it had.
 #[test]
 fn a_syn_that_comes_a_second_later_is_no_copy() {
     let counts = |ms: f64| {

@@ -7,7 +7,7 @@ use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::latency::Latency;
 use hashbrown::HashMap;
 
-/// What one server's exchanges took.
+/// The latencies of one server's exchanges.
 #[derive(Debug, Clone)]
 pub struct ServerLatency {
     pub server: Endpoint,
@@ -32,7 +32,7 @@ pub struct Exchanged {
     /// How many there are of each hour, if it was asked for.
     pub hours: Option<Hours>,
     pub servers: Vec<ServerLatency>,
-    /// Those with a wait that may be a stall, until it is judged.
+    /// Exchanges with a wait that may be a stall, until it is judged.
     pub suspects: ByBlock<Suspect>,
     by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
 }

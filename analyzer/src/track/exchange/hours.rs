@@ -7,7 +7,7 @@ const HOUR_NS: i64 = 3_600_000_000_000;
 /// Steps of latencies between a number of microseconds and its double.
 const STEPS: f64 = 8.0;
 
-/// What is counted together.
+/// The key by which exchanges are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hour {
     /// Place of the server among all.

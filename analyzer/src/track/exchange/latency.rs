@@ -18,7 +18,7 @@ pub enum Latency {
 #[derive(Debug, Clone, Default)]
 pub struct Histogram {
     steps: Vec<u32>,
-    /// Of all that were recorded: people look for this one in the capture.
+    /// The longest of all that were recorded: people look for it in the capture.
     longest: u64,
 }
 
@@ -133,7 +133,7 @@ impl Latency {
         }
     }
 
-    /// As it would be if the latencies `from`, which are among these, were those of `to`.
+    /// The latencies as they would be if `from`, which are among them, were `to`.
     pub fn moved(&self, from: &Self, to: &Self) -> Self {
         let (Self::Few(values), Self::Few(from), Self::Few(to)) = (self, from, to) else {
             let mut many = self.histogram();

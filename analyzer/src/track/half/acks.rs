@@ -1,4 +1,4 @@
-//! What an ACK changes in the direction it acknowledges, and the round trip it measures.
+//! An ACK: it changes the direction that it acknowledges, and measures a round trip.
 
 use crate::decode::Header;
 use crate::decode::seq;

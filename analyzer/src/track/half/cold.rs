@@ -10,7 +10,7 @@ use crate::track::half::unseen::Unseen;
 use crate::track::half::{Release, ShortHolds};
 use crate::track::{Mark, Reactions};
 
-/// What a direction needs that sends more while something small is unacknowledged.
+/// State of a direction that sends more while something small is unacknowledged.
 ///
 /// Apart from [`Frozen`], which few of these directions need: in one box they take 140 bytes more per
 /// connection, and a tenth more CPU time with 400,000 connections alive. What is needed most comes first.
@@ -19,7 +19,7 @@ use crate::track::{Mark, Reactions};
 pub struct Cold {
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     pub echoes: u8,
-    /// What the last data acknowledged, if that was not all.
+    /// The sequence number that the last data acknowledged, if that was not all.
     pub last_ack: u32,
     pub contradictions: Contradictions,
     /// The segment whose ACK gives the next round-trip sample.
@@ -67,7 +67,7 @@ pub struct Frozen {
     pub short: ShortHolds,
     /// Of its program, once something of it looked as if data had let it go.
     pub reactions: Reactions,
-    /// Of the connection, if this is its server.
+    /// The opening of the connection, if this is its server.
     pub connecting: ConnectTimes,
 }
 
@@ -87,7 +87,7 @@ impl Cold {
         self.frozen.as_deref().unwrap_or(&NONE)
     }
 
-    /// As `frozen`, to write to.
+    /// Like `frozen`, to write to.
     pub fn frozen_mut(&mut self) -> &mut Frozen {
         self.frozen.get_or_insert_with(|| Box::new(Frozen::NONE))
     }

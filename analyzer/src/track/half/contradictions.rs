@@ -7,9 +7,9 @@ use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contradictions {
     count: u32,
-    /// Those after which a delayed ACK may have come that the capture lacks.
+    /// Contradictions after which a delayed ACK may have come that the capture lacks.
     late: u32,
-    /// Those since the receiver's latest segment, and its segments captured up to then.
+    /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     fresh: u32,
     received: u32,
     /// After how many segments of the receiver there were any.
@@ -67,7 +67,7 @@ impl Half {
         self.cold().contradictions.count
     }
 
-    /// As `contradictions`, but a burst between two receiver segments counts once.
+    /// Like `contradictions`, but a burst between two receiver segments counts once.
     pub fn contradicting_moments(&self) -> u32 {
         self.cold().contradictions.moments
     }

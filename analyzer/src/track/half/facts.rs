@@ -1,4 +1,4 @@
-//! What a direction tells about itself, wherever it is stored.
+//! Facts of a direction about itself, wherever they are stored.
 
 use crate::decode::seq;
 use crate::track::half::pauses::Pauses;

@@ -10,7 +10,7 @@ use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
 /// The IP identifications of a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IpIds {
-    /// That of the latest segment; copies that come late aside.
+    /// The identification of the latest segment; copies that come late aside.
     pub last: u16,
     /// How often numbers were left out; no more are counted once the count is full.
     pub skips: u8,

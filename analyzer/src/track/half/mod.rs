@@ -1,4 +1,4 @@
-//! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
+//! One host's sending: its sequence space, the unacknowledged part of it, and its behaviour.
 
 mod acks;
 mod bursts;
@@ -98,7 +98,7 @@ impl Half {
         self.cold.as_deref().unwrap_or(&NONE)
     }
 
-    /// As `cold`, to write to.
+    /// Like `cold`, to write to.
     #[inline]
     fn cold_mut(&mut self) -> &mut Cold {
         self.cold.get_or_insert_with(|| Box::new(Cold::NONE))
@@ -109,7 +109,7 @@ impl Half {
         self.cold().frozen()
     }
 
-    /// As `frozen`, to write to.
+    /// Like `frozen`, to write to.
     fn frozen_mut(&mut self) -> &mut Frozen {
         self.cold_mut().frozen_mut()
     }

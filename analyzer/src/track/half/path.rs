@@ -9,7 +9,7 @@ use crate::track::thresholds::{
 };
 use crate::track::wait::Wait;
 
-/// What is known of the path between the capture point and a host.
+/// The path between the capture point and a host, as far as it was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Path {
     /// Shortest round trip in ns; `i64::MAX` unknown.
@@ -64,7 +64,7 @@ impl Path {
     }
 }
 
-/// What may have ended a wait during which a pure ACK came.
+/// Ways in which a wait may have ended during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndedBy {
     /// The ACK.
@@ -105,7 +105,7 @@ impl Half {
         self.path.samples
     }
 
-    /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
+    /// The way this wait ended, by the round trip known so far; the clock ticks every `clock_ns`.
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
         let path_ns = self.path_ns(wait);

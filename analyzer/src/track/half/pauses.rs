@@ -13,7 +13,7 @@ pub struct Pause {
     pub count: u32,
 }
 
-/// Those of one direction.
+/// The pauses of one direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pauses {
     kinds: Vec<Pause>,

@@ -30,7 +30,7 @@ impl AckFacts {
         Self(facts as u8 | if segment.ack == snd_sml { EXACT } else { 0 })
     }
 
-    /// Those of the wait that the ACK ends.
+    /// The facts of the wait that the ACK ends.
     pub fn facts(self) -> u32 {
         (self.0 & !EXACT).into()
     }

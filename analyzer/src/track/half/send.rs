@@ -1,4 +1,4 @@
-//! What new data, and FIN, change in the direction of their sender.
+//! New data and FIN: they change the direction of their sender.
 
 use crate::decode::seq;
 use crate::decode::{Header, URG};

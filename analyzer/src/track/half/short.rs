@@ -18,7 +18,7 @@ impl ShortHolds {
 }
 
 impl Half {
-    /// What was counted of its short holds.
+    /// Counts of its short holds.
     pub fn short_holds(&self) -> ShortHolds {
         self.frozen().short
     }

@@ -1,4 +1,4 @@
-//! What a SYN tells of its sender, and the window, whose scale is among it.
+//! The options of a SYN, and the window, whose scale is among them.
 
 use crate::decode::{Header, Options, SYN};
 use crate::track::Mark;
@@ -57,7 +57,7 @@ impl Half {
         self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
     }
 
-    /// Of the connection, if this is its server and it took long to come about.
+    /// The opening of the connection, if this is its server and it took long.
     pub fn connecting(&self) -> ConnectTimes {
         self.cold().frozen().connecting
     }

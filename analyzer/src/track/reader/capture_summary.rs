@@ -1,4 +1,4 @@
-//! What there is to say of one input file.
+//! One input file, summarised.
 
 use crate::capture::InputEnd;
 use crate::capture::text::AboutText;
@@ -27,7 +27,7 @@ pub struct CaptureSummary {
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: InputEnd,
-    /// Of what was read from tcpdump's text.
+    /// The text of tcpdump, if the file was one.
     pub about_text: Option<Box<AboutText>>,
     /// Lines of text before it, which were skipped.
     pub lines_before: u32,

@@ -19,19 +19,19 @@ fn frames_for_a_clock() -> u32 {
     4 * TIMES_FOR_A_CLOCK
 }
 
-/// What decoding needs.
+/// Filter and buffers that decoding needs.
 pub struct Decoder {
     filter: Option<Filter>,
     progress: Arc<Progress>,
 }
 
-/// What there is to say of a range, besides what is in it.
+/// Facts about a range, besides its frames.
 pub struct Decoded {
     /// Where it begins, if reading can go on there again.
     pub place: Option<Position>,
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
-    /// Of a text that ended in it.
+    /// The text that ended in it.
     pub about_text: Option<Box<AboutText>>,
     /// Lines of text before the capture.
     pub lines_before: u32,

@@ -1,4 +1,4 @@
-//! What captures are called in summaries, warnings and errors.
+//! Names of captures in summaries, warnings and errors.
 
 use std::collections::HashMap;
 

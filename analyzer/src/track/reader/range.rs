@@ -68,7 +68,7 @@ pub struct Placed {
     pub clock_ns: i64,
 }
 
-/// What there is to say of the frames of a range.
+/// Facts about the frames of a range.
 #[derive(Debug, Clone)]
 pub struct Found {
     pub frames: u32,

@@ -124,7 +124,7 @@ impl Series {
     /// capture.
     ///
     /// # Errors
-    /// What kept a capture from being read.
+    /// The error that kept a capture from being read.
     pub fn into_summaries(mut self) -> Result<Vec<CaptureSummary>, ScanError> {
         if let Some(error) = self.error {
             return Err(error);

@@ -1,4 +1,4 @@
-//! What comes out of reading, however many threads read however much at once.
+//! The outcome of reading is the same, however many threads read however much at once.
 
 use super::index::FrameIndex;
 use super::labels::Labels;

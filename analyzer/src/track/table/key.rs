@@ -1,4 +1,4 @@
-//! What a connection is looked up by: its addresses and ports, in an order that both directions share.
+//! The key of a connection: its addresses and ports, in an order that both directions share.
 
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{Addresses, Ports};
@@ -39,7 +39,7 @@ pub enum LongKey {
 /// An address of either version inside a tunnel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inside {
-    /// That of IPv4 is the last one.
+    /// For IPv4, the last one.
     words: [u32; 4],
     is_v4: bool,
     /// Tells connections apart that have the same addresses and ports in other tunnels.
@@ -91,7 +91,7 @@ pub fn addresses_v4(bytes: [u8; 8]) -> [u32; 2] {
     [(both >> 32) as u32, both as u32]
 }
 
-/// As `addresses_v4`.
+/// Like `addresses_v4`.
 pub fn addresses_v6(bytes: &[u8; 32]) -> [[u32; 4]; 2] {
     let mut both = [[0; 4]; 2];
     let (words, _) = bytes.as_chunks::<4>();
@@ -101,7 +101,7 @@ pub fn addresses_v6(bytes: &[u8; 32]) -> [[u32; 4]; 2] {
     both
 }
 
-/// As `addresses_v4`, of either version.
+/// Like `addresses_v4`, of either version.
 pub fn addresses_inside(addresses: Addresses<'_>) -> [Inside; 2] {
     match addresses {
         Addresses::V4(bytes) => addresses_v4(*bytes).map(|address| Inside {
@@ -171,7 +171,7 @@ fn to_number(words: [u32; 4]) -> u128 {
 }
 
 impl KeyInside {
-    /// That of the connection which is at this place among those of the same ends.
+    /// The key of the connection at this place among those of the same ends.
     pub fn at(mut self, place: u32) -> Self {
         self.addresses.iter_mut().for_each(|address| address.place = place);
         self

@@ -45,17 +45,17 @@ pub struct Table {
 /// No flow is [`EMPTY`](slots::EMPTY), and none loses bits of its number.
 const MOST_OF_SHARD: u32 = 1 << 28;
 
-/// What IPv4 and IPv6 look-ups share.
+/// The flows of IPv4 and IPv6 alike.
 #[derive(Default)]
 struct Flows {
     seed: RandomState,
-    /// Of each connection.
+    /// One per connection.
     bases: Vec<Base>,
-    /// Of the connection that was opened last, until `opened` takes them.
+    /// Ends of the connection that was opened last, until `opened` takes them.
     opened: Option<Ends>,
 }
 
-/// What is found in the table: the number of a connection times four, and two facts.
+/// An entry of the table: the number of a connection times four, and two facts.
 #[derive(Debug, Clone, Copy)]
 struct Flow(u32);
 
@@ -100,7 +100,7 @@ impl Table {
         }
     }
 
-    /// As `find`, in a tunnel. Rare: kept out of the hot loop.
+    /// Like `find`, in a tunnel. Rare: kept out of the hot loop.
     #[cold]
     #[inline(never)]
     fn find_inside(
@@ -146,7 +146,7 @@ impl Flows {
         }
     }
 
-    /// As `find`, for SYNs and for connections whose bases are not both known.
+    /// Like `find`, for SYNs and for connections whose bases are not both known.
     #[inline(never)]
     fn find_or_open<A: Address>(
         &mut self,

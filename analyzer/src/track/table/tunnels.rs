@@ -24,7 +24,7 @@ pub struct Tunnels {
 #[derive(Default)]
 struct TunnelledPair {
     tunnels: [Option<Tunnel>; 2],
-    /// What each side will send next.
+    /// The sequence numbers that each side will send next.
     next_seq: [u32; 2],
 }
 

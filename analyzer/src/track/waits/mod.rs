@@ -15,7 +15,7 @@ const MAX_OTHER_WAITS: usize = (1 << 17) / SHARDS;
 /// Fewer pauses of clients, as they are no problem; most waits are.
 const MAX_PAUSES: usize = (1 << 15) / SHARDS;
 
-/// What was before a wait, and after it.
+/// The marks before a wait, and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitKind {
     /// The client had its answer, and nothing kept it from asking more.
@@ -58,7 +58,7 @@ pub struct Waits {
     /// other waits.
     pub by_data: ByBlock<Wait>,
     by_data_count: usize,
-    /// What may have ended waits on other connections.
+    /// Arrivals that may have ended waits on other connections.
     pub arrivals: Arrivals,
     pub unlisted: u64,
     pub unlisted_ns: i64,

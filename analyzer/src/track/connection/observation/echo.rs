@@ -82,7 +82,7 @@ mod tests {
     use crate::track::story::{Story, StorySegment, client, server};
     use crate::track::wait::{Wait, fact};
 
-    /// What the server echoes in its second piece.
+    /// The timestamps that the server echoes in its second piece.
     #[derive(Clone, Copy)]
     enum Echo {
         Ack,

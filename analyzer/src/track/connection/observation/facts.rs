@@ -97,7 +97,7 @@ impl Observation<'_> {
         peer.is_recovering() && 2 * (now.time_ns - arrived_ns) < now.time_ns - from.time_ns
     }
 
-    /// Those facts of [`fact::HINDERED`] that hold since `from`.
+    /// The facts of [`fact::HINDERED`] that hold since `from`.
     pub(super) fn hindrances(&self, from: Mark) -> u32 {
         let (half, peer) = (self.half, self.peer);
         let has_sent = half.bytes() > 0;

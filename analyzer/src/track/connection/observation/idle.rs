@@ -6,7 +6,7 @@ use crate::track::half::Release;
 use crate::track::thresholds::{DISTINCT_NS, IN_TRANSIT_ONE_OF, LOCAL_DISTINCT_NS};
 use crate::track::{Mark, NETWORK_RTT_NS};
 
-/// What came before a wait, and during it.
+/// The data before a wait, and during it.
 pub struct Idle {
     /// The ACK that may have released the sender.
     pub release: Option<Release>,

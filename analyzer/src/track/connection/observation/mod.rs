@@ -39,7 +39,7 @@ pub struct Observation<'a> {
     pub now: Mark,
 }
 
-/// What a new data segment tells of its sender.
+/// A new data segment, as evidence of its sender.
 pub struct Conclusion {
     pub unheld: Unheld,
     /// It is small and left while only full-sized segments were unacknowledged.

@@ -6,7 +6,7 @@ use crate::decode::{FIN, URG};
 use crate::track::thresholds::{EVIDENCE_NS, JIFFY_NS, PROBE_NS, SHORT_HOLD_NS};
 use crate::track::wait::{Wait, fact};
 
-/// What speaks against a hold, whatever its length.
+/// Evidence against a hold, whatever its length.
 const NEVER_HELD: u32 =
     fact::FIN | fact::URGENT | fact::LARGE_FLIGHT | fact::ACK_FIN | fact::HINDERED;
 

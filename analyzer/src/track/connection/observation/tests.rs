@@ -1,4 +1,4 @@
-//! What ends a wait, fact by fact. The client is captured at home, 1 ms away from its server.
+//! The end of a wait, fact by fact. The client is captured at home, 1 ms away from its server.
 
 use crate::track::story::{Story, StorySegment, client, server};
 use crate::track::wait::{Wait, fact};
@@ -290,7 +290,7 @@ fn seen_from_afar_a_segment_that_left_before_the_ack_came_contradicts_nagle() {
     assert_eq!(told.half(Side::Client).contradictions(), 1);
 }
 
-/// As above, when more round trips to the client were measured.
+/// The same story, when more round trips to the client were measured.
 #[test]
 fn where_the_round_trip_is_known_half_of_it_is_too_soon_for_the_ack_to_have_come() {
     let contradictions = |round_trips: u32, ms: f64| {

@@ -12,7 +12,7 @@ use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
 /// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 
-/// What a small segment sent while another was in flight proves.
+/// The proof that a small segment gives which was sent while another was in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unheld {
     /// `TCP_NODELAY` is set.
