@@ -187,16 +187,6 @@ def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(hosts: Hosts) ->
     assert told(done) == (["a"] * 6, ["dies"], [DIED])
 
 
-def test_workers_that_all_died_may_come_back(hosts: Hosts) -> None:
-    """A capture that kills a worker is tried on each: the last one must not end the run."""
-    with connected(hosts.scheduler) as pool:
-        for process in hosts.processes.values():
-            process.kill()
-            process.wait()
-        hosts.start("web-1")
-        pool.check()
-
-
 def test_a_frozen_host_does_not_stop_the_others(
     hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

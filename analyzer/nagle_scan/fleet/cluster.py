@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor, wait
 from contextlib import contextmanager
+from typing import Any
 
 from distributed import Client
 from distributed.comm.addressing import get_address_host
@@ -69,10 +70,11 @@ class Cluster(Workers):
 
     def check(self) -> None:
         """See `Workers.check`."""
+        scheduler: Any = self._client.scheduler
         try:
-            # A worker that died may be on its way back.
-            self._client.wait_for_workers(1, timeout=ASK_S)
-            is_there = self._client.status == "running"
+            is_there = self._client.status == "running" and self._client.sync(
+                scheduler.ncores, callback_timeout=ASK_S
+            )
         except (OSError, TimeoutError):
             is_there = False
         if not is_there:
