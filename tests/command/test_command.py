@@ -143,7 +143,7 @@ def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
 
 
 def test_colours_are_for_terminals_that_want_them(run: Run) -> None:
-    coloured = in_a_terminal(SPLIT, env={"NO_COLOR": ""})
+    coloured = in_a_terminal(SPLIT, env={"NO_COLOR": ""}, columns=100)
     assert "\x1b[1;31mSTALLS\x1b[0m" in coloured
     assert "\x1b" not in in_a_terminal(SPLIT, env={"NO_COLOR": "1"})
     assert "\x1b" not in in_a_terminal(SPLIT, env={"NO_COLOR": "", "TERM": "dumb"})

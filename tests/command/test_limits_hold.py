@@ -41,6 +41,13 @@ def test_a_library_without_memory_makes_no_stalls(megabytes: int, tmp_path: Path
     assert (done.returncode, done.stderr.count("\n")) in [(0, 0), (2, 1)], done.stderr
 
 
+@pytest.mark.parametrize("megabytes", [22, 24, 26, 29, 32, 40, 60])
+def test_too_little_memory_to_begin_is_no_stall(megabytes: int) -> None:
+    """Python itself may end, with a traceback of its own or by a signal."""
+    done = limited(megabytes * 10**6, CAPTURES / "epoll-fixed.pcap", "-q")
+    assert done.returncode != 1, done.stderr
+
+
 def test_too_little_memory_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,3 +69,27 @@ def test_no_answer_is_from_outside_whenever_a_link_takes_its_place(
         if swapper.count <= first:
             break
     assert all(told.values()), told
+
+
+@pytest.mark.parametrize("only_once", [False, True])
+def test_no_list_has_names_from_outside(only_once: bool, tmp_path: Path) -> None:
+    root, outside, link = (tmp_path / name for name in ("root", "outside", "link"))
+    for folder, name in ((root / "day", "a.pcap"), (outside / "day", "secret.pcap")):
+        folder.mkdir(parents=True)
+        shutil.copy(CAPTURES / INSIDE, folder / name)
+    link.symlink_to(outside / "day")
+    for first in count():
+        if not link.is_symlink():
+            swap(root / "day", link)
+        swapper, agent = Swapper(root / "day", link, first, only_once), Agent([str(root)])
+        sys.setprofile(swapper)
+        try:
+            answer = agent.captures()
+        finally:
+            sys.setprofile(None)
+        assert "secret" not in str(answer)
+        if swapper.count <= first:
+            break
+    if not link.is_symlink():
+        swap(root / "day", link)
+    assert "a.pcap" in str(Agent([str(root)]).captures())

@@ -93,7 +93,7 @@ def test_what_is_read_again_takes_no_more_threads_than_the_scan(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A user who spares a busy machine would not be asked again."""
-    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", threads=1)
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", threads=1, exchanges=False)
     read, seen = getattr(_core, name), []
     place = THREADS_AT[name]
 

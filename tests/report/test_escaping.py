@@ -238,10 +238,12 @@ def in_names_of_files(folder: Path, words: bytes) -> dict[str, Shape]:
 
 
 def in_names_of_hosts(folder: Path, words: bytes) -> dict[str, Shape]:
-    """Of printed text; a space would end the name."""
+    """Of printed text, in its last packets: it must have others. A space would end the name."""
     name = b"".join(words.split()) or b"x"
-    text = re.sub(rb"localhost(?=\.3)", lambda _: name, PRINTED.read_bytes())
-    text = re.sub(rb"localhost(?=\.8000)", lambda _: name[::-1], text)
+    lines = PRINTED.read_bytes().splitlines(keepends=True)
+    last = re.sub(rb"localhost(?=\.3)", lambda _: name, b"".join(lines[-20:]))
+    last = re.sub(rb"localhost(?=\.8000)", lambda _: name[::-1], last)
+    text = b"".join(lines[:-20]) + last
     return shapes(folder, named(folder, b"some.txt", text))
 
 

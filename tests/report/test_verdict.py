@@ -103,6 +103,7 @@ def test_holds_for_a_short_round_trip_are_not_denied(
     said = flat(run(path).stdout)
     assert ("--min-wait 0.2 lists them" in said) == is_told
     assert (WILL_NOT_HELP in said) != is_told
+    assert "lists them" not in flat(run(path, "--min-wait", "0.2").stdout)
 
 
 def printed(at_ms: float, sender: str, flags: str, seq: int, ack: int, length: int) -> str:

@@ -11,7 +11,7 @@ import heapq
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -160,17 +160,18 @@ class Agent:
         folders, entries = [(root, root) for root in self._roots], 0
         while folders:
             root, folder = folders.pop()
-            for entry in captures.entries(folder, []):
+            for entry in self._entries(folder):
                 entries += 1
                 if entries > MOST_FILES:
                     raise CaptureError("too many files to list: ask for a capture by its name")
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append((root, entry.path))
+                    folders.append((root, os.path.join(folder, entry.name)))
                 elif entry.is_file(follow_symlinks=False) and captures.has_capture_name(entry.name):
-                    path = os.path.relpath(entry.path, root)
+                    full = os.path.join(folder, entry.name)
+                    path = os.path.relpath(full, root)
                     if root != self._place_of(path):
                         # An earlier root has it, and comes first when a path is resolved.
-                        path = os.path.relpath(entry.path, self._roots[0])
+                        path = os.path.relpath(full, self._roots[0])
                     with contextlib.suppress(FileNotFoundError):
                         changed_ns[path] = entry.stat(follow_symlinks=False).st_mtime_ns
         return changed_ns
@@ -214,6 +215,19 @@ class Agent:
                 return file
             file.close()
         raise CaptureError(f"{path}: no such file in the folders given with --root")
+
+    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        """Of a folder that is below a root when it is open: a link may have taken its place."""
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            return
+        try:
+            if self._has(_path_of(descriptor)):
+                with os.scandir(descriptor) as listed:
+                    yield from listed
+        finally:
+            os.close(descriptor)
 
     def _has(self, real: str) -> bool:
         return any(os.path.commonpath([real, root]) == root for root in self._roots)

@@ -51,11 +51,13 @@ def command() -> NoReturn:
 
 
 def _status() -> int:
-    if sys.argv[1:2] not in OTHERS:
-        interrupt.watch()
     found: list[Scan] = []
     try:
+        if sys.argv[1:2] not in OTHERS:
+            interrupt.watch()
         status = main(found=found)
+    except MemoryError:
+        status = _out_of_memory()
     except SystemExit as ended:  # --help, --version, or a bad command line
         status = EXIT_UNUSABLE if ended.code else EXIT_PASSED
     terminal.flush()
@@ -82,8 +84,7 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
     except SystemExit:
         raise
     except MemoryError:
-        terminal.note("not enough memory")
-        return EXIT_UNUSABLE
+        return _out_of_memory()
     except BaseException as error:
         if isinstance(error, FileNotFoundError) and _is_folder_gone():
             terminal.note("the current folder is gone: change to another")
@@ -93,6 +94,11 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
         traceback.print_exc()
         return EXIT_BUG
+
+
+def _out_of_memory() -> int:
+    terminal.note("not enough memory")
+    return EXIT_UNUSABLE
 
 
 def _is_folder_gone() -> bool:

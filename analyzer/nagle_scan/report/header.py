@@ -28,7 +28,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
         said = verdicts.clean(summary, view.min_wait_ms)
-        yield "clean", f"{said} {verdicts.clean_means(view.core)}"
+        yield "clean", f"{said} {verdicts.clean_means(view.core, view.min_wait_ms)}"
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)

@@ -122,13 +122,15 @@ def _short(summary: _core.Summary) -> str:
     return f"{holds}, {100 * share:.0f} % of the latency there"
 
 
-def clean_means(scan: _core.Scan) -> str:
+def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
     """Whether TCP_NODELAY can help: 'will not' only where nothing can have been held."""
     summary = scan.summary()
     if summary.short_holds:
         return SHORT_HELD
     if summary.unproven or summary.not_judged:
         return NOTHING_LONG
+    if min_wait_ms <= QUICK_MS[0]:
+        return NOTHING_HELD
     rows = map(scan.connection, range(min(summary.connections, MOST_ASKED)))
     return QUICK_HOLDS if any(_may_be_quick(row) for row in rows if row) else NOTHING_HELD
 

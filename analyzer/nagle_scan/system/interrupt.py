@@ -34,7 +34,10 @@ def watch() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     ending.add(signal.SIGINT)
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
-    start_new_thread(_wait, (ending,))
+    try:
+        start_new_thread(_wait, (ending,))
+    except RuntimeError:
+        raise MemoryError from None
 
 
 def _wait(ending: set[signal.Signals]) -> None:

@@ -75,7 +75,8 @@ impl Beginning {
                 "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len"
             }
             Self { unreadable: 1.., .. } => {
-                "text of packets that are cut off before their sequence numbers and lengths"
+                "text of packets that are cut off before their sequence numbers and lengths, or whose hosts have \
+                 names that no host can have"
             }
             _ => return None,
         };
