@@ -27,7 +27,7 @@ test: ## Check format, lint and types, then run all tests
 
 # Not what needs a browser, a wheel, notebooks or tshark, draws pictures, or takes large captures.
 SLOW := accuracy api bad_input baseline docstrings failed_output interrupt limits many_* no_socket pasted_text port_scan \
-	progress properties read_once saved threads thresholds tshark_answers wireshark
+	progress properties read_once threads tshark_answers wireshark
 quick: $(VENV)/.developer ## Run the engine's tests and the quick ones of Python: a minute
 	cargo test --manifest-path analyzer/Cargo.toml --quiet
 	$(BIN)/python -m pytest --numprocesses auto $(addprefix tests/,api command engine lab) \

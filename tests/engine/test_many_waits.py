@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, generated
-from conversation import MS, START_NS, Conversation, Side, pcap, records
+from conversation import MS, START_NS, Conversation, Side, pcap, records, write
 
 pytestmark = pytest.mark.usefixtures("one_shard")
 PAUSES, OF_EACH_KIND, LONGEST = 1 << 11, 1 << 13, 128
@@ -166,3 +167,30 @@ def pause(made: Conversation, milliseconds: float, first: int, second: int) -> N
     made.data("client", second)
     made.answer()
     made.wait(5)
+
+
+def begun_late(seed: int, rtt_ms: float = 1) -> tuple[Conversation, Random]:
+    """A conversation that begins after all that `busy` does."""
+    made = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS, rtt_ms=rtt_ms)
+    made.open()
+    return made, Random(seed)
+
+
+def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> None:
+    """A client is held for 200 ms between two writes, or pauses for 60 to 203 ms. Few of these
+    pauses are among the longest; they alone would look as if it always paused for so long.
+    """
+    made, random = begun_late(1)
+    for _ in range(150):
+        made.stall(200 + random.random(), 6, 7)
+        pause(made, random.uniform(60, 203), 6, 7)
+        pause(made, random.uniform(60, 203), 6, 7)
+    for _ in range(110):
+        pause(made, 500, 8, 9)
+    held = write(tmp_path / "held.pcap", made.frames)
+    alone = nagle_scan.scan(held)
+    together = nagle_scan.scan([busy(tmp_path, "client", WAITS), held])
+    assert len(alone.stalls) == 150
+    assert held_frames(together, FRAMES) == held_frames(alone)
+    late = together.waits[together.waits["connection"] > 0]
+    assert 0 < len(late) < len(alone.waits)

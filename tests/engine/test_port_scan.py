@@ -21,7 +21,7 @@ BLOCK, THINNED_AFTER = 1024, 8
 
 PORTS = 2 * BLOCK * THINNED_AFTER
 
-SOURCE_PORT, FLAGS = 14 + 20, 14 + 20 + 13
+FLAGS = 14 + 20 + 13
 """Where the TCP header begins in an Ethernet frame, and where its flags are."""
 SYN = 2
 

@@ -127,6 +127,31 @@ def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_pat
 # What Wireshark makes of it.
 
 
+def test_a_long_connection_is_cut_down_and_says_so(tmp_path: Path) -> None:
+    made = Conversation()
+    made.open()
+    for _ in range(300):
+        made.data("client", 10)
+        made.answer()
+        made.wait(1.0)
+        made.ack("client")
+    stalled_frame = made.stall().held
+    for _ in range(300):
+        made.data("client", 10)
+        made.answer()
+        made.wait(1.0)
+        made.ack("client")
+    path = write(tmp_path / "long.pcap", made.frames)
+    assert len(nagle_scan.scan(path).stalls) == 1
+    write_evidence(nagle_scan.scan(path), tmp_path / "evidence.pcapng")
+    found = frames(tmp_path / "evidence.pcapng")
+    assert len(found) < 250 < len(made.frames)
+    assert any(time == stalled_frame.time_ns for _, time, *_ in found)
+    notes = [note for *_, comments, _ in found for note in comments if "not in this file" in note]
+    assert len(notes) == 1
+    assert f"{len(found)} of its {len(made.frames):,} frames" in found[0][3][0]
+
+
 def test_the_capture_is_not_overwritten(run: Run, tmp_path: Path) -> None:
     capture = tmp_path / "a.pcapng"
     capture.write_bytes((CAPTURES / "java-split.pcap").read_bytes())

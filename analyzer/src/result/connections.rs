@@ -25,7 +25,7 @@ pub struct JudgedConnections {
     order: Vec<u32>,
     /// Indices of those with findings: of very many connections, most have none.
     with_findings: Vec<u32>,
-    /// Some that were folded are missing.
+    /// Some that were thinned out are missing.
     has_gaps: bool,
 }
 
@@ -59,7 +59,7 @@ impl JudgedConnections {
         let place = |(number, place): (usize, Place)| {
             let block = first_blocks[place.shard()] + place.at() / BLOCK_LEN;
             let of_block = &blocks[block].connections;
-            // The last one is never folded, and the others are full unless they were.
+            // The last one is never thinned out, and the others are full unless they were.
             let is_last = first_blocks.get(place.shard() + 1).unwrap_or(&blocks.len()) - 1 == block;
             let at = if is_last || of_block.len() == BLOCK_LEN {
                 place.at() % BLOCK_LEN

@@ -54,7 +54,7 @@ pub struct Scan {
     pub names: Names,
     /// How many connections there are.
     pub connection_count: u64,
-    /// In the order of their numbers. Those without data that were folded, as of a port scan, are left out.
+    /// In the order of their numbers. Those that did not open, as of a port scan, are thinned out.
     pub connections: JudgedConnections,
     /// How many threads may work on it.
     pub threads: usize,
@@ -106,7 +106,7 @@ impl Scan {
         self.is_anonymized.then_some(SCHEME)
     }
 
-    /// How many connections were folded and are not listed.
+    /// How many connections were thinned out and are not listed.
     pub fn connections_not_listed(&self) -> u64 {
         self.connection_count - self.connections.len() as u64
     }

@@ -39,11 +39,6 @@ impl Ids {
         self.reliable && self.allow_loss(wait) && wait.span_ns() >= shortest_ns
     }
 
-    /// Did the sender send packets before the end of the wait that the capture lacks?
-    pub fn show_missing(&self, wait: &Wait) -> bool {
-        self.counted && wait.skipped_ids > 0
-    }
-
     /// May that be, if the missing ones did not come later? A longer wait is not due to a timer alone, and
     /// more packets are not one segment again and again.
     pub fn allow_loss(&self, wait: &Wait) -> bool {

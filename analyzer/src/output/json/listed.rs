@@ -36,7 +36,7 @@ impl Listed {
         Self { connections, stalls, waits }
     }
 
-    /// How many connections are not listed, those that were folded among them.
+    /// How many connections are not listed, those that were thinned out among them.
     pub fn connections_not_listed(&self, scan: &Scan) -> u64 {
         scan.connection_count - self.connections.len() as u64
     }

@@ -28,7 +28,7 @@ pub struct Cold {
     frozen: Option<Box<Frozen>>,
 }
 
-const _: () = assert!(size_of::<Cold>() == 120, "allocators round 8 bytes more up to 144");
+const _: () = assert!(size_of::<Cold>() <= 120, "allocators round 8 bytes more up to 144");
 
 /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,6 @@ pub struct Contradictions {
     /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     fresh: u32,
     received: u32,
-    /// After how many segments of the receiver there were any.
-    moments: u32,
     /// Frames of the last one, and of the last one before the fresh ones.
     last: (u64, u64),
     before: (u64, u64),
@@ -21,14 +19,13 @@ pub struct Contradictions {
 
 impl Contradictions {
     pub const NONE: Self =
-        Self { count: 0, late: 0, fresh: 0, received: 0, moments: 0, last: (0, 0), before: (0, 0) };
+        Self { count: 0, late: 0, fresh: 0, received: 0, last: (0, 0), before: (0, 0) };
 
     /// A segment left `now` while the one of `last` was unacknowledged; `received` segments of the receiver
     /// were captured so far.
     fn add(&mut self, last: Mark, now: Mark, received: u32) {
         if self.received != received || self.fresh == 0 {
             (self.received, self.fresh, self.before) = (received, 0, self.last);
-            self.moments += 1;
         }
         self.fresh += 1;
         self.count += 1;
@@ -40,7 +37,6 @@ impl Contradictions {
     fn excuse(&mut self, received: u32) {
         if self.fresh > 0 && self.received == received {
             self.count -= self.fresh;
-            self.moments -= 1;
             (self.fresh, self.last) = (0, self.before);
         }
     }
@@ -65,11 +61,6 @@ impl Half {
     /// Small segments sent while a small one was unacknowledged.
     pub fn contradictions(&self) -> u32 {
         self.cold().contradictions.count
-    }
-
-    /// Like `contradictions`, but a burst between two receiver segments counts once.
-    pub fn contradicting_moments(&self) -> u32 {
-        self.cold().contradictions.moments
     }
 
     /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
@@ -99,7 +90,7 @@ mod tests {
         let before = Contradictions { fresh: 0, received: 8, before: (1, 2), ..all.clone() };
         all.add(at(3), at(4), 8);
         all.add(at(4), at(5), 8);
-        assert_eq!((all.count, all.moments, all.last), (3, 2, (4, 5)));
+        assert_eq!((all.count, all.last), (3, (4, 5)));
         all.excuse(7);
         assert_eq!(all.count, 3);
         all.excuse(8);

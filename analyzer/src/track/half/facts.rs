@@ -70,11 +70,6 @@ impl Half {
         self.state.is(state::SCALE_KNOWN)
     }
 
-    /// Did the snap length cut the options of its SYN? The window scale comes last.
-    pub fn are_syn_options_cut(&self) -> bool {
-        self.has_syn() && !self.is_window_scale_known()
-    }
-
     /// Was the last data small?
     pub fn is_last_small(&self) -> bool {
         self.state.is(state::LAST_SMALL)

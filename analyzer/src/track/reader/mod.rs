@@ -1,5 +1,5 @@
-//! Reads captures in ranges, and hands each range to all shards of the connections, with as many threads as there
-//! are. One more reads: that is a sixth of the work.
+//! Reads captures in ranges, and hands each range to all shards of the connections. One thread reads, which is about
+//! a sixth of the work; the others share the shards.
 
 pub mod capture_summary;
 mod decoder;
@@ -118,7 +118,7 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
     reader.series.into_summaries()
 }
 
-/// Gives each range to so many threads, which share the shards. This one reads.
+/// Gives each range to `threads` threads, which share the shards. This one reads.
 fn share<T: FnMut(&Range, usize) + Send>(
     reader: &mut Reader<'_>,
     shards: Vec<(usize, T)>,
