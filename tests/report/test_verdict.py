@@ -76,6 +76,13 @@ def test_a_connection_that_cannot_be_judged_says_why(tmp_path: Path) -> None:
     assert told == ("inconclusive", False, ["one_direction"])
 
 
+def test_a_verdict_in_one_line_says_that_the_capture_is_damaged(run: Run, tmp_path: Path) -> None:
+    """A pipeline that reads nothing else would take it for the verdict on all."""
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((CAPTURES / "epoll-fixed.pcap").read_bytes()[:-7])
+    assert "(not all of the capture could be read)" in flat(run(cut, "-q").stdout)
+
+
 @pytest.mark.parametrize("name", ["epoll-fixed.pcap", "java-single-write.pcap"])
 def test_nodelay_will_not_help_where_nothing_can_have_been_held(name: str, run: Run) -> None:
     assert WILL_NOT_HELP in flat(run(CAPTURES / name).stdout)

@@ -49,8 +49,10 @@ def in_one_line(summary: _core.Summary) -> str:
 
 
 def mark(summary: _core.Summary) -> str:
-    """The mark of anonymized addresses, after the verdict in a title."""
-    return " (anonymized)" if summary.anonymized else ""
+    """What must stand beside the verdict in a title: it has no room for notices."""
+    is_cut = any(is_loss for _, _, is_loss in summary.warnings)
+    cut = " (not all of the capture could be read)" if is_cut else ""
+    return cut + (" (anonymized)" if summary.anonymized else "")
 
 
 def heading(summary: _core.Summary) -> str:

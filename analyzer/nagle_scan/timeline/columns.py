@@ -38,7 +38,9 @@ def merged(begins: Numbers, ends: Numbers, gap: float) -> tuple[Numbers, Numbers
 
 
 def envelope(x: Numbers, y: Numbers, edges: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The middle of each column that holds points, and their least and greatest `y`."""
+    """The middle of each column that holds points, and their least and greatest `y`, NaN aside."""
+    known = ~np.isnan(y)
+    x, y = x[known], y[known]
     column = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
     low = np.full(len(edges) - 1, np.inf)
     high = np.full(len(edges) - 1, -np.inf)

@@ -110,14 +110,17 @@ fn header(line: &str) -> Option<Columns> {
 
 /// The cells of a row, which may be quoted.
 fn cells(line: &str, separator: char) -> impl Iterator<Item = &str> {
-    let mut rest = Some(line);
+    // Where one quote is never closed, none after it is: the row is searched for that once.
+    let (mut rest, mut closes) = (Some(line), true);
     std::iter::from_fn(move || {
         let text = rest?;
-        let quoted = text.strip_prefix('"').and_then(|text| {
+        let quoted = text.strip_prefix('"').filter(|_| closes).and_then(|text| {
             let end = text
                 .match_indices('"')
                 .map(|(at, _)| at)
-                .find(|at| text[at + 1..].is_empty() || text[at + 1..].starts_with(separator))?;
+                .find(|at| text[at + 1..].is_empty() || text[at + 1..].starts_with(separator));
+            closes = end.is_some();
+            let end = end?;
             Some((&text[..end], text[end + 1..].strip_prefix(separator)))
         });
         let (cell, after) = quoted.unwrap_or_else(|| match text.split_once(separator) {
