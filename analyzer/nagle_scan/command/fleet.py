@@ -21,7 +21,7 @@ from nagle_scan.words.wording import count, printable, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nagle_scan.fleet.run import Asked, Outcome
+    from nagle_scan.fleet.run import Outcome, RunRequest
 
 MOST_FAILURES = 10
 """Printed; the fleet has them all."""
@@ -139,12 +139,12 @@ def run(words: Sequence[str]) -> int:
     _end_as_by_interrupt()
     if alone is not None:
         return (_report if alone == "report" else _maintain)(options)
-    asked = _asked(options)
+    request = _request(options)
     try:
-        run.check(asked)
+        run.check(request)
     except ValueError as error:
         raise CaptureError(f"{error} (see nagle-scan fleet --help)") from None
-    outcome = run.run(asked, terminal.note, sys.stderr)
+    outcome = run.run(request, terminal.note, sys.stderr)
     if options.quiet < 2:
         terminal.say("\n".join(told(outcome, options.output, bool(options.quiet))))
     return _status(outcome, options.exit_zero)
@@ -174,8 +174,8 @@ def _maintain(options: argparse.Namespace) -> int:
     return EXIT_PASSED
 
 
-def _asked(options: argparse.Namespace) -> Asked:
-    from nagle_scan.fleet.run import Asked
+def _request(options: argparse.Namespace) -> RunRequest:
+    from nagle_scan.fleet.run import RunRequest
 
     key = None
     if options.anonymize:
@@ -185,7 +185,7 @@ def _asked(options: argparse.Namespace) -> Asked:
                 f"--anonymize: a fleet needs one key for all runs: {keys.VARIABLE}"
             )
     labels = {} if options.names is None else names.labels(options.names)
-    return Asked(
+    return RunRequest(
         options.capture,
         options.list,
         options.output,

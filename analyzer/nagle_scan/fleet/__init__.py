@@ -118,7 +118,7 @@ def scan_fleet(
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
     key = None if anonymize is None else keys.checked(anonymize)
-    asked = run.Asked(
+    request = run.RunRequest(
         as_paths(paths),
         None,
         files.utf8_name(output, OutputError),
@@ -129,10 +129,10 @@ def scan_fleet(
         keep_days=None if keep_days is None else float(keep_days),
         again=again,
     )
-    run.check(asked, client)
+    run.check(request, client)
     stream = sys.stderr if progress else None
-    run.run(asked, terminal.note if progress else lambda _: None, stream, client)
-    return Fleet(asked.output)
+    run.run(request, terminal.note if progress else lambda _: None, stream, client)
+    return Fleet(request.output)
 
 
 def __getattr__(name: str) -> object:

@@ -41,7 +41,7 @@ NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
 
-class Asked(NamedTuple):
+class RunRequest(NamedTuple):
     """What a run is to do."""
 
     named: Sequence[str]
@@ -100,17 +100,17 @@ class Outcome:
         )
 
 
-def check(asked: Asked, client: Client | None = None) -> None:
+def check(request: RunRequest, client: Client | None = None) -> None:
     """Refuses what contradicts itself. Raises `ValueError`."""
-    has_cluster = client is not None or asked.scheduler is not None
+    has_cluster = client is not None or request.scheduler is not None
     wrong: Mapping[str, object] = {
-        "no capture given": not asked.named and asked.list_file is None and not asked.again,
-        "a scheduler beside a client, which has its own": client and asked.scheduler is not None,
+        "no capture given": not request.named and request.list_file is None and not request.again,
+        "a scheduler beside a client, which has its own": client and request.scheduler is not None,
         "workers of this machine beside a cluster, which has its own": has_cluster
-        and asked.workers,
-        "captures on hosts need the scheduler of these hosts": asked.on_hosts and not has_cluster,
-        "hosts are expected only where each reads its own captures": asked.hosts_file is not None
-        and not asked.on_hosts,
+        and request.workers,
+        "captures on hosts need the scheduler of these hosts": request.on_hosts and not has_cluster,
+        "hosts are expected only where each reads its own captures": request.hosts_file is not None
+        and not request.on_hosts,
     }
     for why, is_so in wrong.items():
         if is_so:
@@ -118,7 +118,7 @@ def check(asked: Asked, client: Client | None = None) -> None:
 
 
 def run(
-    asked: Asked,
+    request: RunRequest,
     tell: Callable[[str], None],
     stream: TextIO | None = None,
     client: Client | None = None,
@@ -127,24 +127,24 @@ def run(
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
-    _check_filter(asked.settings.filter)
-    expected = [] if asked.hosts_file is None else inputs.names_in(asked.hosts_file)
-    listed = [] if asked.list_file is None else inputs.names_in(asked.list_file)
-    table, scope = Writer(asked.output), Scope.of(asked.settings)
-    table.check(scope, may_lack=asked.again)
+    _check_filter(request.settings.filter)
+    expected = [] if request.hosts_file is None else inputs.names_in(request.hosts_file)
+    listed = [] if request.list_file is None else inputs.names_in(request.list_file)
+    table, scope = Writer(request.output), Scope.of(request.settings)
+    table.check(scope, may_lack=request.again)
     with ExitStack() as opened:
         cluster = None
-        if asked.scheduler is not None or client is not None:
+        if request.scheduler is not None or client is not None:
             # A cluster that is not there is told before anything is written.
             from nagle_scan.fleet.cluster import connected
 
-            cluster = opened.enter_context(connected(asked.scheduler, client))
-        doing = _Run(asked, table, cluster, tell, stream, Outcome())
+            cluster = opened.enter_context(connected(request.scheduler, client))
+        doing = _Run(request, table, cluster, tell, stream, Outcome())
         return doing.run(listed, expected, scope)
 
 
 class _Run(NamedTuple):
-    asked: Asked
+    request: RunRequest
     table: Writer
     cluster: Workers | None
     tell: Callable[[str], None]
@@ -154,20 +154,22 @@ class _Run(NamedTuple):
     @property
     def hosts(self) -> Workers | None:
         """The cluster, if its hosts have the captures."""
-        return self.cluster if self.asked.on_hosts else None
+        return self.cluster if self.request.on_hosts else None
 
     def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
-        asked, table, stream, outcome = self.asked, self.table, self.stream, self.outcome
+        request, table, stream, outcome = self.request, self.table, self.stream, self.outcome
         with ProgressLine(lambda _: "looking for captures", stream):
             if self.hosts:
-                found = hosts.find(asked.named, listed, self.hosts)
+                found = hosts.find(request.named, listed, self.hosts)
             else:
-                found = inputs.find(asked.named, listed)
+                found = inputs.find(request.named, listed)
             table.begin(scope)
-            if asked.again and (lost := table.repair()):
+            if request.again and (lost := table.repair()):
                 self.tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
             known = sets.Known(table.query(sets.KNOWN))
-            plan = sets.plan(found.files.values(), known, asked.settings, self._open, asked.again)
+            plan = sets.plan(
+                found.files.values(), known, request.settings, self._open, request.again
+            )
         for note in (*found.notes, *plan.notes):
             self.tell(note)
         outcome.failures += [*found.failures, *plan.failures]
@@ -178,14 +180,14 @@ class _Run(NamedTuple):
             # Arrow takes longer to load than a run that finds nothing new.
             from nagle_scan.fleet.batch import Batch
 
-            batch = Batch(table, asked.settings, known)
+            batch = Batch(table, request.settings, known)
             batch.add(Scanned(failures=tuple(outcome.failures)), over)
             with ProgressLine(outcome.line, stream), self._accounted(batch):
                 self._scan(plan.sets, batch)
                 batch.write()
         with ProgressLine(lambda _: "writing the page", stream):
-            if asked.keep_days is not None:
-                table.drop(_days_ago(asked.keep_days))
+            if request.keep_days is not None:
+                table.drop(_days_ago(request.keep_days))
             table.end()
             if self.hosts:
                 outcome.coverage = hosts.coverage(self.hosts, expected)
@@ -209,9 +211,9 @@ class _Run(NamedTuple):
 
     def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
         most = min(len(wanted), 1 + self.outcome.of_bytes // BYTES_OF_WORKER)
-        workers = self.cluster or Workers(min(self.asked.workers or processors(), most))
+        workers = self.cluster or Workers(min(self.request.workers or processors(), most))
         at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
-        rest = (self.asked.settings,)
+        rest = (self.request.settings,)
         tasks = _tasks(wanted, attrgetter("host"), scanning.scan, rest, at_once, MOST_BYTES)
         try:
             for task, result, error in workers.run(tasks, batch.write_if_due):
