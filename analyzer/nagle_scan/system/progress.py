@@ -95,11 +95,12 @@ def _columns(stream: TextIO) -> int:
 
 
 def line_of(progress: _core.Progress, elapsed_s: float) -> str:
-    """Bytes, packets per second, and the time left; without a known size, the packets so far."""
+    """Bytes, packets per second, and the time left; without a known size, what was found so far."""
     read, total = progress.read_bytes, progress.total_bytes
     speed = f"{quantity(progress.packets / elapsed_s)} packets/s"
     if total is None or not read:
-        return f"{quantity(read)}B, {quantity(progress.packets)} packets, {speed}"
+        packets, connections = quantity(progress.packets), quantity(progress.connections)
+        return f"{quantity(read)}B, {packets} packets, {connections} connections, {speed}"
     left_s = elapsed_s * max(total - read, 0) / read
     return f"{quantity(read)}B of {quantity(total)}B, {speed}, {time_left(left_s)} left"
 

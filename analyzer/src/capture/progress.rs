@@ -10,6 +10,7 @@ pub struct Progress {
     /// 0 if unknown.
     total_bytes: AtomicU64,
     packets: AtomicU64,
+    connections: AtomicU64,
     stopped: AtomicBool,
 }
 
@@ -32,6 +33,10 @@ impl Progress {
         self.packets.store(packets, Relaxed);
     }
 
+    pub fn add_connections(&self, count: usize) {
+        self.connections.fetch_add(count as u64, Relaxed);
+    }
+
     /// Asks the reader to stop; what it has read is analysed.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
@@ -43,6 +48,10 @@ impl Progress {
 
     pub fn packets(&self) -> u64 {
         self.packets.load(Relaxed)
+    }
+
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Relaxed)
     }
 
     /// Bytes of the inputs as stored: compressed bytes if they are compressed.

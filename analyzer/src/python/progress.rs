@@ -39,6 +39,11 @@ impl PyProgress {
     }
 
     #[getter]
+    fn connections(&self) -> u64 {
+        self.0.connections()
+    }
+
+    #[getter]
     fn read_bytes(&self) -> u64 {
         self.0.read_bytes()
     }

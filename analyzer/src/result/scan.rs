@@ -159,8 +159,9 @@ pub fn track(
     let mut trackers: Vec<Tracker> = (0..options.shards)
         .map(|_| Tracker::new(lengths, options.exchanges, options.hourly))
         .collect();
-    let takes =
-        trackers.iter_mut().map(|tracker| |range: &Range, shard: usize| tracker.take(range, shard));
+    let takes = trackers.iter_mut().map(|tracker| {
+        |range: &Range, shard: usize| progress.add_connections(tracker.take(range, shard))
+    });
     let filter = options.filter.as_deref();
     let captures = reader::read_all(
         paths,

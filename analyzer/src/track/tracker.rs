@@ -38,8 +38,9 @@ impl Tracker {
         }
     }
 
-    /// Takes the segments of a shard in the next range.
-    pub fn take(&mut self, range: &Range, shard: usize) {
+    /// Takes the segments of a shard in the next range, and returns how many connections they began.
+    pub fn take(&mut self, range: &Range, shard: usize) -> usize {
+        let before = self.connections.len();
         if range.placed.parts {
             self.table.forget();
         }
@@ -47,6 +48,7 @@ impl Tracker {
         for rows in range.of(shard).flat_map(|rows| rows.chunks(LOOKUPS)) {
             self.take_rows(range, rows);
         }
+        self.connections.len() - before
     }
 
     /// Looks up the connections of some rows, then takes these. Each step prefetches what the next one
