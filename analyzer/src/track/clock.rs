@@ -76,7 +76,7 @@ fn own_ns(waits: &[Wait]) -> i64 {
         let ack = Some(ack).filter(|_| wait.has_ack() && !wait.is(fact::ACK_ONLY));
         for (side, mark) in [(wait.by, wait.to)].into_iter().chain(ack) {
             let (clock, times) = &mut clocks[side as usize];
-            clock.narrow(mark.time_ns);
+            clock.see(mark.time_ns);
             *times += 1;
         }
     }

@@ -26,35 +26,89 @@ const TIMES_ALIKE: u32 = 8;
 pub struct ClockStep {
     first_ns: Option<i64>,
     step_ns: i64,
+    segments: Distances,
+}
+
+/// Distances of successive TCP segments, which every excerpt of a capture keeps.
+#[derive(Debug, Clone, Copy)]
+struct Distances {
+    first_ns: Option<i64>,
     last_ns: i64,
-    /// The shortest distance of successive times that differ.
+    /// The shortest of times that differ.
     shortest_ns: i64,
-    /// How often a time was that of the frame before.
+    /// How often a time was that of the segment before.
     alike: u32,
+}
+
+impl Distances {
+    const UNKNOWN: Self = Self { first_ns: None, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
+
+    /// Of a fine clock nothing more is looked for, and nothing kept that depends on how its times were split up.
+    const SHORT: Self = Self { first_ns: None, last_ns: 0, shortest_ns: 0, alike: 0 };
+
+    #[inline]
+    fn are_short(&self) -> bool {
+        self.shortest_ns < UNEVEN_NS
+    }
+
+    /// The shortest of them, if a clock ticks unevenly.
+    fn uneven_ns(&self) -> Option<i64> {
+        (self.alike >= TIMES_ALIKE && !self.are_short() && self.shortest_ns < i64::MAX)
+            .then_some(self.shortest_ns)
+    }
+
+    fn see(&mut self, time_ns: i64) {
+        if self.first_ns.is_some() {
+            match time_ns.abs_diff(self.last_ns).cast_signed() {
+                0 => self.alike = self.alike.saturating_add(1),
+                distance_ns => self.shortest_ns = self.shortest_ns.min(distance_ns),
+            }
+        }
+        self.first_ns.get_or_insert(time_ns);
+        self.last_ns = time_ns;
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        if self.are_short() {
+            *self = Self::SHORT;
+        }
+    }
+
+    /// Of both, those of `next` coming after its own.
+    fn and(mut self, next: Self) -> Self {
+        if let Some(first_ns) = next.first_ns {
+            self.see(first_ns);
+            self.last_ns = next.last_ns;
+        }
+        self.shortest_ns = self.shortest_ns.min(next.shortest_ns);
+        self.alike = self.alike.saturating_add(next.alike);
+        self.settle();
+        self
+    }
 }
 
 impl ClockStep {
     /// No time was seen.
     pub const UNKNOWN: Self =
-        Self { first_ns: None, step_ns: FIT_NS, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
-
-    /// A fine clock: nothing more is looked for.
-    const FINE: Self =
-        Self { first_ns: Some(0), step_ns: FINE_NS, last_ns: 0, shortest_ns: FINE_NS, alike: 0 };
+        Self { first_ns: None, step_ns: FIT_NS, segments: Distances::UNKNOWN };
 
     /// So coarse is the clock, in ns.
     pub fn step_ns(&self) -> i64 {
-        let is_uneven = self.step_ns < UNEVEN_NS && self.alike >= TIMES_ALIKE;
-        let step_ns =
-            if is_uneven && !self.has_short_steps() { self.shortest_ns } else { self.step_ns };
+        let step_ns = self.uneven_ns().unwrap_or(self.step_ns);
         step_ns.clamp(FINE_NS, COARSEST_NS)
+    }
+
+    fn uneven_ns(&self) -> Option<i64> {
+        self.segments.uneven_ns().filter(|_| self.step_ns < UNEVEN_NS)
     }
 
     /// The same, if so many `times` are enough to show it. Few are where the clock stands still, or tells
     /// whole seconds only.
     pub fn shown_ns(&self, times: u64) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
-        (stands || times >= TIMES_FOR_A_CLOCK.into()).then(|| self.step_ns())
+        let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK.into();
+        is_shown.then(|| self.step_ns())
     }
 
     /// The same of picked `times`, which may be those of one moment. The coarser the clock, the less
@@ -64,59 +118,31 @@ impl ClockStep {
         (times.saturating_sub(1) * digits >= TIMES_FOR_A_CLOCK - 1).then(|| self.step_ns())
     }
 
-    #[inline]
-    pub fn is_fine(&self) -> bool {
-        self.step_ns <= FINE_NS && self.has_short_steps()
-    }
-
-    #[inline]
-    fn has_short_steps(&self) -> bool {
-        self.shortest_ns < UNEVEN_NS
-    }
-
-    /// The next frame was stamped `time_ns`.
+    /// A frame was stamped `time_ns`.
     #[inline]
     pub fn see(&mut self, time_ns: i64) {
-        if !self.is_fine() {
-            self.compare(time_ns);
+        if self.step_ns > FINE_NS {
             self.narrow(time_ns);
-            self.last_ns = time_ns;
-            self.settle();
+        }
+    }
+
+    /// The next TCP segment was stamped `time_ns`.
+    #[inline]
+    pub fn see_segment(&mut self, time_ns: i64) {
+        if !self.segments.are_short() {
+            self.segments.see(time_ns);
         }
     }
 
     /// The step that the times of both have in common, those of `next` coming after its own.
     pub fn and(mut self, next: Self) -> Self {
         self.divide(next.step_ns);
-        self.shortest_ns = self.shortest_ns.min(next.shortest_ns);
-        self.alike = self.alike.saturating_add(next.alike);
-        if let Some(first_ns) = next.first_ns {
-            self.compare(first_ns);
-            self.narrow(first_ns);
-            self.last_ns = next.last_ns;
-        }
-        self.settle();
+        next.first_ns.into_iter().for_each(|first_ns| self.see(first_ns));
+        self.segments = self.segments.and(next.segments);
         self
     }
 
-    fn compare(&mut self, time_ns: i64) {
-        if self.first_ns.is_some() {
-            match time_ns.abs_diff(self.last_ns) as i64 {
-                0 => self.alike = self.alike.saturating_add(1),
-                distance_ns => self.shortest_ns = self.shortest_ns.min(distance_ns),
-            }
-        }
-    }
-
-    /// Keeps of a fine clock nothing that depends on how its times were split up.
-    fn settle(&mut self) {
-        if self.is_fine() {
-            *self = Self::FINE;
-        }
-    }
-
-    /// A frame, which need not be the next one, was stamped `time_ns`.
-    pub fn narrow(&mut self, time_ns: i64) {
+    fn narrow(&mut self, time_ns: i64) {
         let first_ns = *self.first_ns.get_or_insert(time_ns);
         self.divide((time_ns - first_ns).abs());
     }
@@ -136,7 +162,10 @@ mod tests {
 
     fn step_ns(times_ns: impl Iterator<Item = i64>) -> i64 {
         let mut step = ClockStep::UNKNOWN;
-        times_ns.for_each(|time_ns| step.see(time_ns));
+        times_ns.for_each(|time_ns| {
+            step.see(time_ns);
+            step.see_segment(time_ns);
+        });
         step.step_ns()
     }
 

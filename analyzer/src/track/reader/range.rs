@@ -139,6 +139,7 @@ impl Range {
     #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
     #[inline(always)]
     pub fn push(&mut self, segment: &Segment<'_>, time_ns: i64) {
+        self.found.clock.see_segment(time_ns);
         let frame = (self.found.frames - 1) << 2;
         let (header, ports) = (segment.header(), segment.ports());
         let (key, spread, facts) = match segment.addresses {
