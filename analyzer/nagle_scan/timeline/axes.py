@@ -283,8 +283,8 @@ def size_pt(ax: Axes) -> tuple[float, float]:
 def settings() -> Iterator[None]:
     """Settings for files: matplotlib's own style, text stays text, and output is reproducible.
 
-    `svg.fonttype`, `svg.hashsalt` and `pdf.fonttype` are nowhere but in `rcParams`, which belong to
-    the process, not to a figure or a thread: one picture after the other.
+    `svg.fonttype` and `svg.hashsalt` are nowhere but in `rcParams`, which belong to the process,
+    not to a figure or a thread: one picture after the other.
     """
     with _SETTINGS, mpl.rc_context(_own_style()):
         yield
@@ -296,4 +296,4 @@ def _own_style() -> dict[Any, Any]:
     defaults: dict[Any, Any] = {
         key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"
     }
-    return {**defaults, "svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
+    return {**defaults, "svg.fonttype": "none", "svg.hashsalt": "nagle-scan"}
