@@ -124,7 +124,7 @@ def _shown(said: str) -> str:
 
 
 def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
-    """What went wrong, without a traceback."""
+    """The tool; errors are one line, without a traceback."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(ask)

@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
 
     caption: str
     kind: str
-    """As `timeline.svg` calls it."""
+    """The name of its kind, as `timeline.svg` takes it."""
     connection: int | None
     """None: all of them."""
     at_top: bool = False

@@ -66,7 +66,7 @@ class Marks(NamedTuple):
 
 
 def _note(about: str, more: int, file: str) -> str:
-    """What a heading says in brackets: also how many are not shown, and the file that has them."""
+    """The brackets of a heading: also how many are not shown, and the file that has them."""
     return "; ".join(filter(None, (about, f"{more:,} more: -o {file}" if more else "")))
 
 
@@ -133,7 +133,7 @@ def latencies(view: View, marks: Marks) -> Iterator[Block]:
 
 
 def connections(view: View, marks: Marks) -> Iterator[Block]:
-    """Those with stalls."""
+    """The connections with stalls."""
     summary = view.summary
     about = f"{summary.affected_connections:,} of {summary.connections:,}"
     yield Head("Affected connections", _note(about, view.connections_more, "result.json"))

@@ -49,7 +49,7 @@ def in_one_line(summary: _core.Summary) -> str:
 
 
 def mark(summary: _core.Summary) -> str:
-    """What must stand beside the verdict in a title: it has no room for notices."""
+    """Notices that stand beside the verdict in a title, which has no room for more."""
     is_cut = any(is_loss for _, _, is_loss in summary.warnings)
     cut = " (not all of the capture could be read)" if is_cut else ""
     return cut + (" (anonymized)" if summary.anonymized else "")

@@ -1,5 +1,5 @@
-"""What pictures are made of: shapes on paper, in points from the upper left corner, or in the units
-of a graph's axes."""
+"""Shapes of pictures: on paper, in points from the upper left corner, or in the units of a graph's
+axes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Path(NamedTuple):
     """Lengths of dashes and gaps, in points."""
     opacity: float = 1.0
     hatch: str = ""
-    """As in matplotlib."""
+    """A pattern of matplotlib."""
     name: str = ""
     """In the legend of a graph."""
 

@@ -1,4 +1,4 @@
-"""What a held segment waited for: its words in all reports and pictures."""
+"""Words for the ACK that a held segment waited for, in all reports and pictures."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ class Acks(NamedTuple):
     several: str
     """Of many senders."""
     reason: str
-    """What a sender waited for: `{acks}`, one or several; `{timer}` explains their delay."""
+    """The reason why a sender waited: `{acks}`, one or several; `{timer}` explains their delay."""
     until: str
-    """What ended the wait that a picture shows."""
+    """The end of the wait that a picture shows."""
     plainly: str
-    """What follows, in plain words, on '... until what came before is acknowledged'."""
+    """The rest of '... until what came before is acknowledged', in plain words."""
 
 
 DELAYED = Acks(

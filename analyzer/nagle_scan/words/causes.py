@@ -24,7 +24,7 @@ class Cause(NamedTuple):
     """What all its waits mean, by the side that kept the other waiting; none of a stall."""
     hatch: str = ""
     acks: Acks | None = None
-    """What ended it, if it is a stall."""
+    """The ACK that ended it, if it is a stall."""
     meaning_of_one: Mapping[str, str] | None = None
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""

@@ -16,8 +16,8 @@ const FIT_NS: i64 = 1_000_000_000;
 /// Successive times that differ by less show that a clock is fine.
 const UNEVEN_NS: i64 = 100_000;
 
-/// So often must one time follow itself before a clock that ticks unevenly is told: a fine one has as many
-/// distances below a microsecond as in each other microsecond up to [`UNEVEN_NS`], so that this is chance once in 10^16.
+/// Equal successive times that show a clock to tick unevenly: a fine one has as many distances below a microsecond
+/// as in each other microsecond up to [`UNEVEN_NS`], so that this is chance once in 10^16.
 const TIMES_ALIKE: u32 = 8;
 
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
@@ -43,7 +43,7 @@ struct Distances {
 impl Distances {
     const UNKNOWN: Self = Self { first_ns: None, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
 
-    /// Of a fine clock nothing more is looked for, and nothing kept that depends on how its times were split up.
+    /// A fine clock: nothing more is looked for, and nothing kept that depends on how its times were split up.
     const SHORT: Self = Self { first_ns: None, last_ns: 0, shortest_ns: 0, alike: 0 };
 
     #[inline]
@@ -75,7 +75,7 @@ impl Distances {
         }
     }
 
-    /// Of both, those of `next` coming after its own.
+    /// The distances of both, `next` coming after its own.
     fn and(mut self, next: Self) -> Self {
         if let Some(first_ns) = next.first_ns {
             self.see(first_ns);

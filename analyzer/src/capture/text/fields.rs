@@ -224,7 +224,7 @@ impl<'a> Fields<'a> {
         options
     }
 
-    /// Of `SYN, ACK`, `0x0012` or `·······A··S·`; where they are not told, what they mostly are.
+    /// Flags from `SYN, ACK`, `0x0012` or `·······A··S·`; the usual ones where none are printed.
     fn flags(&self, has_ack: bool, has_data: bool) -> u8 {
         let Some(flags) = self.get(Role::Flags) else {
             return if has_data { PSH } else { 0 } | if has_ack { ACK } else { 0 };

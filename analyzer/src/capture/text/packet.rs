@@ -59,7 +59,7 @@ pub struct Segment {
     pub seq: Option<u32>,
     pub ack: Option<u32>,
     pub window: u32,
-    /// Of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
+    /// A row of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
     pub is_listed: bool,
     pub options: Options,
     /// The snap length cut the options.

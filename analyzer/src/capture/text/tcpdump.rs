@@ -1,4 +1,4 @@
-//! What one line of tcpdump says of a packet, after its time. A packet of `tcpdump -v` takes two lines,
+//! One line of tcpdump, after its time. A packet of `tcpdump -v` takes two lines,
 //! which come here as one.
 
 use super::ends::EndNames;
@@ -29,7 +29,7 @@ pub fn read(text: &str, names: &mut EndNames) -> Line {
     }
 }
 
-/// Of the line of `-v`: more fragments follow, or this is not the first.
+/// Signs of a fragment in the line of `-v`: more follow, or this is not the first.
 fn is_fragment(text: &str) -> bool {
     let offset = text.split_once(", offset ").and_then(|(_, rest)| rest.split_once(','));
     offset.is_some_and(|(offset, rest)| {
@@ -55,7 +55,7 @@ fn pair(text: &str) -> Option<FromTo<'_>> {
     })
 }
 
-/// What tcpdump prints of them before the packet inside; that of VXLAN has a line of its own.
+/// Words that tcpdump prints for tunnels before the packet inside; that of VXLAN has a line of its own.
 const TUNNELS: [&str; 8] =
     ["GREv", "gre-proto-", "IP ", "IP6 ", "VXLAN, ", "VXLAN-GPE, ", "Geneve, ", "OTV, "];
 
@@ -204,7 +204,7 @@ fn number(text: &str) -> Option<(u32, &str)> {
     Some((text[..len].parse().ok()?, &text[len..]))
 }
 
-/// Of the line of `-v`.
+/// The IP identification in the line of `-v`; 0 without one.
 fn ip_id(before: &str) -> u16 {
     let id = before.split_once(", id ").and_then(|(_, rest)| rest.split_once(','));
     id.and_then(|(id, _)| id.parse().ok()).unwrap_or(0)

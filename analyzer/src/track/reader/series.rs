@@ -17,7 +17,7 @@ pub struct Series {
     captures: Vec<CaptureSummary>,
     without_header: Vec<NoHeader>,
     frames: u64,
-    /// What all times so far show of the clocks, and the step of the current capture's.
+    /// The clocks of all times so far, and the step of the current capture's.
     clock: ClockStep,
     clock_ns: i64,
     /// The user stopped it.
