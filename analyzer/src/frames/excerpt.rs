@@ -84,7 +84,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn see(&mut self, mark: Mark) {
-        let frame = mark.frame;
+        let frame = u64::from(mark.frame);
         self.seen += 1;
         if self.all.len() <= FEW {
             self.all.push((frame, self.seen));
@@ -122,7 +122,7 @@ mod tests {
         let wanted = Wanted { connection: 0, spans: spans.to_vec() };
         let mut chooser = Chooser::new(&wanted);
         for index in 1..=frames {
-            chooser.see(Mark { time_ns: 0, frame: index * 2 });
+            chooser.see(Mark { time_ns: 0, frame: index as u32 * 2 });
         }
         let shown = chooser.finish();
         assert_eq!(shown.of, frames);

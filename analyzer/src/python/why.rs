@@ -43,9 +43,9 @@ impl WhyRow {
         Self {
             connection: why.connection,
             sender: wait.by.name(),
-            frame_from: wait.from.frame,
-            frame_ack: wait.ack.frame,
-            frame_to: wait.to.frame,
+            frame_from: wait.from.frame.into(),
+            frame_ack: wait.ack.frame.into(),
+            frame_to: wait.to.frame.into(),
             wait_ms: wait.wait_ns() as f64 / 1e6,
             cause: why.cause.name(),
             verdict,

@@ -46,7 +46,7 @@ fn kind(stall: Finding<'_>) -> (Cause, Side) {
     (stall.cause, stall.wait.by)
 }
 
-pub type Clearness = (Reverse<Confidence>, i64, u64);
+pub type Clearness = (Reverse<Confidence>, i64, u32);
 
 /// The clearest stall has the least: of the surest, the release closest to the usual.
 pub fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {

@@ -16,7 +16,7 @@ pub struct LateAckSums {
     pub prompt: Option<u64>,
     /// The median of the late ACKs of a connection, at the median of the late ACKs.
     pub median_ns: i64,
-    pub first_frame: u64,
+    pub first_frame: u32,
 }
 
 impl LateAckSums {

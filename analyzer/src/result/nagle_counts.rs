@@ -139,7 +139,7 @@ impl NagleCount {
     }
 
     /// One connection and two frames that prove `on`, `off` and `switched`.
-    pub fn proofs(&self, scan: &Scan, side: Side) -> [Option<(u32, u64, u64)>; 3] {
+    pub fn proofs(&self, scan: &Scan, side: Side) -> [Option<(u32, u32, u32)>; 3] {
         [self.first_on, self.first_off, self.first_switched].map(|id| {
             let (first, second) = half(scan, id, side)?.proof;
             Some((id, first, second))
@@ -147,7 +147,7 @@ impl NagleCount {
     }
 
     /// Which of Nagle's algorithms one of these connections shows, with its proof.
-    pub fn variant(&self, scan: &Scan, side: Side) -> Option<(Variant, u32, u64, u64)> {
+    pub fn variant(&self, scan: &Scan, side: Side) -> Option<(Variant, u32, u32, u32)> {
         let (full, small) = half(scan, self.first_variant, side)?.detail().variant_proof;
         Some((self.variant, self.first_variant, full, small))
     }

@@ -36,7 +36,7 @@ pub fn segments(
     each_segment(paths, filter, connections, reading, progress, |number, segment| {
         let rows = connections.iter().zip(&mut found).filter(|(wanted, _)| **wanted == number);
         rows.for_each(|(_, rows)| match excerpts.get(&number) {
-            Some(excerpt) => excerpt.add(rows, segment.mark.frame, segment),
+            Some(excerpt) => excerpt.add(rows, segment.mark.frame.into(), segment),
             None => rows.push_back(segment),
         });
     })?;

@@ -85,7 +85,7 @@ fn rests_of(
 ) -> impl Iterator<Item = (i64, i64)> {
     suspects.iter().filter_map(move |suspect| {
         findings = findings.skip_past(|wait| wait.to.frame < suspect.begin_frame);
-        let (begin, end) = (suspect.begin_frame, suspect.end_frame());
+        let (begin, end) = (suspect.begin_frame, suspect.end_frame);
         let (stalls, stalled_ns) = stalls_from(findings, begin, end, surely);
         let latency_ns = suspect.latency_ns;
         let rest_ns = (latency_ns - stalled_ns).max(round_trip_ns).min(latency_ns);
@@ -197,7 +197,7 @@ pub fn stalls_of_each(connections: &JudgedConnections, exchanges: &[Exchange]) -
 /// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
 /// to frame `end`, of those that are likely or better if only `sure` ones count; the first of `findings` does
 /// not end before it.
-fn stalls_from(findings: Findings<'_>, begin: u64, end: u64, sure: bool) -> (u64, i64) {
+fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> (u64, i64) {
     findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
@@ -206,7 +206,7 @@ fn stalls_from(findings: Findings<'_>, begin: u64, end: u64, sure: bool) -> (u64
 }
 
 /// Did it begin in the exchange of frame `begin`, or its sender's turn?
-fn is_within(wait: &Wait, begin: u64) -> bool {
+fn is_within(wait: &Wait, begin: u32) -> bool {
     let turn =
         wait.turn_ns > wait.from.time_ns && wait.is(fact::IN_EXCHANGE) && wait.to.frame > begin;
     turn || wait.from.frame >= begin
@@ -223,7 +223,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn at(ms: i64) -> Mark {
-        Mark { time_ns: ms * MS, frame: ms as u64 }
+        Mark { time_ns: ms * MS, frame: ms as u32 }
     }
 
     fn hold(from_ms: i64, to_ms: i64) -> Wait {

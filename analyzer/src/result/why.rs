@@ -68,7 +68,9 @@ pub fn why(
 /// The wait that a frame is of: its block, and its place there.
 fn find(blocks: &[Block], frame: u64) -> Option<(usize, usize)> {
     let rank = |wait: &Wait| {
-        [wait.to.frame, wait.ack.frame, wait.from.frame].iter().position(|&of| of == frame)
+        [wait.to.frame, wait.ack.frame, wait.from.frame]
+            .iter()
+            .position(|&of| u64::from(of) == frame)
     };
     let of_block = |(number, block): (usize, &Block)| {
         let waits = block.waits.iter().enumerate();

@@ -1,6 +1,6 @@
 //! Rows kept until their connections are judged: those of one block of connections lie together.
 
-/// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
+/// Connections of one block: 320 KiB, so that few of them take little memory, and many few blocks.
 pub const BLOCK_LEN: usize = 1024;
 
 /// Rows of connections in order of arrival, for each block of [`Connections`](super::Connections).

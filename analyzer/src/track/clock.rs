@@ -61,7 +61,8 @@ impl Clocks {
 
     /// The clock of the capture in which a wait ended.
     fn behind(&self, wait: &Wait) -> Option<&Clock> {
-        let begun = self.captures.partition_point(|clock| clock.first_frame <= wait.to.frame);
+        let begun =
+            self.captures.partition_point(|clock| clock.first_frame <= wait.to.frame.into());
         self.captures[..begun].last()
     }
 }
@@ -96,7 +97,7 @@ mod tests {
         }
     }
 
-    fn waits(frames: &[(u64, u64)]) -> Vec<Wait> {
+    fn waits(frames: &[(u32, u32)]) -> Vec<Wait> {
         let mark = |frame| Mark { time_ns: 0, frame };
         let wait =
             |&(from, to)| Wait { from: mark(from), to: mark(to), ..Wait::unknown(0, Side::Client) };
@@ -127,8 +128,8 @@ mod tests {
             Clocks { captures: vec![Clock { first_frame: 1, step_ns: FINE_NS, end_ns: 0 }] };
         let held = |at: i64, ack_ns: i64| {
             let mark = |time_ns, frame| Mark { time_ns, frame };
-            let to = mark(at * at * 37_000_000 + 40_000_000, 3 * at as u64 + 3);
-            let ack = mark(to.time_ns - ack_ns, 3 * at as u64 + 2);
+            let to = mark(at * at * 37_000_000 + 40_000_000, 3 * at as u32 + 3);
+            let ack = mark(to.time_ns - ack_ns, 3 * at as u32 + 2);
             Wait { to, ack, ..Wait::unknown(0, Side::Client) }
         };
         let behind_ns = |count, ack_ns: fn(i64) -> i64| {

@@ -145,7 +145,7 @@ mod tests {
         let options = Options::default();
         let header =
             Header { seq: 7, ack: 0, len: len.into(), window: 9, ip_id: 0, options, flags };
-        let mark = Mark { time_ns: place as i64, frame: place as u64 + 1 };
+        let mark = Mark { time_ns: place as i64, frame: place as u32 + 1 };
         let Some(connection) = connections.get_mut(place, &header, ends) else { return false };
         let (waits, exchanged) = (&mut Waits::default(), &mut Exchanged::default());
         let mut recorder = Recorder { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };

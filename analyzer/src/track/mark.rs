@@ -1,12 +1,13 @@
 //! Where in the capture something was seen.
 
-/// A frame and its time.
+/// A frame and its time, in 12 bytes: a connection keeps eight of them, and a wait three.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C, packed(4))]
 pub struct Mark {
     /// Nanoseconds since the epoch.
     pub time_ns: i64,
-    /// Wireshark's `frame.number`, from 1; 0 is 'none'.
-    pub frame: u64,
+    /// Wireshark's `frame.number`, from 1, in as many bits as there; 0 is 'none'.
+    pub frame: u32,
 }
 
 impl Mark {

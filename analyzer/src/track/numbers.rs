@@ -25,7 +25,7 @@ impl Place {
 
 /// By the first frames of the connections of each shard, in ascending order: all connections in the order
 /// of their numbers, and the numbers of those of each shard.
-pub fn number(first_frames: &[Vec<u64>]) -> (Vec<Place>, Vec<Vec<u32>>) {
+pub fn number(first_frames: &[Vec<u32>]) -> (Vec<Place>, Vec<Vec<u32>>) {
     let mut places = Vec::with_capacity(first_frames.iter().map(Vec::len).sum());
     let mut numbers: Vec<Vec<u32>> =
         first_frames.iter().map(|frames| Vec::with_capacity(frames.len())).collect();

@@ -84,7 +84,7 @@ pub struct Tracked {
 /// The findings of one shard at the end of the capture. Rows lie block by block.
 pub struct Ended {
     /// The frame that opened each connection, in ascending order.
-    pub first_frames: Vec<u64>,
+    pub first_frames: Vec<u32>,
     pub connections: Vec<Vec<Connection>>,
     pub waits: Vec<Vec<Wait>>,
     pub by_data: Vec<Vec<Wait>>,
@@ -100,7 +100,7 @@ pub struct Ended {
 impl Tracked {
     /// Puts together what the shards saw.
     pub fn by(mut shards: Vec<Ended>) -> Self {
-        let first_frames: Vec<Vec<u64>> =
+        let first_frames: Vec<Vec<u32>> =
             shards.iter_mut().map(|shard| mem::take(&mut shard.first_frames)).collect();
         let (connections, numbers) = number(&first_frames);
         let unlisted_waits = shards.iter().map(|shard| shard.unlisted_waits).sum();

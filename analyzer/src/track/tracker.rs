@@ -16,7 +16,7 @@ pub struct Tracker {
     table: Table,
     connections: Connections,
     /// The frame that opened each connection.
-    first_frames: Vec<u64>,
+    first_frames: Vec<u32>,
     waits: Waits,
     exchanged: Exchanged,
     lengths: Lengths,
@@ -71,7 +71,7 @@ impl Tracker {
                 self.first_frames.push(range.mark(row).frame);
             }
             if let Some(connection) = self.connections.get_whole(found.connection as usize) {
-                connection.fetch(found.by, row.header.len > 0);
+                connection.fetch(found.by);
             }
             all[at] = found;
         }

@@ -17,8 +17,8 @@ pub fn nagle_of_both(
     connection: &Connection,
     findings: Findings<'_>,
     corked: [bool; 2],
-) -> [(Nagle, (u64, u64)); 2] {
-    const UNKNOWN: (Nagle, (u64, u64)) = (Nagle::Unknown, (0, 0));
+) -> [(Nagle, (u32, u32)); 2] {
+    const UNKNOWN: (Nagle, (u32, u32)) = (Nagle::Unknown, (0, 0));
     // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
     // made-up times show nothing.
     let one_sided = connection.halves.iter().any(|half| half.segments() == 0);
@@ -43,7 +43,7 @@ impl JudgedHalf {
     pub fn new(
         connection: &Connection,
         side: Side,
-        (nagle, proof): (Nagle, (u64, u64)),
+        (nagle, proof): (Nagle, (u32, u32)),
         detail: Option<Box<Detail>>,
     ) -> Self {
         let half = connection.half(side);

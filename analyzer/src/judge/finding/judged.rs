@@ -9,7 +9,7 @@ use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
 use crate::track::wait::Wait;
 use crate::track::{Endpoint, Side};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 /// One end of a connection. Kept small: captures hold millions.
@@ -23,7 +23,7 @@ pub struct JudgedHalf {
     pub contradictions: u32,
     /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it
     /// released.
-    pub proof: (u64, u64),
+    pub proof: (u32, u32),
     /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
     pub rtt_ns: i64,
     pub detail: Option<Box<Detail>>,
@@ -34,7 +34,7 @@ pub struct JudgedHalf {
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
-    pub variant_proof: (u64, u64),
+    pub variant_proof: (u32, u32),
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
@@ -91,7 +91,7 @@ pub struct JudgedConnection {
     /// Sum of the latencies of all exchanges, in ns.
     pub latency_ns: i64,
     /// Latency of the first exchange in ns, and the frame in which it ended.
-    pub first_exchange: Option<(i64, NonZeroU64)>,
+    pub first_exchange: Option<(i64, NonZeroU32)>,
     pub stalls: u32,
     /// Is one of them likely or certain?
     pub surely_stalls: bool,

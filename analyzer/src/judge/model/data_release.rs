@@ -171,7 +171,7 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
                     continue;
                 }
                 let program =
-                    all.entry((connection.ends.server, side)).or_insert_with(Program::new);
+                    all.entry((connection.ends().server, side)).or_insert_with(Program::new);
                 let own_waits = block.waits[begin..end].iter().zip(&model.held[begin..end]);
                 program.add_pairs(side, own_waits.clone().map(|(wait, _)| wait));
                 program.reactions.extend(connection.half(side).reactions());

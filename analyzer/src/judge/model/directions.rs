@@ -136,7 +136,7 @@ type Hosts = (IpAddr, IpAddr);
 /// round trip would be a guess.
 fn share_paths(blocks: &[Block], directions: &mut [Direction<'_>]) {
     let hosts =
-        |connection: &Connection| (connection.ends.client.addr, connection.ends.server.addr);
+        |connection: &Connection| (connection.ends().client.addr, connection.ends().server.addr);
     let unknown = directions.iter().filter(|direction| !direction.path.measured);
     let mut shared: HashMap<Hosts, [Option<Path>; 2], RandomState> =
         unknown.map(|direction| (hosts(direction.connection), [None; 2])).collect();

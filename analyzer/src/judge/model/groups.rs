@@ -80,6 +80,7 @@ pub struct State {
 
 impl<'a> Groups<'a> {
     pub fn of(directions: Vec<Direction<'a>>) -> Self {
+        let count = directions.iter().map(|direction| direction.candidates.len()).sum();
         let mut kinds: HashMap<Kind, usize, RandomState> = HashMap::default();
         let mut servers: HashMap<(Endpoint, Side), usize, RandomState> = HashMap::default();
         let mut numbered: Vec<(usize, Direction<'a>)> = Vec::with_capacity(directions.len());
@@ -100,8 +101,8 @@ impl<'a> Groups<'a> {
             kinds: Vec::with_capacity(kinds.len()),
             directions: Vec::with_capacity(numbered.len()),
             ranges: Vec::with_capacity(numbered.len()),
-            places: Vec::new(),
-            events: Vec::new(),
+            places: Vec::with_capacity(count),
+            events: Vec::with_capacity(count),
             ratios: Vec::new(),
             held: Vec::new(),
             states: Vec::new(),
@@ -112,7 +113,7 @@ impl<'a> Groups<'a> {
             all.add_group(own.iter().map(|(_, direction)| direction), of_servers[own[0].0]);
         }
         all.directions = numbered.into_iter().map(|(_, direction)| direction).collect();
-        all.held = vec![0.0; all.events.len()];
+        all.held = vec![0.0; count];
         all
     }
 
@@ -161,10 +162,16 @@ impl<'a> Groups<'a> {
         for (place, &at) in order.iter().enumerate() {
             rank[at as usize] = place as u32;
         }
-        let sorted: Vec<Event> = order.iter().map(|&at| events[at as usize]).collect();
-        events.copy_from_slice(&sorted);
         for place in &mut self.places[first_place..] {
             *place = first_event as u32 + rank[*place as usize - first_event];
+        }
+        // Each swap brings one event to its place.
+        for at in 0..rank.len() {
+            while rank[at] as usize != at {
+                let to = rank[at] as usize;
+                events.swap(at, to);
+                rank.swap(at, to);
+            }
         }
     }
 
@@ -385,7 +392,7 @@ fn manner(far: bool, is_known: bool, step_ms: f64) -> Manner {
 impl Kind {
     fn of(direction: &Direction<'_>) -> Self {
         Self {
-            server: direction.connection.ends.server,
+            server: direction.connection.ends().server,
             side: direction.side,
             far: direction.path.far,
             is_known: direction.path.is_known(),

@@ -48,7 +48,7 @@ fn quartile_ms(connection: &Connection, side: Side, holds: &[(&Wait, f64)]) -> f
     // The path to the sender is not its reaction.
     let path_ns = connection.half(side).rtt_or_zero_ns();
     let busy_ms =
-        |wait: &Wait| FRAME_MS * (wait.to.frame.saturating_sub(wait.ack.frame + 1)) as f64;
+        |wait: &Wait| FRAME_MS * f64::from(wait.to.frame.saturating_sub(wait.ack.frame + 1));
     let reaction_ms =
         |wait: &Wait| ((wait.release_ns() - path_ns) as f64 / 1e6 - busy_ms(wait)).max(0.001);
     lower_quartile(holds.iter().map(|(wait, held)| (reaction_ms(wait), *held)).collect())

@@ -88,7 +88,7 @@ pub fn nagle(
     findings: Findings<'_>,
     contradictions: u32,
     corked: bool,
-) -> (Nagle, (u64, u64)) {
+) -> (Nagle, (u32, u32)) {
     // However short: the answer does not depend on what is listed.
     let own = || {
         findings.iter().filter(|finding| {

@@ -16,7 +16,7 @@ const NOT_FIXED: &str = "no fixed timer";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateAcks {
     pub timer: Timer,
-    pub first_frame: u64,
+    pub first_frame: u32,
     /// Its prompt ones without data; no more are counted once this is full.
     pub prompt: u16,
 }

@@ -28,7 +28,7 @@ impl Variant {
 
     /// The variant of `side`, with two frames as proof: full-sized data, and the small segment held behind
     /// it or sent at once.
-    pub fn of(nagle: Nagle, half: &Half, side: Side, findings: Findings<'_>) -> (Self, (u64, u64)) {
+    pub fn of(nagle: Nagle, half: &Half, side: Side, findings: Findings<'_>) -> (Self, (u32, u32)) {
         if nagle != Nagle::On {
             return (Variant::Unknown, (0, 0));
         }

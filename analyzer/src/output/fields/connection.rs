@@ -161,11 +161,11 @@ impl Row for NamedEnd<'_> {
     }
 }
 
-fn proof(half: &JudgedHalf) -> Option<(u64, u64)> {
+fn proof(half: &JudgedHalf) -> Option<(u32, u32)> {
     (half.nagle != Nagle::Unknown).then_some(half.proof)
 }
 
-fn variant_proof(detail: &Detail) -> Option<(u64, u64)> {
+fn variant_proof(detail: &Detail) -> Option<(u32, u32)> {
     (detail.variant != Variant::Unknown).then_some(detail.variant_proof)
 }
 
@@ -174,7 +174,7 @@ fn notices(out: &mut Vec<u8>, hidden: Hidden) {
     out.extend_from_slice(b"\"]");
 }
 
-fn frames(out: &mut Vec<u8>, (first, second): (u64, u64)) {
+fn frames(out: &mut Vec<u8>, (first, second): (u32, u32)) {
     values::integer(out, "[", first);
     values::integer(out, ",", second);
     out.push(b']');

@@ -91,8 +91,8 @@ fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> DataTable {
     let both = both.as_slice();
     named([
         ("connection", integers(both, |(row, _)| u64::from(row.connection))),
-        ("frame_begin", integers(both, |(row, _)| row.begin.frame)),
-        ("frame_end", integers(both, |(row, _)| row.end.frame)),
+        ("frame_begin", integers(both, |(row, _)| row.begin.frame.into())),
+        ("frame_end", integers(both, |(row, _)| row.end.frame.into())),
         ("begin_ns", times(both, |(row, _)| row.begin.time_ns)),
         ("request_bytes", integers(both, |(row, _)| row.request_bytes)),
         ("response_bytes", integers(both, |(row, _)| row.response_bytes)),
@@ -127,7 +127,7 @@ pub fn hours(scan: &Scan) -> DataTable {
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> DataTable {
     named([
-        ("frame", integers(rows, |row| row.mark.frame)),
+        ("frame", integers(rows, |row| row.mark.frame.into())),
         ("time_ns", times(rows, |row| row.mark.time_ns)),
         ("sender", categories(rows, |row| row.by)),
         ("rel_seq", integers(rows, |row| row.rel_seq)),

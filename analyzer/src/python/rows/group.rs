@@ -24,7 +24,7 @@ pub struct Group {
     pub confidence: &'static str,
     pub nagle: &'static str,
     /// Frames that prove that, on the first connection.
-    pub nagle_frames: (u64, u64),
+    pub nagle_frames: (u32, u32),
     pub ack_delay_ms: f64,
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
@@ -40,11 +40,11 @@ pub struct Group {
     /// A short and a long segment alternate.
     pub alternate: bool,
     /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
-    pub frames_split: Vec<(u64, u64)>,
+    pub frames_split: Vec<(u32, u32)>,
     /// The connection of the first of them.
     pub connection: u64,
     /// The frame that ended the server's first reply on one of the connections.
-    pub frame_first_reply: Option<u64>,
+    pub frame_first_reply: Option<u32>,
 }
 
 impl Group {

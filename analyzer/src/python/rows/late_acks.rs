@@ -12,7 +12,7 @@ pub struct LateAckRow {
     pub late: u64,
     pub prompt: Option<u64>,
     pub median_ms: f64,
-    pub first_frame: u64,
+    pub first_frame: u32,
 }
 
 impl LateAckRow {

@@ -15,10 +15,10 @@ pub struct NagleRow {
     pub off: u32,
     pub unknown: u32,
     pub switched: u32,
-    pub on_proof: Option<(u32, u64, u64)>,
-    pub off_proof: Option<(u32, u64, u64)>,
-    pub switched_proof: Option<(u32, u64, u64)>,
-    pub variant: Option<(&'static str, u32, u64, u64)>,
+    pub on_proof: Option<(u32, u32, u32)>,
+    pub off_proof: Option<(u32, u32, u32)>,
+    pub switched_proof: Option<(u32, u32, u32)>,
+    pub variant: Option<(&'static str, u32, u32, u32)>,
 }
 
 impl NagleRow {

@@ -43,7 +43,7 @@ pub struct HostPair {
     /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
-    pub nagle_proof: (u64, u64),
+    pub nagle_proof: (u32, u32),
     pub ack_delays: Option<Timer>,
     /// Is it known that the receiver delayed its ACKs, and not the path?
     pub timer_proven: bool,

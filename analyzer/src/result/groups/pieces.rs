@@ -24,11 +24,11 @@ pub struct Pieces {
     /// Do a shorter and a longer segment alternate, as the pieces of a message do?
     pub alternate: bool,
     /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
-    pub frames: Vec<(u64, u64)>,
+    pub frames: Vec<(u32, u32)>,
     /// The connection of the first of them.
     pub connection: u64,
     /// The frame that ended a server's first reply; later ones may not tell the protocol or program.
-    pub first_reply: Option<u64>,
+    pub first_reply: Option<u32>,
 }
 
 /// The pieces while the stalls come in.
@@ -37,8 +37,8 @@ pub struct PieceCounter {
     held_lens: Vec<u32>,
     full_sized: usize,
     /// With their connection.
-    frames: Vec<((u64, u64), u64)>,
-    first_reply: Option<u64>,
+    frames: Vec<((u32, u32), u64)>,
+    first_reply: Option<u32>,
 }
 
 impl PieceCounter {

@@ -5,7 +5,7 @@ use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 impl Connection {
     /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
@@ -46,21 +46,26 @@ impl Connection {
             Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
             None => [0; 2],
         };
-        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes) else {
+        let end = self.half(Side::Server).last_new();
+        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes, end) else {
             return;
         };
         if self.exchanges.count == 1 {
-            self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
+            self.first_latency_ns = exchange.latency_ns();
+            self.first_end_frame = exchange.end.frame;
             self.note_first_reply(exchange.end);
         }
-        let (server, place) = (&self.ends.server, self.exchanges.server());
-        let place = recorder.exchanged.add(exchange, suspect, server, place);
-        self.exchanges.set_server(place);
+        let exchanged = &mut *recorder.exchanged;
+        let place = self.exchanges.server().unwrap_or_else(|| {
+            let place = exchanged.place(self.endpoint(Side::Server));
+            self.exchanges.set_server(place);
+            place
+        });
+        exchanged.add(exchange, suspect, place);
     }
 
     /// Latency of the first exchange in ns, and the frame in which it ended.
-    pub fn first_exchange(&self) -> Option<(i64, NonZeroU64)> {
-        let (latency_ns, frame) = self.first_exchange;
-        NonZeroU64::new(frame).map(|frame| (latency_ns, frame))
+    pub fn first_exchange(&self) -> Option<(i64, NonZeroU32)> {
+        NonZeroU32::new(self.first_end_frame).map(|frame| (self.first_latency_ns, frame))
     }
 }

@@ -13,6 +13,7 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::ends::PackedEnds;
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::Half;
@@ -25,31 +26,35 @@ use std::mem::offset_of;
 
 /// One TCP connection.
 ///
-/// Laid out by hand, like its halves.
+/// Laid out by hand, like its halves: memory that was never touched before costs as much as to track it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Connection {
     pub halves: [Half; 2],
-    pub exchanges: Exchanges,
+    pub first_ns: i64,
+    /// Latency of the first exchange in ns, if there was one.
+    first_latency_ns: i64,
+
     /// From the client's last SYN to its ACK of the server's, in ns; else as [`handshake`] has it.
     handshake_ns: i64,
+    ends: PackedEnds,
+    pub exchanges: Exchanges,
     pub id: u32,
+    /// The frame in which the first exchange ended; 0 for none.
+    first_end_frame: u32,
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u16,
     /// The times between segments vary: nobody made them up.
     is_uneven: bool,
     /// Another one is the same, captured elsewhere on its way. Set before judging.
     pub is_copy: bool,
-    pub first_ns: i64,
-    /// Latency of the first exchange in ns, and the frame in which it ended; 0 for none.
-    first_exchange: (i64, u64),
-    pub ends: Ends,
 }
 
-const _: () = assert!(size_of::<Connection>() == 6 * 64, "a connection takes six cache lines");
+const LINE: usize = 64;
+const _: () = assert!(size_of::<Connection>() == 5 * LINE, "a connection takes five cache lines");
 const _: () = assert!(
-    offset_of!(Connection, first_ns) == 5 * 64,
-    "all that data needs of both directions lies in one cache line"
+    offset_of!(Connection, handshake_ns) == 4 * LINE,
+    "all that a segment needs of both directions together lies in the last one"
 );
 
 /// How long waits must be.
@@ -84,27 +89,38 @@ impl Connection {
     pub fn new(id: u32, ends: Ends) -> Self {
         Self {
             id,
-            ends,
+            ends: PackedEnds::new(ends),
             mss: 0,
             is_uneven: false,
             is_copy: false,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             exchanges: Exchanges::default(),
-            first_exchange: (0, 0),
+            first_latency_ns: 0,
+            first_end_frame: 0,
             handshake_ns: handshake::NOT_YET,
         }
     }
 
-    /// Prefetches all that the next segment of `by` needs but the boxed part; one with data needs more.
+    /// Prefetches all that the next segment of `by` needs but the boxed part.
     #[inline]
-    pub fn fetch(&self, by: Side, data: bool) {
+    pub fn fetch(&self, by: Side) {
         let [client, server] = &self.halves;
-        client.fetch();
-        server.fetch();
-        self.half(by).fetch_sender();
-        // A redundant prefetch is cheaper than a branch.
-        prefetch(if data { &self.id } else { client.first_line() });
+        prefetch(&client.last_data);
+        prefetch(&server.last_data);
+        prefetch(&self.half(by).last_ns);
+        prefetch(&self.handshake_ns);
+    }
+
+    pub fn ends(&self) -> Ends {
+        self.ends.unpack()
+    }
+
+    #[cfg(test)]
+    pub fn change_ends(&mut self, change: impl FnOnce(&mut Ends)) {
+        let mut ends = self.ends();
+        change(&mut ends);
+        self.ends = PackedEnds::new(ends);
     }
 
     /// Time of the latest segment.
@@ -117,9 +133,10 @@ impl Connection {
     }
 
     pub fn endpoint(&self, side: Side) -> Endpoint {
+        let Ends { client, server } = self.ends();
         match side {
-            Side::Client => self.ends.client,
-            Side::Server => self.ends.server,
+            Side::Client => client,
+            Side::Server => server,
         }
     }
 
@@ -130,7 +147,8 @@ impl Connection {
 
     /// Do both ends live on the capturing host?
     pub fn is_loopback(&self) -> bool {
-        self.ends.client.addr == self.ends.server.addr || self.ends.client.addr.is_loopback()
+        let Ends { client, server } = self.ends();
+        client.addr == server.addr || client.addr.is_loopback()
     }
 
     /// Has it, as far as it was captured, not opened: only asked, with an answer or without, or been refused? Then
@@ -237,7 +255,7 @@ impl Connection {
         // the same; without one, such an ACK must not be taken for it.
         let pure = segment.len == 0;
         if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
-            self.halves[side as usize].path.add(sample_ns, pure);
+            self.halves[side as usize].add_round_trip(sample_ns, pure);
         } else {
             self.halves[side as usize].bound_round_trip(sample_ns);
         }

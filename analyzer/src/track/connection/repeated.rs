@@ -35,8 +35,7 @@ impl Connection {
         if was_missed {
             half.fill(missing);
         }
-        let overtaken =
-            fills && since < half.path.reorder_ns() || was_missed && half.is_older(segment);
+        let overtaken = fills && since < half.reorder_ns() || was_missed && half.is_older(segment);
         if overtaken {
             half.take_reordered();
             return;
@@ -87,7 +86,7 @@ impl Connection {
     }
 
     /// The bytes that `sender` sent again in this frame had arrived.
-    fn note_needless(&self, sender: Side, frame: u64, recorder: &mut Recorder<'_>) {
+    fn note_needless(&self, sender: Side, frame: u32, recorder: &mut Recorder<'_>) {
         let last = self.half(sender).last_data.frame;
         recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
         if last > frame {

@@ -16,11 +16,11 @@ pub struct ServerLatency {
 
 /// An exchange with a wait that may be a stall, compacted.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
 pub struct Suspect {
     pub connection: u32,
-    /// From its first frame to its last.
-    frames: u32,
-    pub begin_frame: u64,
+    pub begin_frame: u32,
+    pub end_frame: u32,
     pub latency_ns: i64,
 }
 
@@ -52,28 +52,19 @@ impl Exchanged {
         Self { all, hours, ..Self::default() }
     }
 
-    /// Takes a complete exchange with `server`, which has the place `index` here once it is known; returns
-    /// that.
+    /// Takes a complete exchange with the server at this place.
     #[inline]
-    pub fn add(
-        &mut self,
-        exchange: Exchange,
-        suspect: bool,
-        server: &Endpoint,
-        index: Option<u32>,
-    ) -> u32 {
-        let index = index.unwrap_or_else(|| self.place(*server));
-        self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
+    pub fn add(&mut self, exchange: Exchange, suspect: bool, server: u32) {
+        self.servers[server as usize].latency.record(exchange.latency_ns() as u64);
         if suspect {
             self.suspects.push(exchange.connection, Suspect::new(&exchange));
         }
         if let Some(hours) = &mut self.hours {
-            *hours.entry(Hour::of(&exchange, index)).or_default() += 1;
+            *hours.entry(Hour::of(&exchange, server)).or_default() += 1;
         }
         if let Some(all) = &mut self.all {
             all.rows.push(exchange);
         }
-        index
     }
 
     /// Adds the `servers` of other connections; returns their places here.
@@ -87,7 +78,8 @@ impl Exchanged {
         places
     }
 
-    fn place(&mut self, server: Endpoint) -> u32 {
+    /// The place of a server here.
+    pub fn place(&mut self, server: Endpoint) -> u32 {
         *self.by_endpoint.entry(server).or_insert_with(|| {
             self.servers.push(ServerLatency { server, latency: Latency::default() });
             self.servers.len() as u32 - 1
@@ -109,16 +101,11 @@ impl Listed {
 
 impl Suspect {
     pub fn new(exchange: &Exchange) -> Self {
-        let frames = exchange.end.frame.saturating_sub(exchange.begin.frame);
         Self {
             connection: exchange.connection,
-            frames: u32::try_from(frames).unwrap_or(u32::MAX),
+            end_frame: exchange.end.frame,
             begin_frame: exchange.begin.frame,
             latency_ns: exchange.latency_ns(),
         }
-    }
-
-    pub fn end_frame(&self) -> u64 {
-        self.begin_frame + u64::from(self.frames)
     }
 }

@@ -27,28 +27,30 @@ impl Exchange {
 
 /// The exchanges of one connection, as they go by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, packed(4))]
 pub struct Exchanges {
+    /// First data of the current request. The response ends with the last new data of the server.
     begin: Mark,
-    end: Mark,
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::Exchanged`]'s, from 1, and whether a wait in the current exchange
-    /// may be a stall.
+    /// Place of the server among [`super::Exchanged`]'s, from 1, and two facts of the current exchange.
     server: u32,
 }
 
+/// A wait in it may be a stall.
 const SUSPECT: u32 = 1 << 31;
+/// The server has sent something.
+const ANSWERED: u32 = 1 << 30;
 
 impl Exchanges {
     /// Place of the server, once there was an exchange.
     pub fn server(&self) -> Option<u32> {
-        (self.server & !SUSPECT).checked_sub(1)
+        (self.server & !(SUSPECT | ANSWERED)).checked_sub(1)
     }
 
     pub fn set_server(&mut self, place: u32) {
-        self.server = (self.server & SUSPECT) | (place + 1);
+        self.server = (self.server & (SUSPECT | ANSWERED)) | (place + 1);
     }
 
     /// A wait in the current exchange may be a stall.
@@ -59,14 +61,14 @@ impl Exchanges {
     /// Does new data of `by` end the current exchange?
     #[inline]
     pub fn is_ended_by(&self, by: Side) -> bool {
-        by == Side::Client && self.end.is_set()
+        by == Side::Client && self.server & ANSWERED != 0
     }
 
     /// New data.
     #[inline]
     pub fn data(&mut self, by: Side, now: Mark) {
         if by == Side::Server {
-            self.end = now;
+            self.server |= ANSWERED;
         } else if !self.begin.is_set() {
             self.begin = now;
         }
@@ -84,20 +86,23 @@ impl Exchanges {
 
     /// Ends the current exchange, at the end of the capture too, and tells whether a wait in it may
     /// be a stall. What the server says before any request (a greeting) is not an exchange. `bytes`
-    /// are what client and server have sent in it.
-    pub fn finish(&mut self, connection: u32, bytes: [u64; 2]) -> Option<(Exchange, bool)> {
+    /// are what client and server have sent in it; the server's last new data was `end`.
+    pub fn finish(
+        &mut self,
+        connection: u32,
+        bytes: [u64; 2],
+        end: Mark,
+    ) -> Option<(Exchange, bool)> {
         let [request_bytes, response_bytes] = bytes;
-        let (begin, end) = (self.begin, self.end);
+        let (begin, facts) = (self.begin, self.server);
         let exchange = Exchange { connection, begin, end, request_bytes, response_bytes };
-        let suspect = self.server & SUSPECT != 0;
         self.begin = Mark::NONE;
-        self.end = Mark::NONE;
-        self.server &= !SUSPECT;
-        if !begin.is_set() || !end.is_set() {
+        self.server &= !(SUSPECT | ANSWERED);
+        if !begin.is_set() || facts & ANSWERED == 0 {
             return None;
         }
         self.count += 1;
         self.latency_ns = self.latency_ns.saturating_add(exchange.latency_ns());
-        Some((exchange, suspect))
+        Some((exchange, facts & SUSPECT != 0))
     }
 }

@@ -125,7 +125,7 @@ mod tests {
             .fold(Story::new().handshake(0.02, 1.0), |story, ms| story.after_ms(ms, client(10)))
     }
 
-    fn frame(story: &Story, acknowledged: u32) -> Option<u64> {
+    fn frame(story: &Story, acknowledged: u32) -> Option<u32> {
         let half = story.half(Side::Client);
         let ack = half.sequence.nxt.wrapping_sub(half.offset as u32).wrapping_add(acknowledged);
         half.acknowledged_data(ack).map(|mark| mark.frame)

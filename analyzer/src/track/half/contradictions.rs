@@ -1,7 +1,7 @@
 //! Small segments that left while a small one was unacknowledged: they contradict Nagle's algorithm.
 
 use crate::track::Mark;
-use crate::track::half::Half;
+use crate::track::half::{Half, state};
 use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct Contradictions {
     fresh: u32,
     received: u32,
     /// Frames of the last one, and of the last one before the fresh ones.
-    last: (u64, u64),
-    before: (u64, u64),
+    last: (u32, u32),
+    before: (u32, u32),
 }
 
 impl Contradictions {
@@ -47,20 +47,30 @@ impl Half {
     /// captured so far.
     pub fn contradict(&mut self, now: Mark, received: u32) {
         let last = self.last_data;
+        self.state.set(state::CONTRADICTED);
         self.cold_mut().contradictions.add(last, now, received);
     }
 
     /// The capture lost the receiver's segment number `received`. It may have been the ACK that freed the
     /// data sent since, so those contradictions are withdrawn.
     pub fn excuse(&mut self, received: u32) {
-        if self.contradictions() > 0 {
-            self.cold_mut().contradictions.excuse(received);
+        if self.has_contradicted() {
+            let all = &mut self.cold_mut().contradictions;
+            all.excuse(received);
+            let count = all.count;
+            self.state.put(state::CONTRADICTED, count > 0);
         }
     }
 
     /// Small segments sent while a small one was unacknowledged.
     pub fn contradictions(&self) -> u32 {
-        self.cold().contradictions.count
+        if self.has_contradicted() { self.cold().contradictions.count } else { 0 }
+    }
+
+    /// Are there any?
+    #[inline]
+    pub fn has_contradicted(&self) -> bool {
+        self.state.is(state::CONTRADICTED)
     }
 
     /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
@@ -70,7 +80,7 @@ impl Half {
     }
 
     /// Frames of the last two such segments.
-    pub fn contradiction(&self) -> (u64, u64) {
+    pub fn contradiction(&self) -> (u32, u32) {
         self.cold().contradictions.last
     }
 }
@@ -80,7 +90,7 @@ mod tests {
     use super::*;
 
     fn at(ms: i64) -> Mark {
-        Mark { time_ns: ms * 1_000_000, frame: ms as u64 }
+        Mark { time_ns: ms * 1_000_000, frame: ms as u32 }
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Half {
 
     /// The MSS its SYN announced, in bytes: 0 for none, [`MSS_CUT`](super::MSS_CUT) if it is not known.
     pub fn mss_option(&self) -> u16 {
-        self.path.mss_option
+        self.mss_option
     }
 
     /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
@@ -113,13 +113,13 @@ impl Half {
     }
 
     /// Last frame in which this host advertised a window of zero; 0 for none.
-    pub fn zero_window_frame(&self) -> u64 {
+    pub fn zero_window_frame(&self) -> u32 {
         if self.state.is(state::FROZEN_COUNTS) { self.frozen().zero_window_frame } else { 0 }
     }
 
     /// Frames of a full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; 0 for none.
-    pub fn passed_full_ones(&self) -> (u64, u64) {
+    pub fn passed_full_ones(&self) -> (u32, u32) {
         self.frozen().tail
     }
 
@@ -206,13 +206,12 @@ impl Half {
 
     /// It echoed the timestamp of a pure ACK.
     pub fn note_echo(&mut self) {
-        let echoes = &mut self.cold_mut().echoes;
-        *echoes = echoes.saturating_add(1);
+        self.echoes = self.echoes.saturating_add(1);
     }
 
     /// Does it echo the timestamps of pure ACKs, as RFC 7323 stacks do and strict RFC 1323 stacks do not?
     pub fn echoes_acks(&self) -> bool {
-        self.cold().echoes >= ECHOES
+        self.echoes >= ECHOES
     }
 
     /// The ACK that covered everything.

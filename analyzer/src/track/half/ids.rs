@@ -8,7 +8,8 @@ use crate::track::half::state;
 use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
 
 /// The IP identifications of a host.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C, packed)]
 pub struct IpIds {
     /// The identification of the latest segment; copies that come late aside.
     pub last: u16,
@@ -18,12 +19,12 @@ pub struct IpIds {
 
 impl IpIds {
     /// How far this one lies before the last, if both are told: Linux answers a SYN without one.
-    pub fn behind(&self, ip_id: u16) -> Option<u16> {
+    pub fn behind(self, ip_id: u16) -> Option<u16> {
         (ip_id != 0 && self.last != 0).then(|| self.last.wrapping_sub(ip_id))
     }
 
     /// Is this one so little before the last that it is a copy that comes late?
-    fn is_late(&self, ip_id: u16) -> bool {
+    fn is_late(self, ip_id: u16) -> bool {
         self.last != 0 && ip_id.wrapping_sub(self.last) > u16::MAX - COPY_IDS
     }
 }

@@ -9,61 +9,6 @@ use crate::track::thresholds::{
 };
 use crate::track::wait::Wait;
 
-/// The path between the capture point and a host, as far as it was measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Shortest round trip in ns; `i64::MAX` unknown.
-    pub(super) rtt_ns: i64,
-    /// Sum in µs and count of how far round trips lie over the shortest one, for those close to it. No more
-    /// are counted once the count is full.
-    over_us: u32,
-    pub(super) samples: u16,
-    /// The MSS its SYN announced, in bytes; 0 is 'not seen'.
-    pub(super) mss_option: u16,
-}
-
-impl Path {
-    pub const UNKNOWN: Self = Self { rtt_ns: i64::MAX, over_us: 0, samples: 0, mss_option: 0 };
-
-    /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
-    /// program answers.
-    pub fn add(&mut self, sample_ns: i64, pure: bool) {
-        self.rtt_ns = self.rtt_ns.min(sample_ns);
-        let over_ns = sample_ns - self.rtt_ns;
-        // A late one is a delayed ACK or a queue; on a long path a part of the round trip is neither.
-        let most_ns = MAX_TOLERANCE_NS.max(self.rtt_ns / LATE_ONE_OF);
-        if pure && over_ns < most_ns && self.samples < u16::MAX {
-            self.over_us += (over_ns / 1000) as u32;
-            self.samples += 1;
-        }
-    }
-
-    #[inline]
-    pub fn measured_ns(&self) -> Option<i64> {
-        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
-    }
-
-    /// Mean distance of the round trips from the shortest one, in ns.
-    fn jitter_ns(&self) -> i64 {
-        i64::from(self.over_us) * 1000 / i64::from(self.samples.max(1))
-    }
-
-    /// Is the host known to be across a network?
-    #[inline]
-    pub(super) fn is_far(&self) -> bool {
-        self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS
-    }
-
-    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
-    /// sender to have heard of a loss.
-    pub fn reorder_ns(&self) -> i64 {
-        match self.rtt_ns {
-            i64::MAX => REORDER_NS,
-            rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
-        }
-    }
-}
-
 /// Ways in which a wait may have ended during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndedBy {
@@ -84,25 +29,54 @@ impl Half {
         }
     }
 
+    /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
+    /// program answers.
+    pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
+        self.rtt_ns = self.rtt_ns.min(sample_ns);
+        let over_ns = sample_ns - self.rtt_ns;
+        // A late one is a delayed ACK or a queue; on a long path a part of the round trip is neither.
+        let most_ns = MAX_TOLERANCE_NS.max(self.rtt_ns / LATE_ONE_OF);
+        if pure && over_ns < most_ns && self.rtt_samples < u16::MAX {
+            self.over_us += (over_ns / 1000) as u32;
+            self.rtt_samples += 1;
+        }
+    }
+
     /// Round trip between the capture point and this host, in ns.
+    #[inline]
     pub fn measured_rtt_ns(&self) -> Option<i64> {
-        self.path.measured_ns()
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
     }
 
     /// That round trip in ns; 0 while it was not measured.
     #[inline]
     pub fn rtt_or_zero_ns(&self) -> i64 {
-        self.path.measured_ns().unwrap_or(0)
+        self.measured_rtt_ns().unwrap_or(0)
+    }
+
+    /// Is the host known to be across a network?
+    #[inline]
+    pub(super) fn is_far(&self) -> bool {
+        self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS
+    }
+
+    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
+    /// sender to have heard of a loss.
+    pub fn reorder_ns(&self) -> i64 {
+        match self.rtt_ns {
+            i64::MAX => REORDER_NS,
+            rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
+        }
     }
 
     /// Mean distance of this host's round trips from the shortest one, in ns.
     pub fn jitter_ns(&self) -> i64 {
-        self.path.jitter_ns()
+        i64::from(self.over_us) * 1000 / i64::from(self.rtt_samples.max(1))
     }
 
     /// Number of round trips behind the jitter.
     pub fn rtt_samples(&self) -> u16 {
-        self.path.samples
+        self.rtt_samples
     }
 
     /// The way this wait ended, by the round trip known so far; the clock ticks every `clock_ns`.
@@ -111,7 +85,7 @@ impl Half {
         let path_ns = self.path_ns(wait);
         if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
             EndedBy::Program
-        } else if self.path.measured_ns().is_some() {
+        } else if self.measured_rtt_ns().is_some() {
             EndedBy::Ack
         } else if wait.is_evidence() && self.frozen().candidates < MOST_UNKNOWN {
             self.frozen_mut().candidates += 1;
@@ -125,14 +99,14 @@ impl Half {
     /// and so does the shortest time in which data followed an ACK, as in this wait; 0 if there is neither.
     fn path_ns(&mut self, wait: &Wait) -> i64 {
         if self.is_path_measured() {
-            return self.path.rtt_ns;
+            return self.rtt_ns;
         }
         // Clocks may step back: a negative time is not a measurement.
         let shortest_ns = wait.release_ns().max(0).min(self.frozen().shortest_release_ns);
         if wait.is_evidence() {
             self.frozen_mut().shortest_release_ns = shortest_ns;
         }
-        match self.path.rtt_ns.min(shortest_ns) {
+        match self.rtt_ns.min(shortest_ns) {
             i64::MAX => 0,
             bound_ns => bound_ns,
         }
@@ -146,7 +120,7 @@ impl Half {
     /// No ACK explains data that follows it later than this, in ns; `None` if the path is not known.
     #[inline]
     pub fn latest_release_ns(&self, clock_ns: i64) -> Option<i64> {
-        let band = Band::widest(self.path.rtt_ns, clock_ns);
+        let band = Band::widest(self.rtt_ns, clock_ns);
         self.is_path_measured().then(|| band.center_ns + band.tolerance_ns)
     }
 
@@ -159,12 +133,12 @@ impl Half {
 
     /// Was the round trip between the capture point and this host measured, from the handshake on?
     pub fn is_path_measured(&self) -> bool {
-        self.has_syn() && self.path.measured_ns().is_some()
+        self.has_syn() && self.measured_rtt_ns().is_some()
     }
 
     /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
     pub fn rtt_bound_ns(&self) -> i64 {
-        self.path.rtt_ns.min(self.frozen().soonest_late_ack_ns)
+        self.rtt_ns.min(self.frozen().soonest_late_ack_ns)
     }
 
     /// That, if anything is known of it.

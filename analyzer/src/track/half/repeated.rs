@@ -70,21 +70,21 @@ impl Half {
 
     /// The receiver reports bytes that arrived twice: if they are those that were sent again last, that was
     /// needless; returns its frame. If nothing was sent since, it is as if it had not happened.
-    pub fn take_duplicate(&mut self, report: &Header) -> Option<u64> {
+    pub fn take_duplicate(&mut self, report: &Header) -> Option<u32> {
         let is_reported = report.options.is_sack_from(self.frozen().repeated.0);
         self.needless(report, is_reported)
     }
 
     /// An ACK that comes sooner than the bytes sent again last can have drawn it shows, like a report, that the receiver
     /// had them. Its shortest round trip may be a little shorter than any that was measured.
-    pub fn take_early_ack(&mut self, ack: &Header, now: Mark, receiver_rtt_ns: i64) -> Option<u64> {
+    pub fn take_early_ack(&mut self, ack: &Header, now: Mark, receiver_rtt_ns: i64) -> Option<u32> {
         let is_early = now.time_ns - self.last_data.time_ns < receiver_rtt_ns / 2;
         let is_last = self.last_data.frame == self.frozen().repeated.1;
         self.needless(ack, is_early && is_last)
     }
 
     /// The frame that sent them again, if the receiver `had` them by then.
-    fn needless(&mut self, ack: &Header, had: bool) -> Option<u64> {
+    fn needless(&mut self, ack: &Header, had: bool) -> Option<u32> {
         let (begin, frame) = self.frozen().repeated;
         if frame == 0 || !seq::lt(begin, ack.ack) || !had {
             return None;

@@ -26,8 +26,8 @@ impl Half {
         let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
         let small = rest > 0;
         // Far from the sender, an ACK seen here has not reached it yet: a burst is in flight still.
-        let paused = !self.path.is_far()
-            || now.time_ns - self.last_new().time_ns >= self.path.rtt_ns / BURST_ONE_OF;
+        let paused =
+            !self.is_far() || now.time_ns - self.last_new().time_ns >= self.rtt_ns / BURST_ONE_OF;
         let flight = self.sequence.count_packets(full + u32::from(small), paused);
         let behind_equal = self.last_len == len && self.sequence.acked_part().is_some();
         self.note_burst(now);

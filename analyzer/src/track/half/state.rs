@@ -24,6 +24,10 @@ pub const TSVAL: u32 = 1 << 9;
 /// 0: to look there each time costs RPC a cache miss per segment.
 pub const FROZEN_COUNTS: u32 = 1 << 10;
 
+/// It has sent something small while something small was unacknowledged: to look at the count each time costs a
+/// cache miss per segment.
+pub const CONTRADICTED: u32 = 1 << 11;
+
 /// The last new data is not the last data: it is stored on its own.
 pub const NEW_APART: u32 = 1 << 13;
 /// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.

@@ -35,7 +35,7 @@ impl Half {
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
     /// (RFC 7323, section 2.2).
     #[inline]
-    pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
+    pub fn advertise(&mut self, segment: &Header, frame: u32, scaled: bool) {
         let shift = if scaled { self.sequence.window_scale } else { 0 };
         self.sequence.window = u32::from(segment.window) << shift;
         if self.sequence.window == 0 {
@@ -44,14 +44,14 @@ impl Half {
     }
 
     #[cold]
-    fn close_window(&mut self, frame: u64) {
+    fn close_window(&mut self, frame: u32) {
         self.frozen_mut().zero_window_frame = frame;
         self.state.set(state::FROZEN_COUNTS);
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: Options) {
-        self.path.mss_option =
+        self.mss_option =
             if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
         self.set_window_scale(options.window_scale());
         self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());

@@ -7,6 +7,7 @@ use crate::track::half::{Half, state};
 
 /// A segment that is being timed, though it is not the last new data any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(4))]
 pub struct Timed {
     pub end: u32,
     pub time_ns: i64,

@@ -9,7 +9,7 @@ pub struct Unseen {
     jumped: u64,
     bytes: u64,
     /// Last frame before or in which bytes went missing.
-    frame: u64,
+    frame: u32,
     /// Where the bytes that went missing last begin and end.
     hole: (u32, u32),
 }
@@ -17,7 +17,7 @@ pub struct Unseen {
 impl Unseen {
     pub const NONE: Self = Self { jumped: 0, bytes: 0, frame: 0, hole: (0, 0) };
 
-    fn add(&mut self, hole: (u32, u32), bytes: u64, frame: u64) {
+    fn add(&mut self, hole: (u32, u32), bytes: u64, frame: u32) {
         self.jumped += bytes;
         self.bytes += bytes;
         (self.frame, self.hole) = (frame, hole);
@@ -35,7 +35,7 @@ impl Unseen {
 
 impl Half {
     /// Bytes up to `seq` were never captured.
-    pub fn jump_to(&mut self, seq: u32, frame: u64) {
+    pub fn jump_to(&mut self, seq: u32, frame: u32) {
         let from = self.sequence.nxt;
         let missing = seq::distance(from, seq).max(0) as u64;
         self.offset += missing;
@@ -56,7 +56,7 @@ impl Half {
     }
 
     /// Payload bytes that were never captured, and the last frame at which some went missing.
-    pub fn unseen(&self) -> (u64, u64) {
+    pub fn unseen(&self) -> (u64, u32) {
         if self.state.is(state::FROZEN_COUNTS) {
             (self.frozen().unseen.bytes, self.frozen().unseen.frame)
         } else {

@@ -26,6 +26,7 @@ pub struct Decoder {
 }
 
 /// Facts about a range, besides its frames.
+#[derive(Default)]
 pub struct Decoded {
     /// Where it begins, if reading can go on there again.
     pub place: Option<Position>,
@@ -55,10 +56,8 @@ impl Decoder {
     ) -> Decoded {
         let mut decoded = Decoded {
             place: capture.place(),
-            end: None,
-            about_text: None,
             lines_before: capture.lines_before,
-            error: None,
+            ..Decoded::default()
         };
         let until = capture.at() + len;
         if first {

@@ -193,10 +193,11 @@ impl Reader<'_> {
         let Some(capture) = &mut self.capture else { return false };
         let decoded =
             self.decoder.read(capture, self.range_len, first, self.series.frames(), range);
-        if decoded.end.is_some() || decoded.error.is_some() {
+        let is_last = decoded.end.is_some();
+        self.series.take(decoded, range);
+        if is_last || self.series.is_over() {
             self.capture = None;
         }
-        self.series.take(decoded, range);
         true
     }
 }

@@ -61,7 +61,7 @@ pub struct Range {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Placed {
     /// Frames before its first one.
-    pub frames_before: u64,
+    pub frames_before: u32,
     /// They begin a capture that shares no connections with those before.
     pub parts: bool,
     /// Step of the clock of their capture.
@@ -216,10 +216,7 @@ impl Range {
 
     #[inline]
     pub fn mark(&self, row: &ShardRow) -> Mark {
-        Mark {
-            time_ns: row.time_ns,
-            frame: self.placed.frames_before + u64::from(row.frame >> 2) + 1,
-        }
+        Mark { time_ns: row.time_ns, frame: self.placed.frames_before + (row.frame >> 2) + 1 }
     }
 }
 

@@ -16,12 +16,14 @@ pub struct Series {
     progress: Arc<Progress>,
     captures: Vec<CaptureSummary>,
     without_header: Vec<NoHeader>,
-    frames: u64,
+    frames: u32,
     /// The clocks of all times so far, and the step of the current capture's.
     clock: ClockStep,
     clock_ns: i64,
     /// The user stopped it.
     stopped: bool,
+    /// There are no numbers for more frames.
+    is_full: bool,
     error: Option<ScanError>,
 }
 
@@ -41,23 +43,24 @@ impl Series {
             clock: ClockStep::UNKNOWN,
             clock_ns: 0,
             stopped: false,
+            is_full: false,
             error: None,
         }
     }
 
     /// Frames so far.
     pub fn frames(&self) -> u64 {
-        self.frames
+        self.frames.into()
     }
 
     /// Is nothing else to be read?
     pub fn is_over(&self) -> bool {
-        self.stopped || self.error.is_some()
+        self.stopped || self.is_full || self.error.is_some()
     }
 
     /// The next ranges are of another capture.
     pub fn open(&mut self, path: &str) {
-        self.captures.push(CaptureSummary::new(path, self.frames + 1));
+        self.captures.push(CaptureSummary::new(path, self.frames() + 1));
     }
 
     /// The next capture cannot be opened.
@@ -90,10 +93,17 @@ impl Series {
         if let (Some(capture), Some(place)) = (self.captures.last_mut(), place)
             && capture.packets > 0
         {
-            capture.index.add(self.frames, &place);
+            capture.index.add(self.frames.into(), &place);
         }
-        range.placed = self.add(&range.found);
-        self.progress.set_packets(self.frames);
+        let end = if let Some(placed) = self.add(&range.found) {
+            range.placed = placed;
+            end
+        } else {
+            range.reset();
+            self.is_full = true;
+            Some(InputEnd::Failed(format!("frames are numbered up to {}", u32::MAX)))
+        };
+        self.progress.set_packets(self.frames());
         if let Some(end) = end {
             self.end(end);
         }
@@ -103,21 +113,22 @@ impl Series {
         }
     }
 
-    fn add(&mut self, found: &Found) -> Placed {
+    /// `None` if there are no numbers left for its frames.
+    fn add(&mut self, found: &Found) -> Option<Placed> {
         let frames_before = self.frames;
-        self.frames += u64::from(found.frames);
+        self.frames = frames_before.checked_add(found.frames)?;
         self.clock = self.clock.and(found.clock);
         let mut parts = false;
         if let [earlier @ .., capture] = self.captures.as_mut_slice() {
             if let (None, Some((_, first_ns))) = (capture.link_type, found.first) {
                 parts = earlier.last().is_some_and(|before| before.overlaps(first_ns));
                 let own_ns = found.first_clock.shown_ns(found.frames.into());
-                let common_ns = || self.clock.shown_ns(self.frames);
+                let common_ns = || self.clock.shown_ns(self.frames.into());
                 self.clock_ns = own_ns.or_else(common_ns).unwrap_or(FINE_NS);
             }
             capture.add(found);
         }
-        Placed { frames_before, parts, clock_ns: self.clock_ns }
+        Some(Placed { frames_before, parts, clock_ns: self.clock_ns })
     }
 
     /// All captures. Those without a header come last: of a rotated set they are cut off, alone they are no
@@ -129,11 +140,12 @@ impl Series {
         if let Some(error) = self.error {
             return Err(error);
         }
+        let next_frame = self.frames() + 1;
         for NoHeader { path, reason } in self.without_header {
             if self.captures.is_empty() {
                 return Err(ScanError::NoHeader { path, reason });
             }
-            let nothing = CaptureSummary::new(&path, self.frames + 1);
+            let nothing = CaptureSummary::new(&path, next_frame);
             self.captures.push(CaptureSummary { end: InputEnd::Cut, ..nothing });
         }
         Ok(self.captures)
@@ -143,4 +155,26 @@ impl Series {
 /// Rotated files (`tcpdump -C`, `-G`) come in the order of their first frames; those without one come last.
 pub fn rank(first_ns: Option<i64>) -> impl Ord {
     (first_ns.is_none(), first_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_with_more_frames_than_there_are_numbers_is_read_up_to_there() {
+        let mut series = Series::new(&Arc::new(Progress::default()));
+        series.open("long.pcap");
+        let mut take = |frames| {
+            let mut range = Range::new(1);
+            range.found.frames = frames;
+            series.take(Decoded::default(), &mut range);
+            (range.found.frames, series.is_over())
+        };
+        assert_eq!(take(u32::MAX - 1), (u32::MAX - 1, false));
+        assert_eq!(take(2), (0, true));
+        let summary = series.into_summaries().unwrap().remove(0);
+        assert_eq!(summary.packets, u64::from(u32::MAX - 1));
+        assert!(matches!(summary.end, InputEnd::Failed(_)));
+    }
 }

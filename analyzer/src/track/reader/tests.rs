@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Frames and times of each shard's rows, in the order in which it took them.
-type Rows = Vec<Vec<(u64, i64)>>;
+type Rows = Vec<Vec<(u32, i64)>>;
 
 /// Something for each shard that keeps its rows.
 fn takes(rows: &mut Rows) -> impl Iterator<Item = impl FnMut(&Range, usize) + Send> {

@@ -66,7 +66,7 @@ pub struct Waits {
 
 impl Waits {
     /// Adds facts to the waits that ended with `frame`, if they were kept.
-    pub fn mark(&mut self, connection: u32, by: Side, frame: u64, facts: u32) {
+    pub fn mark(&mut self, connection: u32, by: Side, frame: u32, facts: u32) {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
         let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
@@ -154,7 +154,7 @@ mod tests {
         ];
         for (many, most_of_many) in kinds {
             let mut waits = Waits::default();
-            for frame in 0..=most as u64 {
+            for frame in 0..=most as u32 {
                 let to = Mark { time_ns: 0, frame };
                 waits.push_other(Wait { to, ..many }, 0);
                 waits.push_other(Wait { to, ..slow_server }, 0);
@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn a_long_wait_for_what_was_lost_is_marked_wherever_it_is() {
         let mut waits = Waits::default();
-        for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
+        for frame in 1..=MAX_OTHER_WAITS as u32 + 1 {
             let to = Mark { time_ns: 0, frame };
             waits.push_other(Wait { from: to, to, ..Wait::unknown(7, Side::Server) }, 0);
         }
-        let last = MAX_OTHER_WAITS as u64 + 1;
+        let last = MAX_OTHER_WAITS as u32 + 1;
         for frame in [last, last - 1, 1] {
             waits.mark(7, Side::Server, frame, fact::LOST_BEFORE);
         }

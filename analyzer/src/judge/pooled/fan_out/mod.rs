@@ -70,6 +70,9 @@ type Forwarding = RangeInclusive<i64>;
 pub fn mark(blocks: &mut [Block], threads: usize) {
     let (servers, mut brokers) = brokers(blocks, threads);
     if brokers.is_empty() {
+        for block in blocks {
+            block.arrivals = Vec::new();
+        }
         return;
     }
     for block in &mut *blocks {
@@ -130,7 +133,7 @@ fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, Sent)> {
     let senders = block.connections.iter().zip(all).filter(|&(_, (count, _))| count > 0);
     senders.map(|(connection, (count, looks_held))| {
         let is_unasked = count >= FEW_RELEASES && count > connection.exchanges.count;
-        (connection.ends.server, Sent { looks_held, is_unasked })
+        (connection.ends().server, Sent { looks_held, is_unasked })
     })
 }
 
@@ -140,12 +143,12 @@ fn may_pass_on(wait: &Wait) -> bool {
 }
 
 fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {
-    let place = |connection: &Connection| servers.get(&connection.ends.server).copied();
+    let place = |connection: &Connection| servers.get(&connection.ends().server).copied();
     let places: Vec<Option<usize>> = block.connections.iter().map(place).collect();
     for (connection, place) in block.connections.iter().zip(&places) {
         let rtt_ns = connection.half(Side::Server).measured_rtt_ns();
         if let (&Some(place), Some(rtt_ns)) = (place, rtt_ns) {
-            let shortest_ns = brokers[place].rtts_ns.entry(connection.ends.client.addr);
+            let shortest_ns = brokers[place].rtts_ns.entry(connection.ends().client.addr);
             let shortest_ns = shortest_ns.or_insert(rtt_ns);
             *shortest_ns = rtt_ns.min(*shortest_ns);
         }
@@ -167,8 +170,8 @@ fn sends(
     block: &Block,
 ) -> impl Iterator<Item = (usize, Sends)> {
     let none = |connection: &Connection| {
-        let place = *servers.get(&connection.ends.server)?;
-        let rtt_ns = brokers[place].rtts_ns.get(&connection.ends.client.addr);
+        let place = *servers.get(&connection.ends().server)?;
+        let rtt_ns = brokers[place].rtts_ns.get(&connection.ends().client.addr);
         let rtt_ns = rtt_ns.copied().unwrap_or(0);
         Some((place, Sends { block: number, rtt_ns, after_arrivals: Vec::new(), others: 0 }))
     };

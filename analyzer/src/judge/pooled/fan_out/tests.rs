@@ -28,7 +28,7 @@ impl Server {
 
     /// It sends something so long after an ACK.
     fn sends(&mut self, connection: u32, time_ns: i64, acked_ns: i64) {
-        let at = |time_ns| Mark { time_ns, frame: time_ns as u64 / 100 };
+        let at = |time_ns| Mark { time_ns, frame: (time_ns / 100) as u32 };
         self.block.waits.push(Wait {
             facts: HELD,
             from: at(time_ns - 40 * MS),
@@ -134,7 +134,7 @@ fn clients_in_lock_step_pass_nothing_on_to_each_other() {
 #[test]
 fn another_server_on_the_host_receives_nothing_for_it() {
     let mut server = Server::with(2);
-    server.block.connections[1].ends.server.port = 80;
+    server.block.connections[1].change_ends(|ends| ends.server.port = 80);
     for turn in 1..=20 {
         server.receives(1, turn * 50 * MS);
         server.sends(0, turn * 50 * MS + 90 * US, 150 * US + uneven(turn, 400 * US));

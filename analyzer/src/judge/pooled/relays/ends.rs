@@ -13,7 +13,7 @@ use std::net::IpAddr;
 pub struct WaitEnd {
     pub at: WaitIndex,
     pub time_ns: i64,
-    frame: u64,
+    frame: u32,
     /// The number of its connection.
     pub connection: u32,
     pub by: Side,
@@ -54,7 +54,7 @@ impl WaitEnd {
             frame: wait.to.frame,
             connection: number,
             by: wait.by,
-            server: connection.ends.server,
+            server: connection.ends().server,
             sender: HostAddress::of(connection, wait.by),
             receiver: HostAddress::of(connection, wait.by.other()),
         }
@@ -66,7 +66,8 @@ impl WaitEnd {
 pub fn may_be_of_relays(blocks: &[Block]) -> bool {
     let looks_held =
         |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
-    let mut servers = blocks.iter().flat_map(|block| &block.connections).map(|one| one.ends.server);
+    let mut servers =
+        blocks.iter().flat_map(|block| &block.connections).map(|one| one.ends().server);
     let first = servers.next();
     blocks.iter().flat_map(|block| &block.waits).any(looks_held)
         && servers.any(|server| Some(server) != first)

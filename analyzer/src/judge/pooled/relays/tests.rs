@@ -33,7 +33,7 @@ impl Host {
 
     /// One side of it did.
     fn held(&mut self, by: Side, connection: u32, time_ns: i64, len: u32) {
-        let frame = time_ns as u64 / 1_000 + 1;
+        let frame = (time_ns / 1_000) as u32 + 1;
         let at = |time_ns, frame| Mark { time_ns, frame };
         self.block.waits.push(Wait {
             facts: HELD,
@@ -72,7 +72,7 @@ impl Host {
     fn passed_on(self) -> Vec<(u32, u16, u32)> {
         let mut blocks = [self.block];
         let rows = mark(&mut blocks);
-        let port = |id: u32| blocks[0].connections[id as usize].ends.server.port;
+        let port = |id: u32| blocks[0].connections[id as usize].ends().server.port;
         let marked = |row: &&PassedOn, wait: &&Wait| {
             (wait.connection, wait.by) == (row.connection, row.by) && wait.is(fact::PASSED_ON)
         };
@@ -138,7 +138,7 @@ fn a_reply_that_took_much_longer_waited_for_something_else() {
 #[test]
 fn another_host_holds_no_request_for_this_reply() {
     let mut host = Host::with(&[8101, 8100]);
-    host.block.connections[1].ends.client.addr = [10, 0, 0, 7].into();
+    host.block.connections[1].change_ends(|ends| ends.client.addr = [10, 0, 0, 7].into());
     host.replies_after_held_requests(1..=5, 41 * MS);
     assert_eq!(host.passed_on(), []);
 }
@@ -204,7 +204,7 @@ fn clients_of_one_server_pass_nothing_on_to_each_other() {
 #[test]
 fn another_host_passes_nothing_on() {
     let mut host = Host::with(&[8101, 8100]);
-    host.block.connections[1].ends.client.addr = [10, 0, 0, 7].into();
+    host.block.connections[1].change_ends(|ends| ends.client.addr = [10, 0, 0, 7].into());
     host.relays(1..=5, 12);
     assert_eq!(host.passed_on(), []);
 }
@@ -212,10 +212,11 @@ fn another_host_passes_nothing_on() {
 /// A relay in a container is called at the address of its host, and calls from its own.
 fn two_addresses(client: [u8; 4], tsval: u32) -> Vec<(u32, u16, u32)> {
     let mut host = Host::with(&[8101, 8100]);
-    let ends = host.block.connections.iter_mut().map(|connection| &mut connection.ends);
     let addrs = [(client, [10, 7, 1, 254]), ([10, 7, 2, 254], [10, 7, 2, 2])];
-    for (ends, (client, server)) in ends.zip(addrs) {
-        (ends.client.addr, ends.server.addr) = (client.into(), server.into());
+    for (connection, (client, server)) in host.block.connections.iter_mut().zip(addrs) {
+        connection.change_ends(|ends| {
+            (ends.client.addr, ends.server.addr) = (client.into(), server.into());
+        });
     }
     host.relays(1..=5, 12);
     for (wait, turn) in host.block.waits.iter_mut().zip(0..) {
