@@ -94,6 +94,7 @@ pub fn when(condition: bool, fact: u32) -> u32 {
 
 /// One wait. Times are ns since the epoch, lengths bytes, frames count from 1.
 #[derive(Debug, Clone, Copy)]
+#[repr(Rust, packed(4))]
 pub struct Wait {
     pub connection: u32,
     /// Who ended the wait: the sender of frame `to`.
@@ -126,6 +127,8 @@ pub struct Wait {
     /// The same of the last data before it, where that is `from`.
     pub from_tsval: u32,
 }
+
+const _: () = assert!(size_of::<Wait>() == 92, "a capture may hold a million");
 
 impl Wait {
     pub const NO_TURN: i64 = i64::MIN;

@@ -15,6 +15,7 @@ const OWN_KIND: f64 = 0.7;
 
 /// A wait as its ratio sees it. Times in ms, densities per ms.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
 pub struct Event {
     pub time_ns: i64,
     /// From the ACK to the release, less the round trip where that is a yardstick; NaN where it is not known.
