@@ -2,7 +2,8 @@
 //! follows.
 
 use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 /// Bytes per chunk: a block of zstd. What came before damage in one chunk is lost.
@@ -19,8 +20,8 @@ pub struct Unpacked {
 
 enum Source {
     Here(Box<dyn Read + Send>),
-    /// Chunks of another thread.
-    Ahead(Receiver<io::Result<Vec<u8>>>),
+    /// Chunks of another thread, which takes used ones back: fresh memory takes as long as to unpack.
+    Ahead(Receiver<io::Result<Vec<u8>>>, Sender<Vec<u8>>),
     /// An empty chunk came, or an error.
     Ended,
 }
@@ -33,21 +34,23 @@ impl Unpacked {
     /// Unpacks in a thread of its own. It ends with what it unpacks, or once nobody reads that any more.
     pub fn ahead(mut source: Box<dyn Read + Send>) -> Self {
         let (sender, chunks) = sync_channel(AHEAD);
+        let (used, returned) = channel();
         thread::spawn(move || {
             loop {
-                let chunk = next(&mut source);
+                let chunk = next(&mut source, returned.try_recv().unwrap_or_default());
                 let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
                 if sender.send(chunk).is_err() || is_last {
                     break;
                 }
             }
         });
-        Self { source: Source::Ahead(chunks), chunk: Vec::new(), taken: 0 }
+        Self { source: Source::Ahead(chunks, used), chunk: Vec::new(), taken: 0 }
     }
 }
 
-fn next(source: &mut Box<dyn Read + Send>) -> io::Result<Vec<u8>> {
-    let mut chunk = vec![0; CHUNK_LEN];
+/// The next chunk, in the memory of a used one.
+fn next(source: &mut Box<dyn Read + Send>, mut chunk: Vec<u8>) -> io::Result<Vec<u8>> {
+    chunk.resize(CHUNK_LEN, 0);
     let len = loop {
         match source.read(&mut chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -61,9 +64,13 @@ fn next(source: &mut Box<dyn Read + Send>) -> io::Result<Vec<u8>> {
 impl Read for Unpacked {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.chunk.len() {
+            let used = mem::take(&mut self.chunk);
+            self.taken = 0;
             let chunk = match &mut self.source {
-                Source::Here(source) => next(source),
-                Source::Ahead(chunks) => {
+                Source::Here(source) => next(source, used),
+                Source::Ahead(chunks, returned) => {
+                    // One that has ended needs none.
+                    let _ = returned.send(used);
                     chunks.recv().unwrap_or_else(|gone| Err(io::Error::other(gone)))
                 }
                 Source::Ended => return Ok(0),
@@ -71,7 +78,7 @@ impl Read for Unpacked {
             if chunk.as_ref().map_or(true, Vec::is_empty) {
                 self.source = Source::Ended;
             }
-            (self.chunk, self.taken) = (chunk?, 0);
+            self.chunk = chunk?;
         }
         let count = (&self.chunk[self.taken..]).read(into)?;
         self.taken += count;
