@@ -1,31 +1,30 @@
 """Lines of text in pictures: how wide they are, and what fits."""
 
-from collections.abc import Iterator
 
-WIDTHS = (
+def _by_character(widths: str) -> dict[str, float]:
+    """The widths of the printable ASCII characters, two digits each."""
+    ems = [int(widths[at : at + 2]) / 100 for at in range(0, len(widths), 2)]
+    return {chr(ord(" ") + at): em for at, em in enumerate(ems)} | {"\N{NO-BREAK SPACE}": ems[0]}
+
+
+WIDTHS_EM = _by_character(
     "3240468464957827393950843236323464646464646464646464343484848453996869707763587775292966568675"
     "796079696361736899696169393439845050616355636235636328285828976361636341523963598259595264346484"
 )
-BOLD_WIDTHS = (
+BOLD_WIDTHS_EM = _by_character(
     "3546528470998731464652843842383770707070707070707070404084848458997776738368688284373777649984"
     "857385777268817799777273463746845050677259726844727134346734997169727249604871659265655871377184"
 )
-"""Of the printable ASCII characters in DejaVu Sans, which is wide among the fonts that browsers and
-matplotlib use: two digits each, in hundredths of the text's size."""
+"""In DejaVu Sans, which is wide among the fonts that browsers and matplotlib use, as a multiple of
+the text's size."""
 OTHER_WIDTH = 1.0
 """Of any other character."""
 
 
 def text_width_pt(text: str, size_pt: float, bold: bool = False) -> float:
     """The width of a line of text, in points."""
-    return size_pt * sum(_widths_em(text, BOLD_WIDTHS if bold else WIDTHS))
-
-
-def _widths_em(text: str, widths: str) -> Iterator[float]:
-    for character in text.replace("\N{NO-BREAK SPACE}", " "):
-        place = 2 * (ord(character) - ord(" "))
-        is_listed = 0 <= place < len(widths)
-        yield int(widths[place : place + 2]) / 100 if is_listed else OTHER_WIDTH
+    widths_em = BOLD_WIDTHS_EM if bold else WIDTHS_EM
+    return size_pt * sum([widths_em.get(character, OTHER_WIDTH) for character in text])
 
 
 def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
