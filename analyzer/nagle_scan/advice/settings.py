@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from nagle_scan.advice.setting import Setting
@@ -29,7 +30,8 @@ def likely(sample: Sample) -> Hints:
     a program, none is named, and a capture that kept too little of the messages is told.
     """
     heads, service = http_heads(sample.sent), service_of(sample)
-    of_role = _of_role(sample) if heads or service.name else ()
+    role = "client" if sample.by_client else "server"
+    of_role = _of_role(role) if heads or service.name else ()
     headers = {(_value(head, "Server"), _value(head, "User-Agent")) for head in heads}
     named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
@@ -42,11 +44,11 @@ def likely(sample: Sample) -> Hints:
     return Hints(f"{cut} {service.known_by} If this is".lstrip(), suggested[:MAX_SETTINGS])
 
 
-def _of_role(sample: Sample) -> tuple[Setting, ...]:
+@cache
+def _of_role(role: str) -> tuple[Setting, ...]:
     # Most calls of the command need none of them.
     from nagle_scan.advice.programs import SETTINGS
 
-    role = "client" if sample.by_client else "server"
     return tuple(setting for setting in SETTINGS if setting.role in ("", role))
 
 
@@ -60,11 +62,11 @@ def _cut(cut_at: int) -> str:
 
 
 def _is_named(setting: Setting, heads: Sequence[str], headers: Collection[tuple[str, str]]) -> bool:
-    if any(
-        server.startswith(setting.server) or agent.startswith(setting.agent)
-        for server, agent in headers
-    ):
-        return True
+    # Most settings have neither: for all captures of a fleet, any() would take most of the advice.
+    if setting.server or setting.agent:
+        for server, agent in headers:
+            if server.startswith(setting.server) or agent.startswith(setting.agent):
+                return True
     return bool(setting.head) and any(re.search(setting.head, head) for head in heads)
 
 
