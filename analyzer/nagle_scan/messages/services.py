@@ -164,7 +164,7 @@ def ends_http_head(message: bytes) -> bool:
 
 
 def http_heads(messages: Sequence[bytes]) -> list[str]:
-    """The heads of those messages that begin with a whole first line of HTTP/1."""
-    begun = [message.split(b"\r\n\r\n", 1)[0] for message in messages if is_http(message)]
+    """The different heads of messages that begin with a whole first line of HTTP/1."""
+    begun = {message.split(b"\r\n\r\n", 1)[0]: None for message in messages if is_http(message)}
     heads = [head.decode("latin-1") + "\r\n" for head in begun]
     return [head for head in heads if re.match(HTTP_START, head)]
