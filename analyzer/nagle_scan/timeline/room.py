@@ -24,9 +24,12 @@ def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt
             continue
         begin = near_begin + share * (far_begin - near_begin)
         end = near_end + share * (far_end - near_end)
+        crossed = [_extent(line, x, width_pt) for line in lines]
         for step in range(STEPS + 1):
             y = begin + (end - begin) * step / STEPS
-            room = min((_gap(line, x, y, width_pt, height_pt) for line in lines), default=1e9)
+            above, below = y - height_pt / 2, y + height_pt / 2
+            # How far an arrow passes above or below the text; negative where it crosses it.
+            room = min([max(top - below, above - bottom) for top, bottom in crossed], default=1e9)
             # Once there is enough room, prefer the middle.
             room = min(room, ENOUGH_PT) - abs(y - (begin + end) / 2) / 1e3
             if room > best_room + 1e-9:
@@ -34,10 +37,10 @@ def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt
     return best
 
 
-def _gap(line: Stroke, x: float, y: float, width_pt: float, height_pt: float) -> float:
-    """How far a straight line passes above or below a box; negative where it crosses it."""
+def _extent(line: Stroke, x: float, width_pt: float) -> tuple[float, float]:
+    """From where to where a straight line comes within a text's width."""
     (x0, y0), (x1, y1) = line
     ends = [
         y0 + (side - x0) / (x1 - x0) * (y1 - y0) for side in (x - width_pt / 2, x + width_pt / 2)
     ]
-    return max(min(ends) - (y + height_pt / 2), (y - height_pt / 2) - max(ends))
+    return min(ends), max(ends)
