@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -22,15 +23,33 @@ from typing import NamedTuple
 
 from bench.measuring import BENCH, BUILD, BenchError, Capture, build, generate, medians, run
 
+LOOP = str(BUILD / "pcap_loop")
 NAGLE_SCAN = str(Path(sys.executable).with_name("nagle-scan"))
 REPORT = BENCH.parent / "docs" / "benchmark.md"
 FULL_PACKETS = 10_000_000
 """The size that the goals are stated for."""
-TSHARK_PACKETS = 1_000_000  # tshark takes nearly 1 GiB of memory per million packets
-PEERS = ("tcptrace", "tshark", "nfpcapd")
+RESULT, FLEET = BUILD / "result.json", BUILD / "fleet"
+FLOWS, PID = BUILD / "flows", BUILD / "softflowd.pid"
+DPKT = """import dpkt, sys
+for _, frame in dpkt.pcap.Reader(open(sys.argv[1], "rb")): dpkt.ethernet.Ethernet(frame)"""
+NFSTREAM = "import nfstream, sys; sum(1 for _ in nfstream.NFStreamer(sys.argv[1]))"
+FEW = FULL_PACKETS // 10  # tshark takes nearly 1 GiB of memory per million packets
+PEERS = [  # name, command, packets at most, and times nagle-scan: goal and limit, where there are
+    ("libpcap loop", LOOP, FULL_PACKETS, 0, 0),
+    ("nagle-scan, with Python", f"{NAGLE_SCAN} -o {RESULT} --exit-zero", FULL_PACKETS, 0, 0),
+    ("tcpdump -w", "tcpdump -n -w - -r", FULL_PACKETS, 0, 0),
+    ("softflowd", f"softflowd -d -c none -p {PID} -m 20000 -r", FULL_PACKETS, 0, 0),
+    ("argus", "argus -w - -r", FULL_PACKETS, 0, 0),
+    ("nfpcapd", f"nfpcapd -w {FLOWS} -r", FULL_PACKETS, 6, 4),
+    ("ndpiReader", "ndpiReader -q -i", FULL_PACKETS, 0, 0),
+    ("tcptrace", "tcptrace -n -l -r", FULL_PACKETS, 12, 8),
+    ("nfstream", f"python3 -c '{NFSTREAM}'", FEW, 0, 0),
+    ("dpkt", f"python3 -c '{DPKT}'", FEW, 0, 0),
+    ("tshark conv,tcp", "tshark -n -q -z conv,tcp -r", FEW, 80, 60),
+    ("tshark ack_rtt", "tshark -n -Y 'tcp.analysis.ack_rtt>0.03' -r", FEW, 100, 80),
+]
 PACKED = {"gzip": ".gz", "zstd": ".zst"}
 MIB = 1 << 20
-RESULT, FLEET = BUILD / "result.json", BUILD / "fleet"
 LARGE, SMALL, NEW = 50, 5_000, 10
 """Captures of 20 MB and of 11 kB for a fleet, and new ones beside these."""
 ENOUGH_MB_S = 278  # of 1,000 hosts with 1 GB an hour each
@@ -67,6 +86,7 @@ class Row(NamedTuple):
 
 
 HEAD = ["work", "goal", "must not exceed", "measured", "result", "detail"]
+PEERS_HEAD = ["peer", "x libpcap loop", *HEAD[1:3], "x nagle-scan", "result", "packets"]
 
 
 @dataclass
@@ -75,7 +95,6 @@ class Bench:
 
     packets: int
     runs: int
-    skip: list[str]
     wrong: list[str] = field(default_factory=list)
 
     def scan(self, *paths: Path, output: Path = RESULT) -> list[str]:
@@ -88,10 +107,6 @@ class Bench:
         if found != capture.stalls:
             self.wrong.append(f"{capture.path.name}: {found} stalls, {capture.stalls} generated")
 
-    def is_there(self, program: str) -> bool:
-        """Is it to be measured, and installed?"""
-        return program not in self.skip and shutil.which(program) is not None
-
 
 def against_libpcap(bench: Bench) -> Iterator[Row]:
     """Works beside libpcap's bare loop over the same file."""
@@ -102,7 +117,7 @@ def against_libpcap(bench: Bench) -> Iterator[Row]:
         (f"{crowd:,} short connections", generate("short", crowd), 1.35, 1.6),
         ("bulk, full payloads", generate("bulk", 100, max(bench.packets // 5, 10)), 0.45, 0.65),
     ):
-        loop = [str(BUILD / "pcap_loop"), str(capture.path)]
+        loop = [LOOP, str(capture.path)]
         ours, bare = medians([bench.scan(capture.path), loop], bench.runs)
         bench.check(capture)
         ns = [cost.wall_s / capture.packets * 1e9 for cost in (ours, bare)]
@@ -119,24 +134,21 @@ def stalls(bench: Bench) -> Iterator[Row]:
     yield Row("a stall in every exchange", "x RPC", 1.5, 1.8, many.wall_s / few.wall_s, detail)
 
 
-def against_peers(bench: Bench) -> Iterator[Row]:
-    """Tools that do related work, each run once on the same file."""
-    large = generate("rpc", 10_000, bench.packets)
-    small = generate("rpc", 10_000, min(bench.packets, TSHARK_PACKETS))
-    flows = BUILD / "flows"
-    flows.mkdir(exist_ok=True)
-    for name, words, capture, goal, limit in (
-        ("tcptrace -n -l -r", "tcptrace -n -l -r", large, 12, 8),
-        ("tshark conv,tcp", "tshark -n -q -z conv,tcp -r", small, 80, 60),
-        ("tshark ack_rtt", "tshark -n -Y tcp.analysis.ack_rtt>0.03 -r", small, 100, 80),
-        ("nfpcapd", f"nfpcapd -w {flows} -r", large, 6, 4),
-    ):
-        program, measured, detail = words.split()[0], None, "not there, or skipped"
-        if bench.is_there(program):
-            (ours,) = medians([bench.scan(capture.path)], bench.runs)
-            peer_s = run([*words.split(), str(capture.path)]).wall_s
-            measured, detail = peer_s / ours.wall_s, f"{peer_s:.1f} s; {capture.packets:,} packets"
-        yield Row(f"times faster than {name}", "x", goal, limit, measured, detail, True)
+def peers(bench: Bench) -> Iterator[list[str]]:
+    """Tools that do related work, each run once beside the loop and the scan of the same file."""
+    FLOWS.mkdir(exist_ok=True)
+    tiny = str(generate("clean", 10, 100).path)
+    for name, command, most, goal, limit in PEERS:
+        capture, words = generate("rpc", 10_000, min(bench.packets, most)), shlex.split(command)
+        bases = medians([[LOOP, str(capture.path)], bench.scan(capture.path)], bench.runs)
+        row, of_loop = Row(name, "x", goal, limit, None, more_is_better=True), "not there"
+        is_there = ["sh", "-c", f'{command} "$0"', tiny]
+        if subprocess.run(is_there, capture_output=True, check=False).returncode == 0:
+            wall_s = run([*words, str(capture.path)]).wall_s
+            loop, ours = (wall_s / base.wall_s for base in bases)
+            row, of_loop = row._replace(measured=ours), f"{loop:.4g}"
+        goals = row.cells[1:5] if goal else ["", "", row.cells[3], ""]
+        yield [name, of_loop, *goals, f"{capture.packets:,}"]
 
 
 def packed(bench: Bench) -> Iterator[Row]:
@@ -144,7 +156,7 @@ def packed(bench: Bench) -> Iterator[Row]:
     capture = generate("rpc", 10_000, bench.packets // 2)
     for program, suffix in PACKED.items():
         measured = None
-        if bench.is_there(program):
+        if shutil.which(program):
             path = capture.path.with_name(capture.path.name + suffix)
             with path.open("wb") as file:
                 subprocess.run([program, "-c", str(capture.path)], check=True, stdout=file)
@@ -159,7 +171,7 @@ def packed(bench: Bench) -> Iterator[Row]:
 def page(bench: Bench) -> Iterator[Row]:
     """The page, beyond the scan and one more reading."""
     capture = generate("rpc", 10_000, bench.packets)
-    html, loop = BUILD / "report.html", [str(BUILD / "pcap_loop"), str(capture.path)]
+    html, loop = BUILD / "report.html", [LOOP, str(capture.path)]
     commands = [bench.scan(capture.path, output=html), bench.scan(capture.path), loop]
     whole, scan, read = medians(commands, bench.runs)
     beyond_s = whole.wall_s - scan.wall_s - read.wall_s
@@ -171,7 +183,7 @@ def all_cpus(bench: Bench) -> Iterator[Row]:
     """All CPUs beside one, and whether both find the same."""
     capture, cpus = generate("rpc", 10_000, bench.packets), sorted(os.sched_getaffinity(0))
     measured, count = None, len(cpus)
-    if count > 1 and bench.is_there("taskset"):
+    if count > 1 and shutil.which("taskset"):
         results = [BUILD / f"cpus-{name}.json" for name in ("one", "all")]
         lists = [",".join(map(str, some)) for some in (cpus[:1], cpus)]
         one, every = medians(
@@ -185,7 +197,8 @@ def all_cpus(bench: Bench) -> Iterator[Row]:
         if len({result.read_bytes() for result in results}) > 1:
             bench.wrong.append(f"one CPU and {count} do not give the same result")
     goal = 1.85 if count == 2 else 0.8 * count
-    detail = f"{count} CPUs; same result, bit by bit"
+    serial = f"{(count / measured - 1) / (count - 1):.0%}" if measured else "unknown"
+    detail = f"{count} CPUs; serial share (Amdahl): {serial}; same result, bit by bit"
     yield Row("one large file, all CPUs", "x one CPU", goal, 0.65 * count, measured, detail, True)
 
 
@@ -352,8 +365,9 @@ def machine(load: float) -> str:
 def text(bench: Bench) -> str:
     """The whole of docs/benchmark.md."""
     load = os.getloadavg()[0]
-    parts = (against_libpcap, stalls, against_peers, packed, page, all_cpus, start, memory)
+    parts = (against_libpcap, stalls, packed, page, all_cpus, start, memory)
     table = measured(row for part in parts for row in part(bench))
+    of_peers = markdown(PEERS_HEAD, list(peers(bench)))
     of_fleets = measured(fleets(bench))
     quick = f"This is a quick run: the goals are stated for {FULL_PACKETS:,} packets.\n\n"
     wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
@@ -363,6 +377,7 @@ def text(bench: Bench) -> str:
         f"measures. Whole processes, JSON written; ratios of medians of {bench.runs} alternating "
         f"runs, warm cache.\n\n{quick if bench.packets < FULL_PACKETS else ''}{table}\n\n"
         f"{wrong or 'Every scan found exactly the stalls that were generated.'}\n\n"
+        f"## Peers\n\nTools that do related work, one run each on the same file.\n\n{of_peers}\n\n"
         f"## Fleets\n\nWhole commands, with their start, on all CPUs, page written; one run each."
         f"\n\n{of_fleets}\n\n## The machine\n\n{machine(load)}\n"
     )
@@ -374,11 +389,10 @@ def main() -> int:
     parser.add_argument("--packets", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=5, help="rounds that count (default: 5)")
     parser.add_argument("--report", type=Path, default=REPORT, help="the page to write")
-    parser.add_argument("--skip", nargs="+", default=[], choices=PEERS, metavar="PEER")
     arguments = parser.parse_args()
     if arguments.packets < 1000 or arguments.runs < 1:
         parser.error("--packets must be at least 1000, --runs at least 1")
-    bench = Bench(arguments.packets, arguments.runs, arguments.skip)
+    bench = Bench(arguments.packets, arguments.runs)
     try:
         build()
         arguments.report.write_text(text(bench))
