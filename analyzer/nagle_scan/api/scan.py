@@ -57,7 +57,7 @@ def scan(
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
-    `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
+    `threads` as processors unless told otherwise; no result depends on it. `exchanges`
     keeps each exchange, some 64 bytes for each: by default of files up to 256 MB in all. Without
     them `Scan.exchanges` reads the captures again. `names` are words for addresses
     (`{"10.0.0.5": "payments"}`): reports and pictures say them in their place, the JSON beside

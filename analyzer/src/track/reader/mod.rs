@@ -15,7 +15,7 @@ use crate::decode::filter::Filter;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoder;
 use crate::track::reader::labels::Labels;
-use crate::track::reader::range::{Range, SHARDS};
+use crate::track::reader::range::Range;
 use crate::track::reader::series::{Series, rank};
 use std::fs;
 use std::io::Read;
@@ -26,9 +26,6 @@ use std::thread;
 /// Bytes that are read at once: enough for each shard to have some rows of its connections in
 /// cache, few enough that little memory is on its way.
 const RANGE_LEN: u64 = 1 << 20;
-
-/// More threads than shards would mostly wait.
-const MOST_THREADS: usize = SHARDS;
 
 /// Captures of fewer bytes in all are read by one thread: to start more takes as long.
 const SMALL_LEN: u64 = 4 << 20;
@@ -46,7 +43,7 @@ pub struct Reading {
 impl Reading {
     /// With `threads` threads, at least one.
     pub fn by(threads: usize) -> Self {
-        Self { threads: threads.clamp(1, MOST_THREADS), is_short: false, range_len: RANGE_LEN }
+        Self { threads: threads.max(1), is_short: false, range_len: RANGE_LEN }
     }
 
     /// By as many threads as there are processors that this process may use.
@@ -118,7 +115,8 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
     reader.series.into_summaries()
 }
 
-/// Gives each range to `threads` threads, which share the shards. This one reads.
+/// Gives each range to `threads` threads, but no more than there are shards: one thread at a time takes a shard.
+/// They share the shards; this one reads.
 fn share<T: FnMut(&Range, usize) + Send>(
     reader: &mut Reader<'_>,
     shards: Vec<(usize, T)>,
@@ -127,6 +125,7 @@ fn share<T: FnMut(&Range, usize) + Send>(
     /// Ranges that wait for a thread. With the one that is being read and the one that is being taken no more
     /// are needed: those are used in turn.
     const AHEAD: usize = 2;
+    let threads = threads.min(shards.len());
     let mut ranges = [(); AHEAD + 2].map(|()| Arc::new(Range::new(shards.len())));
     let mut of_thread: Vec<Vec<(usize, T)>> = (0..threads).map(|_| Vec::new()).collect();
     for (shard, take) in shards {

@@ -129,7 +129,7 @@ fn a_capture_that_ends_early_ends_there_whoever_reads_on() {
 /// Does reading end when a shard panics?
 #[test]
 fn a_panic_of_a_shard_ends_the_reading() {
-    for count in [1, 2, 5] {
+    for count in [1, 2, 5, 40] {
         let path = write_capture(30_000, 2048);
         let paths = [path.to_str().unwrap().to_owned()];
         let (done, ended) = channel();
