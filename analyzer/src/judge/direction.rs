@@ -50,7 +50,7 @@ impl Judge {
                 corks,
                 link: SlowLink::of(half, side, waits),
                 ids: Ids::of(connection, side, waits),
-                receiver_seen: receiver.segments() > 0 && !connection.is_even(),
+                receiver_seen: receiver.segments > 0 && !connection.is_even(),
                 disordered: connection.is_disordered(),
                 receiver_rtt_ns: receiver.longest_rtt_ns(),
                 receiver_jitter_ns: path_jitter_ns(receiver),

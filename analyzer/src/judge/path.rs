@@ -40,7 +40,7 @@ impl SenderPath {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let (center_ns, basis) = find(half, freed().map(Wait::release_ns), clock_ns);
         let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
-        let is_known = basis == Basis::Handshake && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
+        let is_known = basis == Basis::Handshake && half.rtt_samples >= ROUND_TRIP_SAMPLES;
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         let quarter_ns = EARLY_NS + clock_ns + center_ns / IN_TRANSIT_ONE_OF;
         let early_ns = if is_known {

@@ -23,7 +23,7 @@ pub fn hides_hold(
         let left_ns = conditions.end_ns - wait.to.time_ns;
         wait.is(fact::ACK_ONLY)
             && wait.by == side.other()
-            && half.last_ns() <= wait.to.time_ns
+            && half.last_ns <= wait.to.time_ns
             && left_ns <= band.center_ns + band.tolerance_ns
     };
     !nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)

@@ -21,7 +21,7 @@ pub fn nagle_of_both(
     const UNKNOWN: (Nagle, (u32, u32)) = (Nagle::Unknown, (0, 0));
     // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
     // made-up times show nothing.
-    let one_sided = connection.halves.iter().any(|half| half.segments() == 0);
+    let one_sided = connection.halves.iter().any(|half| half.segments == 0);
     if one_sided || connection.is_even() || connection.is_disordered() {
         return [UNKNOWN; 2];
     }
@@ -51,7 +51,7 @@ impl JudgedHalf {
             endpoint: connection.endpoint(side),
             nagle,
             proof,
-            segments: half.segments(),
+            segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
             rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
@@ -122,7 +122,7 @@ fn late_acks(connection: &Connection, side: Side, findings: Findings<'_>) -> Opt
     let first_frame = found().map(|finding| finding.wait.ack.frame).min()?;
     // The handshake is a round trip, too.
     let of_syn = u16::from(connection.handshake_ns().is_some());
-    let prompt = match half.rtt_samples() {
+    let prompt = match half.rtt_samples {
         u16::MAX => u16::MAX,
         samples => samples.saturating_sub(of_syn),
     };

@@ -25,7 +25,7 @@ pub fn hidden(
         Hidden::Copied
     } else if connection.halves.iter().all(|half| half.bytes() == 0) {
         Hidden::NoData
-    } else if connection.halves.iter().any(|half| half.segments() == 0) {
+    } else if connection.halves.iter().any(|half| half.segments == 0) {
         Hidden::OneDirection
     } else if connection.is_disordered() {
         Hidden::Disordered

@@ -110,7 +110,7 @@ impl Path {
             rtt_ms: half.measured_rtt_ns().map(ms),
             jitter_ms: ms(half.jitter_ns()),
             bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
-            samples: half.rtt_samples(),
+            samples: half.rtt_samples,
             measured: half.is_path_measured(),
             step_ms: step_ms.max(0.001),
             far: false,

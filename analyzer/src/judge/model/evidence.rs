@@ -134,7 +134,7 @@ impl Direction<'_> {
         let way = WayToReceiver {
             rtt_ms,
             jitter_ms: receiver.jitter_ns() as f64 / 1e6,
-            samples: receiver.rtt_samples(),
+            samples: receiver.rtt_samples,
             step_ms: self.path.step_ms,
         };
         Some(DelaysOf { delays: Delays::of(&acks, way), rtt_ms })

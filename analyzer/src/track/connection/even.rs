@@ -2,7 +2,6 @@
 
 use crate::track::Mark;
 use crate::track::connection::Connection;
-use crate::track::half::Half;
 use crate::track::thresholds::{EVEN_NS, EVEN_SEGMENTS};
 
 impl Connection {
@@ -32,7 +31,7 @@ impl Connection {
     }
 
     fn captured(&self) -> u32 {
-        let [client, server] = self.halves.each_ref().map(Half::segments);
+        let [client, server] = self.halves.each_ref().map(|half| half.segments);
         client.saturating_add(server)
     }
 

@@ -36,7 +36,7 @@ impl Connection {
         let is_first = if server.has_syn() {
             server.sequence.in_flight() == 1 && segment.ack == server.sequence.nxt
         } else {
-            server.segments() == 0 && segment.len == 0
+            server.segments == 0 && segment.len == 0
         };
         let took_ns = now.time_ns - client.last_data.time_ns;
         self.handshake_ns = match is_first && client.has_syn() && client.bytes() == 0 {

@@ -125,7 +125,7 @@ impl Connection {
 
     /// Time of the latest segment.
     pub fn last_ns(&self) -> i64 {
-        self.halves[0].last_ns().max(self.halves[1].last_ns())
+        self.halves[0].last_ns.max(self.halves[1].last_ns)
     }
 
     pub fn half(&self, side: Side) -> &Half {
@@ -157,7 +157,7 @@ impl Connection {
         let is_bare = |half: &Half| half.is_plain() && half.offset == 0;
         // Where the clock steps back a late answer is a wait that leaves no other trace.
         let is_timed = |half: &Half| !half.has_syn() || half.last_data.time_ns >= self.first_ns;
-        let is_syn = |half: &Half| half.segments() == 0 || half.segments() == 1 && half.has_syn();
+        let is_syn = |half: &Half| half.segments == 0 || half.segments == 1 && half.has_syn();
         let is_refused = self.halves.iter().any(Half::has_reset);
         self.halves.iter().all(|half| is_bare(half) && is_timed(half))
             && (is_refused || self.halves.iter().all(is_syn))
@@ -206,7 +206,7 @@ impl Connection {
         let mss = self.mss.into();
         let half = &mut self.halves[side as usize];
         if half.note_id(segment, mss) {
-            let received = half.segments() - 1;
+            let received = half.segments - 1;
             self.halves[side.other() as usize].excuse(received);
         }
     }

@@ -17,7 +17,7 @@ impl Connection {
         } else {
             0
         };
-        let announced = |half: &Half| match (half.has_syn(), half.mss_option()) {
+        let announced = |half: &Half| match (half.has_syn(), half.mss_option) {
             (false, _) | (true, MSS_CUT) => u32::MAX,
             (true, 0) => DEFAULT_MSS,
             (true, mss) => u32::from(mss),
@@ -36,7 +36,7 @@ impl Connection {
             return self.mss.into();
         }
         let (mss, inferred) = self.effective_mss();
-        if !inferred && self.halves.iter().all(|half| half.segments() > 1) {
+        if !inferred && self.halves.iter().all(|half| half.segments > 1) {
             // No SYN announces more.
             self.mss = mss as u16;
         }
@@ -50,7 +50,7 @@ impl Connection {
     }
 
     fn inferred_mss(&self) -> u32 {
-        let largest = self.halves[0].largest().max(self.halves[1].largest());
+        let largest = self.halves[0].largest.max(self.halves[1].largest);
         let least = if largest >= DEFAULT_MSS && self.repeats_largest(largest) {
             0
         } else {

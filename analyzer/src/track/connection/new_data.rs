@@ -22,7 +22,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let seen =
             Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
-        let received = peer.segments();
+        let received = peer.segments;
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let mut conclusion = seen.classify(recorder.clock_ns);
         // Most segments after a pause follow nothing.

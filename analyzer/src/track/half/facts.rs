@@ -9,21 +9,6 @@ use crate::track::thresholds::ECHOES;
 use crate::track::{Mark, Reactions};
 
 impl Half {
-    /// Segments captured; saturates.
-    pub fn segments(&self) -> u32 {
-        self.segments
-    }
-
-    /// Small segments sent; saturates.
-    pub fn small_segments(&self) -> u32 {
-        self.small_segments
-    }
-
-    /// The MSS its SYN announced, in bytes: 0 for none, [`MSS_CUT`](super::MSS_CUT) if it is not known.
-    pub fn mss_option(&self) -> u16 {
-        self.mss_option
-    }
-
     /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
     pub fn offset_of(&self, seq: u32) -> u64 {
         let fin = i64::from(self.state.is(state::FIN_SENT));
@@ -35,11 +20,6 @@ impl Half {
     pub fn first_seq(&self) -> u32 {
         let fin = u32::from(self.state.is(state::FIN_SENT));
         self.sequence.nxt.wrapping_sub(self.offset as u32).wrapping_sub(fin)
-    }
-
-    /// Largest payload, in bytes.
-    pub fn largest(&self) -> u32 {
-        self.largest
     }
 
     /// Is its next sequence number known?
@@ -158,10 +138,6 @@ impl Half {
     /// The pauses of its program.
     pub fn pauses(&self) -> &Pauses {
         &self.frozen().pauses
-    }
-
-    pub fn last_ns(&self) -> i64 {
-        self.last_ns
     }
 
     /// The last data that was new.

@@ -49,9 +49,9 @@ pub struct Half {
     /// Sum in µs and count of how far round trips lie over the shortest one, for those close to it. No more
     /// are counted once the count is full.
     over_us: u32,
-    rtt_samples: u16,
-    /// The MSS its SYN announced, in bytes; 0 is 'not seen'.
-    mss_option: u16,
+    pub rtt_samples: u16,
+    /// The MSS its SYN announced, in bytes: 0 for none, [`MSS_CUT`] if it is not known.
+    pub mss_option: u16,
 
     /// Last data sent, retransmissions included.
     pub last_data: Mark,
@@ -60,7 +60,7 @@ pub struct Half {
     pub sequence: Sequence,
     state: Flags,
     /// Segments captured; saturates.
-    segments: u32,
+    pub segments: u32,
     /// The end of the timestamp of the last ACK of new data; 0 for none.
     ack_tsval: u16,
     /// How often the largest payload was sent right behind another one; saturates.
@@ -78,12 +78,10 @@ pub struct Half {
     pub last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
     pub room: i32,
-    /// Largest payload seen, in bytes.
-    largest: u32,
+    /// Largest payload, in bytes.
+    pub largest: u32,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
-    /// Small segments sent.
-    small_segments: u32,
     ids: IpIds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     echoes: u8,

@@ -74,11 +74,6 @@ impl Half {
         i64::from(self.over_us) * 1000 / i64::from(self.rtt_samples.max(1))
     }
 
-    /// Number of round trips behind the jitter.
-    pub fn rtt_samples(&self) -> u16 {
-        self.rtt_samples
-    }
-
     /// The way this wait ended, by the round trip known so far; the clock ticks every `clock_ns`.
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {

@@ -54,7 +54,6 @@ impl Half {
         self.state.set_if(flight > 1, state::SEVERAL_IN_FLIGHT);
         if small {
             self.sequence.sml = self.sequence.nxt;
-            self.small_segments = self.small_segments.saturating_add(1);
             self.state.set(state::LAST_SMALL);
             self.small_acked = Mark::NONE;
             self.small_ack_facts = AckFacts::default();

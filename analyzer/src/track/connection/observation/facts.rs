@@ -104,7 +104,7 @@ impl Observation<'_> {
         let is_full = |room: i64| peer.is_window_scale_known() && room < i64::from(self.len);
         // The window may have opened, and the program paused then.
         let room_now = i64::from(peer.sequence.window) - i64::from(half.sequence.in_flight());
-        let opened_ns = self.now.time_ns - peer.last_ns() - half.rtt_or_zero_ns();
+        let opened_ns = self.now.time_ns - peer.last_ns - half.rtt_or_zero_ns();
         let waited_for_room = is_full(room_now) || opened_ns <= self.distinct_ns();
         let window_full = is_full(half.room.into()) && waited_for_room;
         let closed_frame = peer.zero_window_frame();

@@ -64,11 +64,7 @@ impl Observation<'_> {
             return true;
         }
         let known_ns = |half: &Half| {
-            if half.is_path_measured() && half.rtt_samples() > 0 {
-                half.rtt_or_zero_ns()
-            } else {
-                0
-            }
+            if half.is_path_measured() && half.rtt_samples > 0 { half.rtt_or_zero_ns() } else { 0 }
         };
         let rtt_ns = known_ns(half) + known_ns(peer);
         rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data.time_ns < rtt_ns
@@ -101,7 +97,7 @@ impl Observation<'_> {
     /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
     /// that this sender sent (the path may carry less than the SYN announced).
     pub(super) fn is_surely_small(&self, len: u32) -> bool {
-        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest())
+        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest)
     }
 
     /// Had the sender, when it sent this, an unacknowledged small segment?
@@ -119,7 +115,7 @@ impl Observation<'_> {
             return false;
         }
         let since = self.now.time_ns - acked.time_ns;
-        let one_of = match half.rtt_samples() {
+        let one_of = match half.rtt_samples {
             ..KNOWN_ROUND_TRIPS => IN_TRANSIT_ONE_OF,
             _ => HALF_WAY_ONE_OF,
         };
