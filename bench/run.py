@@ -6,7 +6,6 @@ Writes docs/benchmark.md. Exit status: 0 done, 1 a wrong result, 2 the benchmark
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -103,7 +102,10 @@ class Bench:
 
     def check(self, capture: Capture) -> None:
         """Notes a wrong number of stalls in the last result, that of this capture."""
-        found = json.loads(RESULT.read_text())["summary"]["stalls"]
+        with RESULT.open() as file:
+            # Children take over this process's size: the whole document would hide theirs.
+            summary = re.search(r'"summary":{.*?"stalls":(\d+)', file.read(1 << 16))
+        found = int(summary[1]) if summary else None
         if found != capture.stalls:
             self.wrong.append(f"{capture.path.name}: {found} stalls, {capture.stalls} generated")
 

@@ -1,6 +1,6 @@
 //! Where in the capture something was seen.
 
-/// A frame and its time, in 12 bytes: a connection keeps eight of them, and a wait three.
+/// A frame and its time, in 12 bytes: connections and waits consist of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct Mark {
