@@ -165,14 +165,8 @@ impl<'a> Groups<'a> {
         for place in &mut self.places[first_place..] {
             *place = first_event as u32 + rank[*place as usize - first_event];
         }
-        // Each swap brings one event to its place.
-        for at in 0..rank.len() {
-            while rank[at] as usize != at {
-                let to = rank[at] as usize;
-                events.swap(at, to);
-                rank.swap(at, to);
-            }
-        }
+        let sorted: Vec<Event> = order.iter().map(|&at| events[at as usize]).collect();
+        events.copy_from_slice(&sorted);
     }
 
     /// Weighs all candidates: from the past alone, then with what others of the server show, then each again, given
