@@ -1,7 +1,7 @@
 //! Single values as text, for JSON and CSV, each after what comes before it, written straight into a
 //! buffer.
 //!
-//! Rows are nearly all of a result, so they do not go through serde.
+//! Rows are nearly all of a result, so they do not go through serde as a whole.
 
 use crate::judge::words::evidence::ms;
 use std::io::Write;
@@ -34,7 +34,7 @@ pub fn address(out: &mut Vec<u8>, before: &str, addr: IpAddr) {
 /// A duration in ms: the shortest decimal that gives it again.
 #[inline]
 pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
-    name(out, before, "");
+    out.extend_from_slice(before.as_bytes());
     let _ = serde_json::to_writer(out, &ms(duration_ns));
 }
 

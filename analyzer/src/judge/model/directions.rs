@@ -8,7 +8,7 @@ use crate::judge::thresholds::NEAR_RTT_MS;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Side};
+use crate::track::{Connection, Ends, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
@@ -135,8 +135,10 @@ type Hosts = (IpAddr, IpAddr);
 /// Connections of the same two hosts share their path: what a handshake of one shows counts for all others, whose
 /// round trip would be a guess.
 fn share_paths(blocks: &[Block], directions: &mut [Direction<'_>]) {
-    let hosts =
-        |connection: &Connection| (connection.ends().client.addr, connection.ends().server.addr);
+    let hosts = |connection: &Connection| {
+        let Ends { client, server } = connection.ends();
+        (client.addr, server.addr)
+    };
     let unknown = directions.iter().filter(|direction| !direction.path.measured);
     let mut shared: HashMap<Hosts, [Option<Path>; 2], RandomState> =
         unknown.map(|direction| (hosts(direction.connection), [None; 2])).collect();

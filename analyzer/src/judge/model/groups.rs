@@ -80,7 +80,7 @@ pub struct State {
 
 impl<'a> Groups<'a> {
     pub fn of(directions: Vec<Direction<'a>>) -> Self {
-        let count = directions.iter().map(|direction| direction.candidates.len()).sum();
+        let events = directions.iter().map(|direction| direction.candidates.len()).sum();
         let mut kinds: HashMap<Kind, usize, RandomState> = HashMap::default();
         let mut servers: HashMap<(Endpoint, Side), usize, RandomState> = HashMap::default();
         let mut numbered: Vec<(usize, Direction<'a>)> = Vec::with_capacity(directions.len());
@@ -101,8 +101,8 @@ impl<'a> Groups<'a> {
             kinds: Vec::with_capacity(kinds.len()),
             directions: Vec::with_capacity(numbered.len()),
             ranges: Vec::with_capacity(numbered.len()),
-            places: Vec::with_capacity(count),
-            events: Vec::with_capacity(count),
+            places: Vec::with_capacity(events),
+            events: Vec::with_capacity(events),
             ratios: Vec::new(),
             held: Vec::new(),
             states: Vec::new(),
@@ -113,7 +113,7 @@ impl<'a> Groups<'a> {
             all.add_group(own.iter().map(|(_, direction)| direction), of_servers[own[0].0]);
         }
         all.directions = numbered.into_iter().map(|(_, direction)| direction).collect();
-        all.held = vec![0.0; count];
+        all.held = vec![0.0; events];
         all
     }
 

@@ -42,15 +42,16 @@ pub struct Exchanges {
 const SUSPECT: u32 = 1 << 31;
 /// The server has sent something.
 const ANSWERED: u32 = 1 << 30;
+const FACTS: u32 = SUSPECT | ANSWERED;
 
 impl Exchanges {
     /// Place of the server, once there was an exchange.
     pub fn server(&self) -> Option<u32> {
-        (self.server & !(SUSPECT | ANSWERED)).checked_sub(1)
+        (self.server & !FACTS).checked_sub(1)
     }
 
     pub fn set_server(&mut self, place: u32) {
-        self.server = (self.server & (SUSPECT | ANSWERED)) | (place + 1);
+        self.server = (self.server & FACTS) | (place + 1);
     }
 
     /// A wait in the current exchange may be a stall.
@@ -97,7 +98,7 @@ impl Exchanges {
         let (begin, facts) = (self.begin, self.server);
         let exchange = Exchange { connection, begin, end, request_bytes, response_bytes };
         self.begin = Mark::NONE;
-        self.server &= !(SUSPECT | ANSWERED);
+        self.server &= !FACTS;
         if !begin.is_set() || facts & ANSWERED == 0 {
             return None;
         }

@@ -20,10 +20,8 @@ pub struct Series {
     /// The clocks of all times so far, and the step of the current capture's.
     clock: ClockStep,
     clock_ns: i64,
-    /// The user stopped it.
+    /// The user stopped it, or there are no numbers for more frames.
     stopped: bool,
-    /// There are no numbers for more frames.
-    is_full: bool,
     error: Option<ScanError>,
 }
 
@@ -43,7 +41,6 @@ impl Series {
             clock: ClockStep::UNKNOWN,
             clock_ns: 0,
             stopped: false,
-            is_full: false,
             error: None,
         }
     }
@@ -55,7 +52,7 @@ impl Series {
 
     /// Is nothing else to be read?
     pub fn is_over(&self) -> bool {
-        self.stopped || self.is_full || self.error.is_some()
+        self.stopped || self.error.is_some()
     }
 
     /// The next ranges are of another capture.
@@ -77,7 +74,7 @@ impl Series {
     }
 
     fn end(&mut self, end: InputEnd) {
-        self.stopped = matches!(end, InputEnd::Stopped(_));
+        self.stopped |= matches!(end, InputEnd::Stopped(_));
         if let Some(capture) = self.captures.last_mut() {
             capture.end = match end {
                 InputEnd::Stopped(_) => InputEnd::Stopped(Stopped::at(&self.progress)),
@@ -100,7 +97,7 @@ impl Series {
             end
         } else {
             range.reset();
-            self.is_full = true;
+            self.stopped = true;
             Some(InputEnd::Failed(format!("frames are numbered up to {}", u32::MAX)))
         };
         self.progress.set_packets(self.frames());
