@@ -153,21 +153,6 @@ fn of_many_pauses_some_end_just_after_an_ack_by_accident() {
     assert_eq!(sure(&server_replies(&held)), 50);
 }
 
-/// Where an ACK comes at once, the program writes 40 ms after its first piece.
-#[test]
-fn a_hold_is_shorter_where_the_program_pauses_itself() {
-    let piece = |story: Story, ack_ms, ms| {
-        let acked = story.after_ms(300.0, client(100)).after_ms(ack_ms, server(0));
-        acked.after_ms(ms, client(50)).after_ms(1.0, server(200))
-    };
-    let paused = || opened().times(6, |story| piece(story, 1.0, 39.0));
-    let (judged, rulings) = paused().times(6, |story| piece(story, 60.0, 0.02)).end().judge();
-    assert_eq!(sure(&stalls(&rulings)), 6);
-    assert!((20..30).contains(&(judged.stalled_ns / 6_000_000)), "{}", judged.stalled_ns);
-    let (judged, _) = paused().times(6, |story| piece(story, 44.0, 0.02)).end().judge();
-    assert_eq!((judged.stalls, judged.short.count), (0, 6));
-}
-
 /// Reactions were measured of a plain relay and of a server that holds, both under load.
 #[test]
 fn on_one_host_a_program_that_passes_on_looks_like_a_slow_kernel() {

@@ -40,7 +40,6 @@ pub use exchange::hours::{Hour, Hours};
 pub use exchange::latency::Latency;
 pub use follower::{Follower, Repeat, TrackedSegment};
 pub use half::Half;
-pub use half::pauses::Pause;
 pub use half::repeated::Repeats;
 pub use mark::Mark;
 pub use numbers::Place;

@@ -177,11 +177,6 @@ thresholds! {
         from "judgement: below the shortest delayed ACK up to 20 ms, below 40 ms up to 80 ms",
         larger "knows less jitter of long paths";
 
-    /// Part of a pause in which an ACK did not end it: the program chose the length.
-    EARLY_ACK_ONE_OF: i64 = 2 one_of,
-        from "judgement",
-        larger "explains fewer waits by the program";
-
     /// The longest that packets overtake each other.
     REORDER_NS: i64 = 3_000_000 ns,
         from "Wireshark's limit for out-of-order segments",

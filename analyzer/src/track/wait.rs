@@ -4,7 +4,7 @@
 //! the whole connection is known.
 
 use crate::capture::times::DAY_NS;
-use crate::track::thresholds::{EARLY_ACK_ONE_OF, EVIDENCE_NS};
+use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::{Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
@@ -213,11 +213,6 @@ impl Wait {
     /// May that ACK have ended it, whatever followed?
     pub fn is_freed(&self) -> bool {
         self.has_pure_ack() && !self.has_any(fact::OWN_PAUSE | fact::PASSED_ON)
-    }
-
-    /// Did that ACK come in the first half of the wait, so that its end was the program's choice?
-    pub fn has_early_ack(&self) -> bool {
-        self.ack_ns().saturating_mul(EARLY_ACK_ONE_OF) < self.span_ns()
     }
 
     /// Who sent the ACK.

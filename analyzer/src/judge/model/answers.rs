@@ -6,9 +6,8 @@ use crate::judge::model::density::most;
 use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{AT_ONCE, Groups, WORTH_THREADS};
 use crate::judge::model::held::{DirectionModel, Held, most_by_clock};
-use crate::judge::model::length::OwnPauses;
 use crate::judge::model::ratios::{Densities, Learning, windows};
-use crate::judge::model::relay::relay;
+use crate::judge::model::relay;
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::POSSIBLE;
@@ -86,16 +85,17 @@ impl Groups<'_> {
         let ratios = self.ratios_of(at);
         let probabilities = held.iter().map(|&held| f64::from(held));
         let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
-        let relay = relay(
+        let delays = direction.delays();
+        let is_delayed = |wait: &Wait| delays.is_some_and(|delays| delays.is_delayed(wait));
+        let late = relay::late(&direction.path, &weighed);
+        let relay = relay::relay(
             direction.connection,
             direction.side,
             direction.waits,
             &weighed,
             direction.path.far,
+            is_delayed,
         );
-        let half = direction.connection.half(direction.side);
-        let pauses = OwnPauses::of(half, &weighed);
-        let delays = direction.delays();
         let common = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
         let one = |place: usize| {
             let wait = direction.wait(place);
@@ -104,11 +104,11 @@ impl Groups<'_> {
             let again =
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
-            let probability = own * (1.0 - relay) * (1.0 - direction.full(wait));
+            let relayed = 1.0 - (1.0 - relay) * (1.0 - late[place]);
+            let probability = own * (1.0 - relayed) * (1.0 - direction.full(wait));
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
-            let is_delayed = delays.is_some_and(|delays| delays.is_delayed(wait));
             let held = Held::new(probability as f32, on, ratio);
-            held.lasting(pauses.hold_ns(wait)).marked(is_delayed, state.is_open)
+            held.lasting(wait.wait_ns()).marked(is_delayed(wait), state.is_open)
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);

@@ -2,11 +2,12 @@
 //! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
 
 use crate::judge::thresholds::{
-    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SWITCH,
+    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SET_LATER,
+    SET_LATER_SHARE, SWITCH,
 };
 
 /// Shares of waits that are holds while the algorithm is on, equally likely.
-pub const SHARES: [f64; 4] = [0.995, 0.9, 0.5, 0.15];
+pub const SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02];
 /// A share of holds that is less likely than this changes nothing.
 const NEGLIGIBLE: f64 = 1e-4;
 /// Contradictions between two waits that count apart: more come in one burst.
@@ -17,7 +18,7 @@ pub const MOST_CONTRADICTIONS: u32 = 3;
 pub struct Evidence<'a> {
     /// Small segments sent unheld, before each wait and behind the last.
     pub contradictions: &'a [u32],
-    /// May late ACKs be missing that released those?
+    /// May late ACKs be missing that released those, as other frames are?
     pub late: bool,
     /// Step of the clock.
     pub step_ms: f64,
@@ -29,7 +30,7 @@ pub struct Chain {
     /// Probability that the algorithm was on, at each wait.
     pub on: Vec<f32>,
     /// How likely each of the shares is.
-    pub shares: [f64; 4],
+    pub shares: [f64; 5],
     /// Logarithm of how much likelier all waits are with it on than off.
     pub evidence: f64,
 }
@@ -46,29 +47,40 @@ impl Chain {
         let weight = independence(ratios.len(), evidence.step_ms);
         let mut all = Self { on: vec![0.0; ratios.len()], ..Self::default() };
         let after = cost[ratios.len()];
-        let passes = SHARES.map(|share| {
+        // Where nothing contradicts, a switch explains nothing.
+        let contradicted = evidence.contradictions.iter().any(|&count| count > 0);
+        let switches = [((SWITCH, SWITCH), 1.0 - SET_LATER_SHARE), (SET_LATER, SET_LATER_SHARE)];
+        let switches = &switches[..if contradicted { 2 } else { 1 }];
+        let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
+        for (at, share) in SHARES.into_iter().enumerate() {
             let power = |ratio: f32| {
                 let mixed = 1.0 - share + share * f64::from(ratio);
                 if weight < 1.0 { mixed.powf(weight) } else { mixed }
             };
-            // Many ratios are at their bound.
-            let mut last = (1.0_f32, power(1.0));
-            let emits = |(&ratio, cost): (&f32, &f64)| {
-                if ratio.to_bits() != last.0.to_bits() {
-                    last = (ratio, power(ratio));
-                }
-                cost * last.1
-            };
-            Forward::of(ratios.iter().zip(&cost).map(emits), after, log_odds)
-        });
-        let best = passes.iter().map(|pass| pass.log).fold(f64::NEG_INFINITY, f64::max);
-        let likelihoods = passes.each_ref().map(|pass| (pass.log - best).exp());
-        let sum: f64 = likelihoods.iter().sum();
+            for &(switch, chance) in switches {
+                // Many ratios are at their bound.
+                let mut last = (1.0_f32, power(1.0));
+                let emits = |(&ratio, cost): (&f32, &f64)| {
+                    if ratio.to_bits() != last.0.to_bits() {
+                        last = (ratio, power(ratio));
+                    }
+                    cost * last.1
+                };
+                let emitted = ratios.iter().zip(&cost).map(emits);
+                passes.push((at, chance, Forward::of(emitted, after, log_odds, switch)));
+            }
+        }
+        let best = passes.iter().map(|(_, _, pass)| pass.log).fold(f64::NEG_INFINITY, f64::max);
+        let likelihood =
+            |(_, chance, pass): &(usize, f64, Forward)| chance * (pass.log - best).exp();
+        let sum: f64 = passes.iter().map(likelihood).sum();
         all.evidence = best + (sum / SHARES.len() as f64).ln();
-        all.shares = likelihoods.map(|likelihood| likelihood / sum);
-        let likely = passes.iter().zip(all.shares).filter(|(_, share)| *share > NEGLIGIBLE);
-        for (pass, share) in likely {
-            pass.add_backward(after, share, &mut all.on);
+        for pass in &passes {
+            let part = likelihood(pass) / sum;
+            all.shares[pass.0] += part;
+            if part > NEGLIGIBLE {
+                pass.2.add_backward(after, part, &mut all.on);
+            }
         }
         all
     }
@@ -94,23 +106,32 @@ fn independence(waits: usize, step_ms: f64) -> f64 {
     (independent / waits.max(1) as f64).powf(0.5 + 0.1 * coarse).min(1.0)
 }
 
+/// Chances that `TCP_NODELAY` is set, and cleared, between two waits.
+type Switch = (f64, f64);
+
 /// The way forward through the waits, for one share of holds.
 struct Forward {
     /// Log-likelihood of all that the waits emitted.
     log: f64,
+    switch: Switch,
     /// Per wait: its emission if the algorithm was on, and the filtered probabilities of on and off.
     steps: Vec<(f64, f64, f64)>,
 }
 
 impl Forward {
-    fn of(emitted: impl ExactSizeIterator<Item = f64>, after: f64, log_odds: f64) -> Self {
+    fn of(
+        emitted: impl ExactSizeIterator<Item = f64>,
+        after: f64,
+        log_odds: f64,
+        switch: Switch,
+    ) -> Self {
         let mut steps = Vec::with_capacity(emitted.len());
         let (mut on, mut off) = (logistic(log_odds), logistic(-log_odds));
         // Logarithms are dear: of a product, while it is neither too small nor too large.
         let (mut log, mut product) = (0.0, 1.0_f64);
         for emitted in emitted {
             if !steps.is_empty() {
-                (on, off) = switched(on, off);
+                (on, off) = switched(on, off, switch);
             }
             on *= emitted;
             let sum = on + off;
@@ -122,26 +143,31 @@ impl Forward {
             (on, off) = (on / sum, off / sum);
             steps.push((emitted, on, off));
         }
-        let (back_on, back_off) = switched(after, 1.0);
+        let (back_on, back_off) = back(after, 1.0, switch);
         log += product.ln() + (on * back_on + off * back_off).ln();
-        Self { log, steps }
+        Self { log, switch, steps }
     }
 
     /// Goes back, and adds the probability of being on at each wait, by this weight.
     fn add_backward(&self, after: f64, weight: f64, to: &mut [f32]) {
-        let (mut back_on, mut back_off) = switched(after, 1.0);
+        let (mut back_on, mut back_off) = back(after, 1.0, self.switch);
         for (&(emitted, on, off), to) in self.steps.iter().zip(to).rev() {
             *to += (weight * on * back_on / (on * back_on + off * back_off)) as f32;
-            let back = back_on * emitted;
-            let sum = back + back_off;
-            (back_on, back_off) = switched(back / sum, back_off / sum);
+            back_on *= emitted;
+            let sum = back_on + back_off;
+            (back_on, back_off) = back(back_on / sum, back_off / sum, self.switch);
         }
     }
 }
 
-/// On and off, one wait later or earlier.
-fn switched(on: f64, off: f64) -> (f64, f64) {
-    (on + (off - on) * SWITCH, off + (on - off) * SWITCH)
+/// On and off, one wait later.
+fn switched(on: f64, off: f64, (sets, clears): Switch) -> (f64, f64) {
+    (on + off * clears - on * sets, off + on * sets - off * clears)
+}
+
+/// How likely all that follows is, from on and from off, one wait earlier.
+fn back(on: f64, off: f64, (sets, clears): Switch) -> (f64, f64) {
+    (on + (off - on) * sets, off + (on - off) * clears)
 }
 
 pub fn logistic(log_odds: f64) -> f64 {

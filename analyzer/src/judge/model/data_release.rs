@@ -11,7 +11,6 @@ use crate::judge::model::chain::{MOST_CONTRADICTIONS, SHARES, of_share};
 use crate::judge::model::density::{kernel, log_normal};
 use crate::judge::model::evidence::full_sized;
 use crate::judge::model::held::{DirectionModel, Held};
-use crate::judge::model::length::OwnPauses;
 use crate::judge::model::ratios::Densities;
 use crate::judge::model::{BlockModel, Terms};
 use crate::judge::statistics;
@@ -175,7 +174,6 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
                 let own_waits = block.waits[begin..end].iter().zip(&model.held[begin..end]);
                 program.add_pairs(side, own_waits.clone().map(|(wait, _)| wait));
                 program.reactions.extend(connection.half(side).reactions());
-                let pauses = OwnPauses::of(connection.half(side), &[]);
                 let on = on(connection, side, own_waits);
                 program.events.extend(own.map(|wait| Event {
                     block: number,
@@ -183,7 +181,7 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
                     wait: *wait,
                     on,
                     full: full_sized(connection.effective_mss().1, wait),
-                    hold_ns: pauses.hold_ns(wait),
+                    hold_ns: wait.wait_ns(),
                 }));
             }
         }

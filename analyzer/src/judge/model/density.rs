@@ -2,8 +2,8 @@
 //! All times in ms, all densities per ms.
 
 use crate::judge::thresholds::{
-    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, KNOWN_BY_REPLIES, NEAR_SENDER_MS,
-    PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
+    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, KNOWN_BY_REPLIES, KNOWN_BY_SHARING,
+    NEAR_SENDER_MS, PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
 };
 use crate::track::wait::{Wait, fact};
 
@@ -28,6 +28,8 @@ pub struct Path {
     pub samples: u16,
     /// Measured from a handshake on, of this connection or of another one of the same two hosts.
     pub measured: bool,
+    /// By the handshake of another connection.
+    pub shared: bool,
     /// Step of the clock.
     pub step_ms: f64,
     /// Is there a network in between?
@@ -39,7 +41,11 @@ impl Path {
     pub fn known(&self) -> f64 {
         match (self.rtt_ms, self.measured) {
             (None, _) => 0.0,
-            (_, true) => 1.0,
+            (_, true) => {
+                let samples = f64::from(self.samples.max(1));
+                let weight = if self.shared { KNOWN_BY_SHARING } else { 1.0 };
+                weight * samples / (samples + 0.3)
+            }
             _ => KNOWN_BY_REPLIES * f64::from(self.samples) / f64::from(self.samples + 3),
         }
     }
@@ -73,7 +79,7 @@ impl Path {
     }
 
     /// Across a network, `off_ms` after the round trip.
-    fn across(&self, off_ms: f64, rtt_ms: f64) -> f64 {
+    pub fn across(&self, off_ms: f64, rtt_ms: f64) -> f64 {
         let (step_ms, jitter_ms) = (self.step_ms, self.jitter_ms);
         let base_ms = (0.3 + rtt_ms / 3.0).min(1.0);
         let core = 0.75 - PATH_LATE - PATH_VERY_LATE;
@@ -105,7 +111,9 @@ impl Path {
     /// bounds it.
     pub fn allows(&self, release_ms: f64) -> f64 {
         match (self.yardstick_ms(), self.far) {
-            (Some(rtt_ms), _) if release_ms - rtt_ms < -self.early_ms() => 1e-3,
+            (Some(rtt_ms), _) if release_ms - rtt_ms < -self.early_ms() => {
+                (1.0 - self.known()).max(1e-3)
+            }
             (Some(rtt_ms), _) => {
                 let late_ms = (release_ms - rtt_ms).max(0.0) / (8.0 + rtt_ms);
                 1.0 / (1.0 + late_ms * late_ms)
@@ -169,6 +177,7 @@ mod tests {
             bound_ms: rtt_ms,
             samples: 20,
             measured: true,
+            shared: false,
             step_ms: 0.001,
             far: rtt_ms > 1.0,
         }

@@ -112,6 +112,7 @@ impl Path {
             bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
             samples: half.rtt_samples,
             measured: half.is_path_measured(),
+            shared: false,
             step_ms: step_ms.max(0.001),
             far: false,
         }
@@ -158,7 +159,12 @@ fn share_paths(blocks: &[Block], directions: &mut [Direction<'_>]) {
     for direction in directions.iter_mut().filter(|direction| !direction.path.measured) {
         let known = shared.get(&hosts(direction.connection));
         if let Some(path) = known.and_then(|known| known[direction.side as usize]) {
-            direction.path = Path { step_ms: direction.path.step_ms, ..path };
+            let Path { bound_ms, step_ms, .. } = direction.path;
+            // Of another capture point: this host answered sooner.
+            if path.rtt_ms.is_some_and(|rtt_ms| rtt_ms > 1.25 * bound_ms + 0.2 + step_ms) {
+                continue;
+            }
+            direction.path = Path { step_ms, shared: true, ..path };
             direction.path.far = direction.is_far();
         }
     }

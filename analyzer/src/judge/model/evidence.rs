@@ -65,7 +65,8 @@ impl Direction<'_> {
         contradictions.push(half.contradictions().saturating_sub(last));
         let evidence = Evidence {
             contradictions: &contradictions,
-            late: half.contradicts_late(),
+            late: half.contradicts_late()
+                && self.connection.halves.iter().any(|half| half.unseen().0 > 0),
             step_ms: self.path.step_ms,
         };
         Chain::of(ratios, evidence, log_odds)

@@ -4,7 +4,7 @@
 //! how likely its pause is if the program wrote it, both learnt from what the same programs did before
 //! ([`ratios`]). A [`chain`] for each direction tells from all ratios and contradictions whether Nagle's algorithm
 //! was on; other connections of the same server give it a prior. Then each wait is asked again, given all others.
-//! A [`relay`] may look the same where one host has both ends. [`length`] says how long a hold lasted, [`delay`]
+//! A [`relay`] may look the same where one host has both ends. [`delay`]
 //! whether its ACK was delayed.
 //!
 //! No observation decides alone: a late release, or one pause, moves the answer by what it is worth.
@@ -20,7 +20,6 @@ mod evidence;
 mod groups;
 mod held;
 mod learnt;
-mod length;
 mod ratios;
 mod relay;
 pub mod sender_clock;

@@ -51,11 +51,12 @@ impl Connection {
 
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest.max(self.halves[1].largest);
-        let least = if largest >= DEFAULT_MSS && self.repeats_largest(largest) {
-            0
-        } else {
-            LEAST_INFERRED_MSS
-        };
+        let least =
+            if largest >= DEFAULT_MSS - TIMESTAMP_OPTION_LEN && self.repeats_largest(largest) {
+                0
+            } else {
+                LEAST_INFERRED_MSS
+            };
         if self.is_loopback() {
             largest.max(LOOPBACK_MSS)
         } else {

@@ -102,10 +102,7 @@ impl Connection {
                     recorder.waits.keep(wait);
                     return;
                 }
-                EndedBy::Program => {
-                    wait.facts |= fact::OWN_PAUSE;
-                    half.add_pause(&wait);
-                }
+                EndedBy::Program => wait.facts |= fact::OWN_PAUSE,
                 EndedBy::Either => {
                     recorder.waits.push_other(wait, recorder.lengths.listed_ns);
                     return;

@@ -2,7 +2,6 @@
 
 use crate::track::half::bursts::Bursts;
 use crate::track::half::contradictions::Contradictions;
-use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::syn::ConnectTimes;
 use crate::track::half::timing::Timed;
@@ -60,9 +59,10 @@ pub struct Frozen {
     /// The soonest of its late pure ACKs, which may have been delayed, where the handshake tells no round
     /// trip, in ns; `i64::MAX` for none.
     pub soonest_late_ack_ns: i64,
+    /// A round trip much shorter than several others, seen once; `i64::MAX` for none.
+    pub early_ns: i64,
     /// Waits that were kept as possible holds though nothing is known of the path.
     pub candidates: u8,
-    pub pauses: Pauses,
     pub short: ShortHolds,
     /// Of its program, once something of it looked as if data had let it go.
     pub reactions: Reactions,
@@ -115,8 +115,8 @@ impl Frozen {
         repeated: (0, 0),
         shortest_release_ns: i64::MAX,
         soonest_late_ack_ns: i64::MAX,
+        early_ns: i64::MAX,
         candidates: 0,
-        pauses: Pauses::NONE,
         short: ShortHolds::NONE,
         reactions: Reactions::NONE,
         connecting: ConnectTimes::NONE,

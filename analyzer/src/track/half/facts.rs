@@ -1,7 +1,6 @@
 //! Facts of a direction about itself, wherever they are stored.
 
 use crate::decode::seq;
-use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
@@ -133,11 +132,6 @@ impl Half {
 
     pub fn note_reaction(&mut self, after_ns: i64) {
         self.frozen_mut().reactions.add(after_ns);
-    }
-
-    /// The pauses of its program.
-    pub fn pauses(&self) -> &Pauses {
-        &self.frozen().pauses
     }
 
     /// The last data that was new.

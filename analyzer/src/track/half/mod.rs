@@ -7,7 +7,6 @@ mod contradictions;
 mod facts;
 mod ids;
 mod path;
-pub mod pauses;
 mod release;
 pub mod repeated;
 mod send;
@@ -85,6 +84,8 @@ pub struct Half {
     ids: IpIds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     echoes: u8,
+    /// Round trips about as short as the shortest; saturates.
+    near: u8,
 }
 
 const _: () =

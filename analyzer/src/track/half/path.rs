@@ -2,12 +2,20 @@
 
 use crate::track::band::Band;
 use crate::track::half::Half;
-use crate::track::half::pauses::Pause;
 use crate::track::thresholds::{
     IN_TRANSIT_ONE_OF, LATE_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN,
     NETWORK_RTT_NS, REORDER_NS,
 };
 use crate::track::wait::Wait;
+use std::mem;
+
+/// Round trips that one much shorter stamp does not outweigh.
+const SEVERAL: u8 = 4;
+
+/// Round trips that differ by less are about as long.
+fn about_ns(rtt_ns: i64) -> i64 {
+    100_000 + rtt_ns / 4
+}
 
 /// Ways in which a wait may have ended during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +40,28 @@ impl Half {
     /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
     /// program answers.
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
+        if self.near >= SEVERAL && sample_ns < self.rtt_ns - about_ns(self.rtt_ns) {
+            self.add_early(sample_ns);
+            return;
+        }
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over_ns = sample_ns - self.rtt_ns;
+        self.near = self.near.saturating_add((over_ns < about_ns(self.rtt_ns)).into());
         // A late one is a delayed ACK or a queue; on a long path a part of the round trip is neither.
         let most_ns = MAX_TOLERANCE_NS.max(self.rtt_ns / LATE_ONE_OF);
         if pure && over_ns < most_ns && self.rtt_samples < u16::MAX {
             self.over_us += (over_ns / 1000) as u32;
             self.rtt_samples += 1;
+        }
+    }
+
+    /// A round trip much shorter than several others: a wrong stamp, until another one agrees.
+    #[cold]
+    fn add_early(&mut self, sample_ns: i64) {
+        let before_ns = mem::replace(&mut self.frozen_mut().early_ns, sample_ns);
+        if before_ns.abs_diff(sample_ns) < about_ns(sample_ns).unsigned_abs() {
+            (self.rtt_ns, self.near) = (sample_ns, 1);
+            (self.over_us, self.rtt_samples) = (0, 1);
         }
     }
 
@@ -117,13 +140,6 @@ impl Half {
     pub fn latest_release_ns(&self, clock_ns: i64) -> Option<i64> {
         let band = Band::widest(self.rtt_ns, clock_ns);
         self.is_path_measured().then(|| band.center_ns + band.tolerance_ns)
-    }
-
-    /// Adds a pause of the program, if it is evidence: an ACK that came early shows that the program chose it.
-    pub fn add_pause(&mut self, wait: &Wait) {
-        if wait.is_evidence() && wait.has_early_ack() {
-            self.frozen_mut().pauses.add(Pause::new(wait));
-        }
     }
 
     /// Was the round trip between the capture point and this host measured, from the handshake on?

@@ -262,13 +262,9 @@ fn data_long_after_the_ack_is_a_pause_of_the_program() {
         let story = connected().after_ms(0.0, client(100)).after_ms(ack_ms, server(0));
         story.after_ms(70.0 - ack_ms, client(50)).end()
     };
-    let pauses = |ack_ms| {
-        let told = told(ack_ms);
+    for told in [20.0, 40.0].map(told) {
         assert!(told.wait().is(fact::OWN_PAUSE) && !told.wait().is_freed());
-        told.half(Side::Client).pauses().iter().map(|pause| pause.count).collect::<Vec<u32>>()
-    };
-    // In the second half of the wait, the ACK may have ended it after all.
-    assert_eq!([20.0, 40.0].map(pauses), [vec![1], vec![]]);
+    }
 }
 
 #[test]
