@@ -1,5 +1,6 @@
 //! Rules on the waits of one direction, one after the other.
 
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::ip_ids::Ids;
 use crate::judge::capture::spurious;
 use crate::judge::causes::cork::Corks;
@@ -8,10 +9,10 @@ use crate::judge::causes::{Cause, DirectionFacts, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
 use crate::judge::model::Held;
-use crate::judge::path::SenderPath;
+use crate::judge::path::Path;
 use crate::judge::thresholds::POSSIBLE;
-use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, NETWORK_RTT_NS, Side};
+use crate::track::wait::Wait;
+use crate::track::{Connection, Side};
 
 /// Judges the waits of one direction, one after the other.
 pub struct Judge {
@@ -27,13 +28,14 @@ impl Judge {
         connection: &Connection,
         side: Side,
         waits: &[Wait],
+        acks: AckDelay,
         conditions: Conditions,
     ) -> Self {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let half = connection.half(side);
         let corks = Corks::of(connection, side, waits);
-        let path = SenderPath::of(half, side, waits, conditions.clock_ns);
+        let path = Path::of(half, conditions.clock_ns).agreeing(side, waits);
         let own = || waits.iter().filter(|wait| wait.by == side);
         let receiver = connection.half(side.other());
         // The late segment may be the retransmission.
@@ -43,7 +45,6 @@ impl Judge {
             direction: DirectionFacts {
                 path,
                 held: false,
-                delayed: false,
                 may_be_held: false,
                 at_receiver: spurious::is_at_receiver(connection, side),
                 one_at_a_time: stop_and_wait::is_throughout(half, &path, own()),
@@ -52,9 +53,7 @@ impl Judge {
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments > 0 && !connection.is_even(),
                 disordered: connection.is_disordered(),
-                receiver_rtt_ns: receiver.longest_rtt_ns(),
-                receiver_jitter_ns: path_jitter_ns(receiver),
-                syn_took_ns: syn_took_ns(side, waits),
+                acks,
             },
             corked,
             least_hold_ns: conditions.min_wait_ns,
@@ -65,24 +64,7 @@ impl Judge {
     pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
         let is_long = held.hold_ns() >= self.least_hold_ns.min(wait.wait_ns());
         self.direction.held = f64::from(held.probability) >= POSSIBLE && is_long;
-        self.direction.delayed = held.is_delayed();
         self.direction.may_be_held = held.is_unsure();
         Ruling { cause: Cause::of(wait, &self.direction), held }
     }
-}
-
-/// RTT jitter is blamed on the path, except on a local network, where it must be the receiver's ACK delay.
-fn path_jitter_ns(receiver: &Half) -> i64 {
-    match receiver.rtt_or_zero_ns() {
-        rtt_ns @ ..NETWORK_RTT_NS => receiver.jitter_ns().min(rtt_ns),
-        _ => receiver.jitter_ns(),
-    }
-}
-
-/// How long the receiver of `side` took to answer its SYN, if that was long.
-fn syn_took_ns(side: Side, waits: &[Wait]) -> Option<i64> {
-    let late = |wait: &&Wait| {
-        wait.by != side && wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED)
-    };
-    waits.iter().find(late).map(Wait::span_ns)
 }

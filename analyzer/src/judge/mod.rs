@@ -1,5 +1,6 @@
 //! Judges one connection, when all of it is known.
 
+pub mod ack_delay;
 pub mod capture;
 pub mod causes;
 pub mod conditions;
@@ -15,6 +16,7 @@ pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::direction::Judge;
@@ -37,7 +39,8 @@ pub fn judge(
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
-    let corked = rule(connection, waits, model.held, conditions, rulings);
+    let acks = Side::BOTH.map(|side| AckDelay::of(connection, side, waits, conditions.clock_ns));
+    let corked = rule(connection, waits, model.held, acks, conditions, rulings);
     superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let proven = half::nagle_of_both(connection, all, corked);
@@ -48,7 +51,8 @@ pub fn judge(
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     let halves = Side::BOTH.map(|side| {
         let (proven, model) = (proven[side as usize], model.directions[side as usize]);
-        let detail = Detail::of(connection, side, proven.0, all, listed, model);
+        let late = half::late_acks(connection, side, all, acks[side.other() as usize]);
+        let detail = Detail::of(connection, side, proven.0, all, listed, (model, late));
         JudgedHalf::new(connection, side, proven, detail)
     });
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
@@ -83,6 +87,7 @@ fn rule(
     connection: &Connection,
     waits: &[Wait],
     held: &[Held],
+    acks: [AckDelay; 2],
     conditions: Conditions,
     rulings: &mut Vec<Ruling>,
 ) -> [bool; 2] {
@@ -90,8 +95,8 @@ fn rule(
         return [false; 2];
     }
     // Boxed: to move them takes as long as to judge.
-    let mut judges =
-        Side::BOTH.map(|side| Box::new(Judge::new(connection, side, waits, conditions)));
+    let mut judges = Side::BOTH
+        .map(|side| Box::new(Judge::new(connection, side, waits, acks[side as usize], conditions)));
     let each = waits.iter().zip(held);
     rulings.extend(each.map(|(wait, held)| judges[wait.by as usize].rule(wait, *held)));
     judges.map(|judge| judge.corked)

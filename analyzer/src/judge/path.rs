@@ -1,109 +1,190 @@
-//! Did data follow an ACK by the round trip to its sender? Asked for waits that Nagle's algorithm cannot have
-//! made: a full window, or a sender with one segment in flight, waits for ACKs, too.
+//! The path between the capture point and a host, and how far it is known: the one answer to 'what is the round trip'.
+//!
+//! The tracker measures (`track::half::path`); here the measurements become an estimate with its doubt. A single
+//! sample bounds a round trip from above only, replies may all have been slow, and releases that agree among
+//! themselves are a measurement, too. All times in ms.
 
-use crate::judge::thresholds::{EARLY_NS, FEW_RELEASES, ROUND_TRIP_SAMPLES};
+use crate::judge::thresholds::{
+    FEW_RELEASES, KNOWN_BY_REPLIES, KNOWN_BY_SHARING, LONE_SAMPLE, NEAR_RTT_MS,
+};
 use crate::track::band::Band;
-use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LOCAL_TOLERANCE_NS};
-use crate::track::wait::{Wait, fact};
+use crate::track::thresholds::LOCAL_TOLERANCE_NS;
+use crate::track::wait::Wait;
 use crate::track::{Half, Side};
 
-/// The basis on which releases of a direction are expected at some place.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// From this weight on a round trip is a yardstick: three samples.
+const ENOUGH_KNOWN: f64 = 0.3;
+/// Nothing bounds the round trip.
+const UNBOUNDED_MS: f64 = 1000.0;
+/// A release that is later than this in the middle, where the round trip is not known, came over a network.
+const FAR_RELEASE_MS: f64 = 0.5;
+
+/// The basis of a round trip, the weakest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
     /// Nothing: any release would fit itself.
     #[default]
     Nothing,
+    /// Replies, which take the time of their program as well, or releases that agree.
+    Estimate,
+    /// The handshake of another connection of the same two hosts.
+    Shared,
     /// The handshake, or round trips after it.
     Handshake,
-    /// Replies, releases that agree, or data that was sent right after an ACK.
-    Estimate,
 }
 
-/// The path between the capture point and a sender.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SenderPath {
-    /// Where data lies that an ACK let go.
-    pub band: Band,
+/// The round trip between the capture point and a host.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Path {
+    /// The shortest one.
+    pub rtt_ms: Option<f64>,
+    /// Mean distance of the others from it.
+    pub jitter_ms: f64,
+    /// It is no longer than this, whatever it is.
+    pub bound_ms: f64,
+    pub samples: u16,
     pub basis: Basis,
-    /// How much sooner than the round trip that may be: the shortest one measured may not be the shortest there
-    /// is.
-    pub early_ns: i64,
     /// Step of the clock.
-    pub clock_ns: i64,
-    /// Full-sized segments that waited for an ACK, a single one in flight.
-    pub full_sized: u32,
+    pub step_ms: f64,
+    /// Is there a network in between?
+    pub far: bool,
 }
 
-impl SenderPath {
-    /// The path of `side`, from what it sent and from the `waits` that an ACK ended.
-    pub fn of(half: &Half, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
-        let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
-        let (center_ns, basis) = find(half, freed().map(Wait::release_ns), clock_ns);
-        let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
-        let is_known = basis == Basis::Handshake && half.rtt_samples >= ROUND_TRIP_SAMPLES;
-        let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
-        let quarter_ns = EARLY_NS + clock_ns + center_ns / IN_TRANSIT_ONE_OF;
-        let early_ns = if is_known {
-            early_ns.min(band.tolerance_ns).min(quarter_ns)
-        } else {
-            band.tolerance_ns
+impl Path {
+    /// The path to this host, by its own connection.
+    pub fn of(half: &Half, clock_ns: i64) -> Self {
+        let rtt_ms = half.measured_rtt_ns().map(ms);
+        let basis = match rtt_ms {
+            None => Basis::Nothing,
+            Some(_) if half.is_path_measured() => Basis::Handshake,
+            Some(_) => Basis::Estimate,
         };
-        let mut path = Self { band, basis, early_ns, clock_ns, full_sized: 0 };
-        let is_full =
-            |wait: &&Wait| !wait.has_any(fact::SMALL | fact::LARGE_FLIGHT | fact::ACK_FIN);
-        path.full_sized =
-            freed().filter(is_full).filter(|wait| path.follows_ack(wait)).count() as u32;
-        path
-    }
-
-    /// Does the segment follow the ACK by the round trip to the sender?
-    pub fn follows_ack(&self, wait: &Wait) -> bool {
-        let off_ns = self.band.off_ns(wait.release_ns());
-        self.basis != Basis::Nothing && (-self.early_ns..=self.band.tolerance_ns).contains(&off_ns)
-    }
-
-    /// Was the round trip measured apart from the releases themselves?
-    pub fn is_measured(&self) -> bool {
-        self.basis == Basis::Handshake
-    }
-}
-
-/// Where the releases of a direction are expected, in ns after their ACKs, and what from.
-fn find(half: &Half, releases_ns: impl Iterator<Item = i64>, clock_ns: i64) -> (i64, Basis) {
-    if half.is_path_measured() {
-        return (half.rtt_or_zero_ns(), Basis::Handshake);
-    }
-    let bound_ns = half.rtt_bound_ns();
-    // Clocks may step back: a negative time is no measurement.
-    let longest_ns = bound_ns.saturating_add(tolerance_ns(bound_ns, clock_ns));
-    let mut releases_ns: Vec<i64> =
-        releases_ns.filter(|release_ns| (0..=longest_ns).contains(release_ns)).collect();
-    releases_ns.sort_unstable();
-    let (first_ns, agreeing) = densest(&releases_ns, clock_ns);
-    let shortest_ns = releases_ns.first().copied().unwrap_or(i64::MAX);
-    match half.measured_rtt_ns() {
-        _ if agreeing >= FEW_RELEASES as usize => (first_ns, Basis::Estimate),
-        _ if shortest_ns <= LOCAL_TOLERANCE_NS + clock_ns => (shortest_ns, Basis::Estimate),
-        Some(rtt_ns) => (rtt_ns, Basis::Estimate),
-        None => (0, Basis::Nothing),
-    }
-}
-
-/// The shortest of the largest group within one tolerance, and how many they are; of groups as large
-/// that of the shorter ones.
-fn densest(sorted_ns: &[i64], clock_ns: i64) -> (i64, usize) {
-    let (mut best, mut end) = ((i64::MAX, 0), 0);
-    for (begin, &first_ns) in sorted_ns.iter().enumerate() {
-        let last_ns = first_ns + tolerance_ns(first_ns, clock_ns);
-        end += sorted_ns[end..].iter().take_while(|&&release_ns| release_ns <= last_ns).count();
-        if end - begin > best.1 {
-            best = (first_ns, end - begin);
+        Self {
+            rtt_ms,
+            jitter_ms: ms(half.jitter_ns()),
+            bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
+            samples: half.rtt_samples,
+            basis,
+            step_ms: ms(clock_ns).max(0.001),
+            far: rtt_ms.is_some_and(|rtt_ms| rtt_ms >= NEAR_RTT_MS),
         }
     }
-    best
+
+    /// The path to the sender of these releases: they tell whether there is a network where nothing else does.
+    pub fn with_releases(self, middle_ns: Option<i64>) -> Self {
+        if self.is_known() {
+            return self;
+        }
+        Self { far: middle_ns.is_some_and(|ns| ms(ns) > FAR_RELEASE_MS), ..self }
+    }
+
+    /// The path by what releases agree on, where no handshake tells: the shortest of the largest group, the shortest
+    /// within a host, or else the fastest reply.
+    pub fn agreeing(self, side: Side, waits: &[Wait]) -> Self {
+        if self.is_measured() {
+            return self;
+        }
+        let longest_ms = self.bound_ms + self.late_ms_after(self.bound_ms);
+        let own = waits.iter().filter(|wait| wait.by == side && wait.is_freed());
+        // Clocks may step back: a negative time is no measurement.
+        let mut releases: Vec<f64> = own
+            .map(|wait| ms(wait.release_ns()))
+            .filter(|release_ms| (0.0..=longest_ms).contains(release_ms))
+            .collect();
+        releases.sort_by(f64::total_cmp);
+        let (first_ms, agreeing) = self.densest(&releases);
+        let shortest_ms = releases.first().copied();
+        let is_local = |ms: &f64| *ms <= LOCAL_TOLERANCE_NS as f64 / 1e6 + self.step_ms;
+        let rtt_ms = match (agreeing >= FEW_RELEASES as usize, shortest_ms.filter(is_local)) {
+            (true, _) => Some(first_ms),
+            (false, Some(shortest_ms)) => Some(shortest_ms),
+            (false, None) => self.rtt_ms,
+        };
+        let basis = rtt_ms.map_or(Basis::Nothing, |_| Basis::Estimate);
+        Self { rtt_ms, basis, ..self }
+    }
+
+    /// The shortest of the largest group within one tolerance, and how many they are; of groups as large that of the
+    /// shorter ones.
+    fn densest(&self, sorted_ms: &[f64]) -> (f64, usize) {
+        let (mut best, mut end) = ((0.0, 0), 0);
+        for (begin, &first_ms) in sorted_ms.iter().enumerate() {
+            let last_ms = first_ms + self.late_ms_after(first_ms);
+            end += sorted_ms[end..].iter().take_while(|&&release_ms| release_ms <= last_ms).count();
+            if end - begin > best.1 {
+                best = (first_ms, end - begin);
+            }
+        }
+        best
+    }
+
+    /// Was the round trip measured apart from replies and releases?
+    pub fn is_measured(&self) -> bool {
+        self.basis >= Basis::Shared
+    }
+
+    /// How far the round trip is known, from 0 to 1.
+    pub fn known(&self) -> f64 {
+        let samples = f64::from(self.samples);
+        let by_samples = samples.max(1.0) / (samples.max(1.0) + LONE_SAMPLE);
+        match self.basis {
+            Basis::Nothing => 0.0,
+            Basis::Estimate => KNOWN_BY_REPLIES * samples / (samples + 3.0),
+            Basis::Shared => KNOWN_BY_SHARING * by_samples,
+            Basis::Handshake => by_samples,
+        }
+    }
+
+    /// Is it known well enough to compare releases with it?
+    pub fn is_known(&self) -> bool {
+        self.known() > ENOUGH_KNOWN
+    }
+
+    /// The round trip, if releases are to be compared with it.
+    pub fn yardstick_ms(&self) -> Option<f64> {
+        self.rtt_ms.filter(|_| self.far && self.is_known())
+    }
+
+    /// The round trip in ms; 0 where nothing shows it.
+    pub fn rtt_or_zero_ms(&self) -> f64 {
+        self.rtt_ms.unwrap_or(0.0)
+    }
+
+    /// How much sooner than the shortest round trip measured an ACK may release.
+    pub fn early_ms(&self) -> f64 {
+        let part = if self.basis >= Basis::Shared && self.samples >= 3 { 8.0 } else { 2.0 };
+        0.2 + 3.0 * self.jitter_ms + self.step_ms + self.rtt_or_zero_ms() / part
+    }
+
+    /// How much later than the round trip an ACK may release.
+    pub fn late_ms(&self) -> f64 {
+        self.late_ms_after(self.rtt_or_zero_ms())
+    }
+
+    fn late_ms_after(&self, rtt_ms: f64) -> f64 {
+        let ns = |ms: f64| (ms * 1e6) as i64;
+        ms(Band::new(ns(rtt_ms), ns(self.jitter_ms), ns(self.step_ms)).tolerance_ns)
+    }
+
+    /// An ACK releases nothing later than this, as far as anything bounds the round trip.
+    pub fn latest_release_ms(&self) -> f64 {
+        let rtt_ms = if self.bound_ms < UNBOUNDED_MS { self.bound_ms } else { 0.0 };
+        rtt_ms + self.late_ms_after(rtt_ms)
+    }
+
+    /// How late this wait ended, in ms after its ACK and a round trip.
+    pub fn off_ms(&self, wait: &Wait) -> f64 {
+        ms(wait.release_ns()) - self.rtt_or_zero_ms()
+    }
+
+    /// Does the segment follow the ACK by the round trip to the sender? Asked for waits that Nagle's algorithm cannot
+    /// have made: a full window, or a sender with one segment in flight, waits for ACKs, too.
+    pub fn follows_ack(&self, wait: &Wait) -> bool {
+        let within = -self.early_ms()..=self.late_ms();
+        self.basis != Basis::Nothing && within.contains(&self.off_ms(wait))
+    }
 }
 
-/// A direction's releases on a path without jitter.
-fn tolerance_ns(rtt_ns: i64, clock_ns: i64) -> i64 {
-    Band::new(rtt_ns, 0, clock_ns).tolerance_ns
+fn ms(ns: i64) -> f64 {
+    ns as f64 / 1e6
 }

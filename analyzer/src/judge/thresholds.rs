@@ -24,6 +24,16 @@ thresholds! {
         from "judgement",
         larger "keeps single holds beside segments that left unheld";
 
+    /// Chance that `TCP_NODELAY` is set or cleared before the next wait in programs that do so for each message.
+    TOGGLED: f64 = 0.3 chance,
+        from "judgement: once or twice in a message of a few segments",
+        larger "keeps holds of programs that toggle the option";
+
+    /// How many directions with segments that left unheld are of such programs.
+    TOGGLED_SHARE: f64 = 0.01 share,
+        from "judgement",
+        larger "keeps accidental releases of senders with `TCP_NODELAY`";
+
     /// How likely a small segment is seen to leave unheld although the algorithm is on: by artefacts of captures and
     /// clocks.
     CONTRADICTION: f64 = 0.03 chance,
@@ -81,6 +91,22 @@ thresholds! {
     KNOWN_BY_REPLIES: f64 = 0.8 weight,
         from "judgement",
         larger "finds less in captures that begin in the middle, with fewer false";
+
+    /// How little a single round trip is believed: n samples weigh n / (n + this). A handshake may be slow by ARP, by a
+    /// firewall, or by a peer that acknowledges late.
+    LONE_SAMPLE: f64 = 0.3 samples,
+        from "judgement: one sample in four is off where hosts meet for the first time",
+        larger "learns paths from releases rather than from handshakes";
+
+    /// Round trips from which a connection needs no others of its hosts to tell its jitter.
+    PATH_SAMPLES: u16 = 8 samples,
+        from "judgement: a mean deviation of eight is right within a third",
+        larger "asks other connections more often";
+
+    /// Round trips of its own that weigh as much as the middle and the spread of other connections of the same hosts.
+    OTHERS_WEIGHT: f64 = 3.0 samples,
+        from "judgement",
+        larger "believes the others for longer";
 
     /// Weight of a round trip that the handshake of another connection shows: it may be of another capture point.
     KNOWN_BY_SHARING: f64 = 0.9 weight,
@@ -235,15 +261,15 @@ thresholds! {
         from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
         larger "calls fewer stalls certain where two captures were merged";
 
-    /// How long a kernel is busy with each frame between an ACK and what it released.
-    FRAME_MS: f64 = 0.008 ms,
-        from "measured on Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
-
     /// Chance that a segment of 1,072 bytes and more is full-sized where the MSS is inferred: overlays, path MTU.
     FULL_SIZED: f64 = 0.4 chance,
         from "judgement",
         larger "finds less in captures that begin in the middle";
+
+    /// How long a kernel is busy with each frame between an ACK and what it released.
+    FRAME_MS: f64 = 0.008 ms,
+        from "measured on Linux 6.18",
+        larger "calls more holds certain where a relay may be hidden";
 
     /// Delayed-ACK timers: median in ms, and the deviation of its logarithm.
     DELAY_TIMER: (f64, f64) = (42.0, 0.22) ms,
@@ -284,6 +310,12 @@ thresholds! {
     SURELY_ON: f64 = 0.99 chance,
         from "judgement",
         larger "answers fewer times whether `TCP_NODELAY` is set";
+
+    /// Where Nagle's algorithm was on with this probability at the waits of a direction, segments that left unheld do
+    /// not prove that `TCP_NODELAY` is set.
+    OPEN_ON: f64 = 0.1 chance,
+        from "below it other explanations are ten times likelier",
+        larger "answers more often that `TCP_NODELAY` is set";
 
     /// Where a relay is as likely as this, advice says so.
     RELAY_NOTED: f64 = 0.05 chance,
@@ -387,11 +419,6 @@ thresholds! {
         from "judgement",
         larger "takes more late ACKs for losses";
 
-    /// Mean deviations of the round trip to the receiver that are not a delayed ACK.
-    DELAY_JITTERS: i64 = 2 deviations,
-        from "judgement",
-        larger "takes more delayed ACKs for prompt ones";
-
     /// Share of the round trip up to which a host is where the capture was taken.
     CAPTURE_POINT_ONE_OF: i64 = 4 one_of,
         from "judgement",
@@ -430,9 +457,6 @@ thresholds! {
 
 /// A clock that ticks this slowly hides the shortest waits that are evidence.
 pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
-
-/// Round trips from which a path's jitter is known: two give no spread.
-pub use crate::track::thresholds::KNOWN_ROUND_TRIPS as ROUND_TRIP_SAMPLES;
 
 /// The shortest retransmission timer of Linux (`TCP_RTO_MIN`), beside the round trip.
 pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;

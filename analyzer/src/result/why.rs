@@ -2,6 +2,7 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Judge;
@@ -55,7 +56,8 @@ pub fn why(
     let waits: Vec<Wait> = block.waits.iter().filter(is_own).copied().collect();
     let conditions = Conditions::of(options.min_wait_ns, &clocks, &waits);
     let terms = by_data.unwrap_or_else(|| explain(&blocks, &clocks, threads, number, at));
-    let ruling = Judge::new(connection, wait.by, &waits, conditions).rule(&wait, terms.held);
+    let acks = AckDelay::of(connection, wait.by, &waits, conditions.clock_ns);
+    let ruling = Judge::new(connection, wait.by, &waits, acks, conditions).rule(&wait, terms.held);
     Ok(Some(Why {
         connection: block.numbers[wait.connection as usize],
         rows: rows(&terms, &wait, connection),

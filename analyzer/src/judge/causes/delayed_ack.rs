@@ -21,7 +21,7 @@
 //! # References
 //! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
 
-use super::{DirectionFacts, nagle_delack};
+use super::DirectionFacts;
 use crate::judge::capture::spurious;
 use crate::track::wait::{Wait, fact};
 
@@ -37,5 +37,5 @@ pub(super) fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)
         && direction.path.follows_ack(wait)
-        && nagle_delack::is_delayed(wait, direction)
+        && direction.acks.is_delayed(wait)
 }

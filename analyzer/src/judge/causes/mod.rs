@@ -15,19 +15,21 @@ pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::ip_ids::Ids;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::path::SenderPath;
+use crate::judge::path::Path;
 use crate::track::wait::Wait;
 
 /// Facts of a wait's direction that a cause may ask for, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DirectionFacts {
-    pub path: SenderPath,
-    /// Was this wait a hold? And did a timer delay its ACK?
+    pub path: Path,
+    /// Which of the receiver's ACKs its timer delayed.
+    pub acks: AckDelay,
+    /// Was this wait a hold?
     pub held: bool,
-    pub delayed: bool,
     /// Or may it have been one, for all that the capture shows?
     pub may_be_held: bool,
     /// Was the capture taken at the receiver?
@@ -45,19 +47,6 @@ pub struct DirectionFacts {
     pub receiver_seen: bool,
     /// Do segments come after their ACKs? What came when is not known then.
     pub disordered: bool,
-    /// Round trip between the capture point and the receiver, or what it does not exceed; `None` unknown.
-    pub receiver_rtt_ns: Option<i64>,
-    /// Mean jitter of that round trip.
-    pub receiver_jitter_ns: i64,
-    /// How long the receiver took to answer a SYN, if that was long.
-    pub syn_took_ns: Option<i64>,
-}
-
-impl DirectionFacts {
-    /// How long the receiver sat on its ACK; never negative.
-    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
-        wait.ack_delay_ns(self.receiver_rtt_ns)
-    }
 }
 
 macro_rules! causes {

@@ -28,26 +28,10 @@
 //! `tcp_nagle_check`, `tcp_send_delayed_ack`.
 
 use super::DirectionFacts;
-use crate::judge::thresholds::DELAY_JITTERS;
-use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    direction.held && direction.delayed && !is_path_slow(wait, direction)
-}
-
-/// Did the receiver delay its ACK, beyond what the round trip and the jitter of the path explain?
-pub fn is_delayed(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.path.clock_ns;
-    let is_late = direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns;
-    is_late && direction.receiver_rtt_ns.is_some() && !is_path_slow(wait, direction)
-}
-
-/// Is it the first data, and took the answer to the SYN before as long? No timer delays that.
-fn is_path_slow(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let is_first = wait.rel_seq == u64::from(wait.unacked_len);
-    let took_ns = direction.syn_took_ns.filter(|_| is_first);
-    took_ns.is_some_and(|took_ns| wait.ack_ns() <= took_ns + SHORTEST_DELAYED_ACK_NS)
+    direction.held && direction.acks.is_delayed(wait)
 }
 
 #[cfg(test)]

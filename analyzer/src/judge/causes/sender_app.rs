@@ -27,7 +27,7 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
     // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
-    let streams = direction.path.band.center_ns >= NETWORK_RTT_NS
+    let streams = direction.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
         && !answered
         && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
     not_held

@@ -22,7 +22,7 @@
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
 use super::DirectionFacts;
-use crate::judge::path::SenderPath;
+use crate::judge::path::Path;
 use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
@@ -39,15 +39,19 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
 /// Did this sender, all the time, wait for the ACK of each segment before the next?
 pub fn is_throughout<'a>(
     sender: &Half,
-    path: &SenderPath,
+    path: &Path,
     own: impl Iterator<Item = &'a Wait> + Clone,
 ) -> bool {
+    let is_full = |wait: &&Wait| {
+        wait.is_freed() && !wait.has_any(fact::SMALL | fact::LARGE_FLIGHT | fact::ACK_FIN)
+    };
+    let full_sized = || own.clone().filter(|wait| is_full(wait) && path.follows_ack(wait));
     let late = || own.clone().filter(|wait| is_late_block(wait));
     let blocks = || {
         let soon = late().filter(|wait| is_next_block(wait, path)).count();
         soon >= FEW_RELEASES as usize && 2 * soon > late().count()
     };
-    !sender.has_pipelined() && (path.full_sized >= FEW_RELEASES || blocks())
+    !sender.has_pipelined() && (full_sized().count() >= FEW_RELEASES as usize || blocks())
 }
 
 /// Full-sized data after an ACK that came late.
@@ -57,10 +61,9 @@ fn is_late_block(wait: &Wait) -> bool {
 }
 
 /// Did it leave just after that ACK had reached the sender?
-fn is_next_block(wait: &Wait, path: &SenderPath) -> bool {
-    let since_ns = path.band.off_ns(wait.release_ns());
-    let soon_ns = wait.span_ns() / NEXT_BLOCK_ONE_OF;
-    path.is_measured() && (-path.early_ns..=soon_ns).contains(&since_ns)
+fn is_next_block(wait: &Wait, path: &Path) -> bool {
+    let soon_ms = (wait.span_ns() / NEXT_BLOCK_ONE_OF) as f64 / 1e6;
+    path.is_measured() && (-path.early_ms()..=soon_ms).contains(&path.off_ms(wait))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Each cause beside a look-alike that must not get its name.
 
 use super::{Cause, DirectionFacts, explain};
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
-use crate::judge::path::{Basis, SenderPath};
-use crate::track::band::Band;
+use crate::judge::path::{Basis, Path};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -29,17 +29,12 @@ fn held() -> Wait {
 
 /// Waits for delayed ACKs, where Nagle's algorithm may hold data.
 fn direction() -> DirectionFacts {
-    let path = SenderPath {
-        band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
-        basis: Basis::Handshake,
-        ..SenderPath::default()
-    };
+    let path = Path { rtt_ms: Some(0.02), samples: 20, basis: Basis::Handshake, ..Path::default() };
     DirectionFacts {
         path,
         held: true,
-        delayed: true,
+        acks: AckDelay::of_round_trip(2.0),
         receiver_seen: true,
-        receiver_rtt_ns: Some(2_000_000),
         ..DirectionFacts::default()
     }
 }
@@ -57,7 +52,7 @@ fn cause(wait: Wait) -> Cause {
 /// An example of each cause: a new one needs its own.
 fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
-    let prompt = DirectionFacts { delayed: false, ..direction() };
+    let prompt = DirectionFacts { acks: AckDelay::default(), ..direction() };
     match cause {
         Cause::NagleDelack => (held(), direction()),
         Cause::NagleReply => (own(HELD & !fact::PURE_ACK | fact::DATA_ACK), prompt),
@@ -96,7 +91,9 @@ fn each_cause_is_recognised() {
 
 #[test]
 fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
-    let slow = DirectionFacts { syn_took_ns: Some(230_000_000), ..direction() };
+    let mut acks = direction().acks;
+    acks.syn_took_ns = Some(230_000_000);
+    let slow = DirectionFacts { acks, ..direction() };
     let first = Wait { rel_seq: 143, ..held() };
     assert_eq!(cause_of(&first, &slow), Cause::NagleRtt);
     assert_eq!(cause_of(&Wait { rel_seq: 500, ..held() }, &slow), Cause::NagleDelack);
@@ -179,8 +176,7 @@ fn nothing_else_is_explained() {
 
 #[test]
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
-    let band = Band { center_ns: 26_000_000, ..direction().path.band };
-    let path = SenderPath { band, early_ns: 300_000, ..direction().path };
+    let path = Path { rtt_ms: Some(26.0), ..direction().path };
     let afar = DirectionFacts { path, held: false, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,

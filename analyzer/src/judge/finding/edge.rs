@@ -3,7 +3,7 @@
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::track::band::Band;
+use crate::judge::path::Path;
 use crate::track::wait::fact;
 use crate::track::{Connection, Side};
 
@@ -16,15 +16,14 @@ pub fn hides_hold(
     conditions: Conditions,
 ) -> bool {
     let half = connection.half(side);
-    let rtt_ns = half.longest_rtt_ns().unwrap_or(0);
-    let band = Band::new(rtt_ns, half.jitter_ns(), conditions.clock_ns);
+    let path = Path::of(half, conditions.clock_ns);
     let is_last = |finding: Finding<'_>| {
         let wait = finding.wait;
         let left_ns = conditions.end_ns - wait.to.time_ns;
         wait.is(fact::ACK_ONLY)
             && wait.by == side.other()
             && half.last_ns <= wait.to.time_ns
-            && left_ns <= band.center_ns + band.tolerance_ns
+            && left_ns as f64 / 1e6 <= path.latest_release_ms()
     };
     !nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
 }

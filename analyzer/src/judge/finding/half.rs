@@ -1,5 +1,6 @@
 //! One host of a connection, judged together with its waits.
 
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::{Detail, JudgedHalf};
 use crate::judge::finding::losses;
@@ -10,7 +11,7 @@ use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::{LateAcks, Timer};
 use crate::judge::nagle::variant::Variant;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::track::{Connection, Repeats, Side};
 
 /// Was Nagle's algorithm at work on each side, and which frames prove it?
 pub fn nagle_of_both(
@@ -69,7 +70,7 @@ impl Detail {
         nagle: Nagle,
         findings: Findings<'_>,
         listed: impl Fn(&Wait) -> bool,
-        model: Option<&DirectionModel>,
+        (model, late_acks): (Option<&DirectionModel>, Option<LateAcks>),
     ) -> Option<Box<Self>> {
         let half = connection.half(side);
         let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
@@ -92,7 +93,7 @@ impl Detail {
             duplicated,
             reordered,
             unseen_bytes,
-            late_acks: late_acks(connection, side, findings),
+            late_acks,
             model: model.filter(|_| has_stall()).copied(),
             connecting: connection.connecting().filter(|_| has_connected),
         };
@@ -105,17 +106,21 @@ fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -
     losses::is_lossy(connection) || losses::may_release(connection, side, findings)
 }
 
-/// The pure ACKs of `side` that came late, but for those that a retransmission cut short.
-fn late_acks(connection: &Connection, side: Side, findings: Findings<'_>) -> Option<LateAcks> {
+/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short.
+pub fn late_acks(
+    connection: &Connection,
+    side: Side,
+    findings: Findings<'_>,
+    acks: AckDelay,
+) -> Option<LateAcks> {
     let half = connection.half(side);
     let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
     let late = |finding: &Finding| {
         let wait = &finding.wait;
         wait.acknowledged_by() == side
-            && wait.is(fact::PURE_ACK)
             // Cut short: the timer is longer than that. Or picked for its length.
             && !wait.has_any(fact::RESENT | fact::LONGEST)
-            && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
+            && acks.is_delayed(wait)
     };
     let found = || findings.iter().filter(late);
     let timer = Timer::of(&mut found().map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())?;

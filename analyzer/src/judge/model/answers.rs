@@ -85,16 +85,14 @@ impl Groups<'_> {
         let ratios = self.ratios_of(at);
         let probabilities = held.iter().map(|&held| f64::from(held));
         let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
-        let delays = direction.delays();
-        let is_delayed = |wait: &Wait| delays.is_some_and(|delays| delays.is_delayed(wait));
         let late = relay::late(&direction.path, &weighed);
         let relay = relay::relay(
             direction.connection,
             direction.side,
             direction.waits,
             &weighed,
-            direction.path.far,
-            is_delayed,
+            &direction.path,
+            &direction.acks,
         );
         let common = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
         let one = |place: usize| {
@@ -108,7 +106,7 @@ impl Groups<'_> {
             let probability = own * (1.0 - relayed) * (1.0 - direction.full(wait));
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
             let held = Held::new(probability as f32, on, ratio);
-            held.lasting(wait.wait_ns()).marked(is_delayed(wait), state.is_open)
+            held.lasting(wait.wait_ns()).marked(state.is_open)
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
@@ -116,13 +114,10 @@ impl Groups<'_> {
         let release_ns = statistics::upper(&mut releases).unwrap_or(0);
         let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
         let model = DirectionModel {
-            rtt_ms: direction.path.rtt_ms.unwrap_or(-1.0),
-            measured: direction.path.measured,
-            far: direction.path.far,
+            path: direction.path,
             release_ms: release_ns as f64 / 1e6,
             spread_ms: spread_ns as f64 / 1e6,
             relay,
-            step_ms: direction.path.step_ms,
             siblings: state.siblings,
             sibling_count: state.sibling_count,
             by_sender_clock: state.own_clock.is_some(),

@@ -3,7 +3,7 @@
 
 use crate::judge::thresholds::{
     COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SET_LATER,
-    SET_LATER_SHARE, SWITCH,
+    SET_LATER_SHARE, SWITCH, TOGGLED, TOGGLED_SHARE,
 };
 
 /// Shares of waits that are holds while the algorithm is on, equally likely.
@@ -49,8 +49,12 @@ impl Chain {
         let after = cost[ratios.len()];
         // Where nothing contradicts, a switch explains nothing.
         let contradicted = evidence.contradictions.iter().any(|&count| count > 0);
-        let switches = [((SWITCH, SWITCH), 1.0 - SET_LATER_SHARE), (SET_LATER, SET_LATER_SHARE)];
-        let switches = &switches[..if contradicted { 2 } else { 1 }];
+        let switches = [
+            ((SWITCH, SWITCH), 1.0 - SET_LATER_SHARE - TOGGLED_SHARE),
+            (SET_LATER, SET_LATER_SHARE),
+            ((TOGGLED, TOGGLED), TOGGLED_SHARE),
+        ];
+        let switches = &switches[..if contradicted { switches.len() } else { 1 }];
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
         for (at, share) in SHARES.into_iter().enumerate() {
             let power = |ratio: f32| {
@@ -60,11 +64,12 @@ impl Chain {
             for &(switch, chance) in switches {
                 // Many ratios are at their bound.
                 let mut last = (1.0_f32, power(1.0));
-                let emits = |(&ratio, cost): (&f32, &f64)| {
+                let emits = |(&ratio, &cost): (&f32, &f64)| {
                     if ratio.to_bits() != last.0.to_bits() {
                         last = (ratio, power(ratio));
                     }
-                    cost * last.1
+                    // It may have been cleared since what contradicts.
+                    (cost + (1.0 - cost) * switch.1) * last.1
                 };
                 let emitted = ratios.iter().zip(&cost).map(emits);
                 passes.push((at, chance, Forward::of(emitted, after, log_odds, switch)));

@@ -1,9 +1,10 @@
 //! Where an ACK would release data, and when a program writes: densities known before anything is learnt.
 //! All times in ms, all densities per ms.
 
+use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, KNOWN_BY_REPLIES, KNOWN_BY_SHARING,
-    NEAR_SENDER_MS, PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
+    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, NEAR_SENDER_MS, PATH_LATE, PATH_VERY_LATE,
+    SOFTIRQ,
 };
 use crate::track::wait::{Wait, fact};
 
@@ -11,55 +12,10 @@ use crate::track::wait::{Wait, fact};
 const SHORTEST_PAUSE_MS: f64 = 1.0;
 /// Round trips up to here are equally likely where nothing is known, and longer ones rare.
 const LONG_RTT_MS: f64 = 300.0;
-/// From this weight on a round trip is a yardstick: three samples.
-const ENOUGH_KNOWN: f64 = 0.3;
 /// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
 const PAUSES: f64 = 9.2;
 
-/// The round trip between the capture point and a sender, as far as it was measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Path {
-    /// The shortest one.
-    pub rtt_ms: Option<f64>,
-    /// Mean distance of the others from it.
-    pub jitter_ms: f64,
-    /// It is no longer than this, whatever it is.
-    pub bound_ms: f64,
-    pub samples: u16,
-    /// Measured from a handshake on, of this connection or of another one of the same two hosts.
-    pub measured: bool,
-    /// By the handshake of another connection.
-    pub shared: bool,
-    /// Step of the clock.
-    pub step_ms: f64,
-    /// Is there a network in between?
-    pub far: bool,
-}
-
 impl Path {
-    /// How far the round trip is known, from 0 to 1.
-    pub fn known(&self) -> f64 {
-        match (self.rtt_ms, self.measured) {
-            (None, _) => 0.0,
-            (_, true) => {
-                let samples = f64::from(self.samples.max(1));
-                let weight = if self.shared { KNOWN_BY_SHARING } else { 1.0 };
-                weight * samples / (samples + 0.3)
-            }
-            _ => KNOWN_BY_REPLIES * f64::from(self.samples) / f64::from(self.samples + 3),
-        }
-    }
-
-    /// Is it known well enough to compare releases with it?
-    pub fn is_known(&self) -> bool {
-        self.known() > ENOUGH_KNOWN
-    }
-
-    /// The round trip, if releases are to be compared with it.
-    pub fn yardstick_ms(&self) -> Option<f64> {
-        self.rtt_ms.filter(|_| self.far && self.is_known())
-    }
-
     /// Density of a release this long after its ACK.
     pub fn release(&self, release_ms: f64) -> f64 {
         let known = self.known();
@@ -93,12 +49,6 @@ impl Path {
                 _ if off_ms >= -self.early_ms() => 0.6,
                 _ => 1e-3,
             }
-    }
-
-    /// How much sooner than the shortest round trip measured an ACK may release.
-    fn early_ms(&self) -> f64 {
-        let part = if self.measured && self.samples >= 3 { 8.0 } else { 2.0 };
-        0.2 + 3.0 * self.jitter_ms + self.step_ms + self.rtt_ms.unwrap_or(0.0) / part
     }
 
     /// Is it no longer than what bounds the round trip? The fastest reply does, but for the path's jitter.
@@ -169,6 +119,7 @@ pub fn log_normal(x: f64, median: f64, deviation: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::path::Basis;
 
     fn path(rtt_ms: f64) -> Path {
         Path {
@@ -176,8 +127,7 @@ mod tests {
             jitter_ms: 0.2,
             bound_ms: rtt_ms,
             samples: 20,
-            measured: true,
-            shared: false,
+            basis: Basis::Handshake,
             step_ms: 0.001,
             far: rtt_ms > 1.0,
         }

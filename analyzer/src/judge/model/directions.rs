@@ -1,22 +1,15 @@
 //! The directions that have candidates, with what is known of their paths.
 
 use crate::cores;
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::model::candidates::candidates;
-use crate::judge::model::density::Path;
+use crate::judge::path::Path;
+use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::statistics;
-use crate::judge::thresholds::NEAR_RTT_MS;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Ends, Side};
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
-use std::net::IpAddr;
-
-/// A release that is later than this in the middle, where the round trip is not known, came over a network.
-const FAR_RELEASE_NS: i64 = 500_000;
-/// Nothing bounds the round trip.
-const UNBOUNDED_MS: f64 = 1000.0;
+use crate::track::{Connection, Side};
 
 /// One direction of a connection.
 pub struct Direction<'a> {
@@ -30,6 +23,7 @@ pub struct Direction<'a> {
     pub begin: usize,
     pub candidates: Vec<u32>,
     pub path: Path,
+    pub acks: AckDelay,
     /// Do shorter waits than evidence count for nothing?
     pub evidence_only: bool,
 }
@@ -37,6 +31,10 @@ pub struct Direction<'a> {
 impl Direction<'_> {
     pub fn wait(&self, candidate: usize) -> &Wait {
         &self.waits[self.candidates[candidate] as usize]
+    }
+
+    fn middle_release_ns(&self) -> Option<i64> {
+        statistics::upper(&mut self.candidate_waits().map(Wait::release_ns).collect::<Vec<i64>>())
     }
 
     /// Its candidates, in their order.
@@ -59,7 +57,11 @@ pub fn directions<'a>(
         each.flatten().collect::<Vec<Direction<'_>>>()
     });
     let mut all: Vec<Direction<'_>> = found.into_iter().flatten().collect();
-    share_paths(blocks, &mut all);
+    let shared = SharedPaths::of(blocks, all.iter().map(|one| (one.connection, &one.path)));
+    for direction in &mut all {
+        let path = shared.apply(direction.connection, direction.side, direction.path);
+        direction.path = path.with_releases(direction.middle_release_ns());
+    }
     all
 }
 
@@ -82,9 +84,8 @@ fn of_block<'a>(
             if candidates.is_empty() {
                 continue;
             }
-            let step_ms = clocks.behind_ns(waits) as f64 / 1e6;
-            let path = Path::of(connection, side, step_ms);
-            let mut direction = Direction {
+            let clock_ns = clocks.behind_ns(waits);
+            all.push(Direction {
                 connection,
                 side,
                 block: number as u32,
@@ -92,80 +93,11 @@ fn of_block<'a>(
                 waits,
                 begin: own,
                 candidates,
-                path,
+                path: Path::of(connection.half(side), clock_ns),
+                acks: AckDelay::of(connection, side, waits, clock_ns),
                 evidence_only,
-            };
-            direction.path.far = direction.is_far();
-            all.push(direction);
+            });
         }
     }
     all
-}
-
-impl Path {
-    fn of(connection: &Connection, side: Side, step_ms: f64) -> Self {
-        let half = connection.half(side);
-        let ms = |ns: i64| ns as f64 / 1e6;
-        Self {
-            rtt_ms: half.measured_rtt_ns().map(ms),
-            jitter_ms: ms(half.jitter_ns()),
-            bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
-            samples: half.rtt_samples,
-            measured: half.is_path_measured(),
-            shared: false,
-            step_ms: step_ms.max(0.001),
-            far: false,
-        }
-    }
-}
-
-impl Direction<'_> {
-    fn is_far(&self) -> bool {
-        if let Some(rtt_ms) = self.path.rtt_ms.filter(|_| self.path.is_known()) {
-            return rtt_ms >= NEAR_RTT_MS;
-        }
-        let releases = self.candidate_waits().map(Wait::release_ns);
-        let middle_ns = statistics::upper(&mut releases.collect::<Vec<i64>>());
-        middle_ns.is_some_and(|ns| ns > FAR_RELEASE_NS)
-    }
-}
-
-/// Two hosts.
-type Hosts = (IpAddr, IpAddr);
-
-/// Connections of the same two hosts share their path: what a handshake of one shows counts for all others, whose
-/// round trip would be a guess.
-fn share_paths(blocks: &[Block], directions: &mut [Direction<'_>]) {
-    let hosts = |connection: &Connection| {
-        let Ends { client, server } = connection.ends();
-        (client.addr, server.addr)
-    };
-    let unknown = directions.iter().filter(|direction| !direction.path.measured);
-    let mut shared: HashMap<Hosts, [Option<Path>; 2], RandomState> =
-        unknown.map(|direction| (hosts(direction.connection), [None; 2])).collect();
-    if shared.is_empty() {
-        return;
-    }
-    for connection in blocks.iter().flat_map(|block| &block.connections) {
-        let Some(known) = shared.get_mut(&hosts(connection)) else { continue };
-        for side in Side::BOTH.into_iter().filter(|&side| connection.half(side).is_path_measured())
-        {
-            let path = Path::of(connection, side, 0.0);
-            let known = &mut known[side as usize];
-            let is_shorter = known.is_none_or(|known| path.rtt_ms < known.rtt_ms);
-            *known = if is_shorter { Some(path) } else { *known };
-        }
-    }
-    for direction in directions.iter_mut().filter(|direction| !direction.path.measured) {
-        let known = shared.get(&hosts(direction.connection));
-        if let Some(path) = known.and_then(|known| known[direction.side as usize]) {
-            let Path { bound_ms, step_ms, .. } = direction.path;
-            // Of another capture point: this host answered sooner.
-            if path.rtt_ms.is_some_and(|rtt_ms| rtt_ms > 1.25 * bound_ms + 0.2 + step_ms) {
-                continue;
-            }
-            direction.path = Path { step_ms, shared: true, ..path };
-            direction.path.far = direction.is_far();
-        }
-    }
 }

@@ -1,14 +1,14 @@
-//! The evidence of one direction: its waits as events, its chain, its sender's clock, its receiver's delays.
+//! The evidence of one direction: its waits as events, its chain, its sender's clock.
 
 use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
-use crate::judge::model::delay::{Delays, WayToReceiver};
 use crate::judge::model::density::{self, most};
 use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_HOLDS, LEARNT_PAUSES,
+    NAGLE_ON, OPEN_RATIO,
 };
 use crate::track::DEFAULT_MSS;
 use crate::track::wait::Wait;
@@ -92,8 +92,9 @@ impl Direction<'_> {
             }
         };
         let events: Vec<Event> = waits.map(event).collect();
-        let (releases, learnt_pauses) = (clock.widths(), LEARNT_PAUSES);
-        let manner = Manner { releases, pauses: releases, learnt_pauses };
+        let releases = clock.widths();
+        let (learnt_holds, learnt_pauses) = (LEARNT_HOLDS, LEARNT_PAUSES);
+        let manner = Manner { releases, pauses: releases, learnt_holds, learnt_pauses };
         let mut learning = Learning::default();
         let each = windows(events.len())
             .map(|window| learning.ratios_from_past(&events, window, &[], manner));
@@ -103,62 +104,38 @@ impl Direction<'_> {
     }
 
     /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not known while
-    /// releases are as even as pauses, or it varies and several releases come about as late as that.
+    /// releases are as even as pauses, or it varies and several come about as late as that.
     pub fn is_open(&self, from_past: &[f32]) -> bool {
         let mostly = |count: usize| 2 * count > self.candidates.len();
         let even = || from_past.iter().filter(|&&ratio| f64::from(ratio) >= OPEN_RATIO).count();
-        let blurred = |rtt_ms: f64| {
-            let about = rtt_ms / BLURRED_WITHIN..=rtt_ms * BLURRED_WITHIN;
-            let releases = self.candidate_waits().map(|wait| wait.release_ns() as f64 / 1e6);
-            releases.filter(|release_ms| about.contains(release_ms)).count()
-        };
-        self.path.far
-            && self.connection.half(self.side).contradictions() == 0
-            && match self.path.yardstick_ms() {
-                None => mostly(even()),
-                Some(rtt_ms) => {
-                    rtt_ms >= BLURRED_RTT_MS && blurred(rtt_ms) >= FEW_RELEASES as usize
-                }
-            }
+        match self.path.yardstick_ms() {
+            None => self.path.far && !self.has_contradicted() && mostly(even()),
+            Some(_) => self.blurred() >= FEW_RELEASES as usize,
+        }
+    }
+
+    /// Releases that come about a round trip after their ACKs, where that is long enough to vary by a pause and nothing
+    /// contradicts.
+    pub fn blurred(&self) -> usize {
+        let is_long = |rtt_ms: &f64| *rtt_ms >= BLURRED_RTT_MS && !self.has_contradicted();
+        let Some(rtt_ms) = self.path.yardstick_ms().filter(is_long) else { return 0 };
+        let about = rtt_ms / BLURRED_WITHIN..=rtt_ms * BLURRED_WITHIN;
+        let releases = self.candidate_waits().map(|wait| wait.release_ns() as f64 / 1e6);
+        releases.filter(|release_ms| about.contains(release_ms)).count()
+    }
+
+    fn has_contradicted(&self) -> bool {
+        self.connection.half(self.side).contradictions() > 0
     }
 
     pub fn full(&self, wait: &Wait) -> f64 {
         full_sized(self.connection.effective_mss().1, wait)
-    }
-
-    /// How the receiver's ACKs come; `None` where nothing bounds the round trip to it.
-    pub fn delays(&self) -> Option<DelaysOf> {
-        let receiver = self.connection.half(self.side.other());
-        let rtt_ms = receiver.longest_rtt_ns()? as f64 / 1e6;
-        let acks: Vec<f64> =
-            self.candidate_waits().map(|wait| wait.ack_ns() as f64 / 1e6).collect();
-        let way = WayToReceiver {
-            rtt_ms,
-            jitter_ms: receiver.jitter_ns() as f64 / 1e6,
-            samples: receiver.rtt_samples,
-            step_ms: self.path.step_ms,
-        };
-        Some(DelaysOf { delays: Delays::of(&acks, way), rtt_ms })
     }
 }
 
 /// Probability that the segment is full-sized, which no algorithm holds: where the MSS is inferred.
 pub fn full_sized(is_mss_inferred: bool, wait: &Wait) -> f64 {
     if is_mss_inferred && wait.len >= 2 * DEFAULT_MSS { FULL_SIZED } else { 0.0 }
-}
-
-/// How the ACKs of a receiver come.
-#[derive(Clone, Copy)]
-pub struct DelaysOf {
-    delays: Delays,
-    rtt_ms: f64,
-}
-
-impl DelaysOf {
-    pub fn is_delayed(&self, wait: &Wait) -> bool {
-        let excess_ms = (wait.ack_ns() as f64 / 1e6 - self.rtt_ms).max(0.0);
-        self.delays.delayed(excess_ms) > 0.5
-    }
 }
 
 /// Ratios by two clocks, the second with this weight.

@@ -7,8 +7,8 @@ use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::held::DirectionModel;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::thresholds::{
-    CLOCK_COST, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS, SIBLING, SIBLING_BOUNDS,
-    SIBLINGS_BOUNDS,
+    CLOCK_COST, FEW_RELEASES, LEARNT_HOLDS, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, OPEN_ON,
+    ROUNDS, SIBLING, SIBLING_BOUNDS, SIBLINGS_BOUNDS,
 };
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -299,10 +299,16 @@ impl<'a> Groups<'a> {
         }
         for group in &self.kinds {
             let (sum, count) = servers[group.server];
-            for state in &mut self.states[group.members.clone()] {
+            let blurred: Vec<usize> =
+                self.directions[group.members.clone()].iter().map(Direction::blurred).collect();
+            let is_blurred = blurred.iter().sum::<usize>() >= FEW_RELEASES as usize;
+            for (state, own) in self.states[group.members.clone()].iter_mut().zip(blurred) {
                 let others = SIBLING * (sum - bounded(state));
                 state.siblings = others.clamp(SIBLINGS_BOUNDS.0, SIBLINGS_BOUNDS.1);
                 state.sibling_count = count - 1;
+                // Many connections with a wait each leave as much open as one with many.
+                state.is_open |=
+                    is_blurred && own > 0 && chain::logistic(NAGLE_ON + state.siblings) >= OPEN_ON;
             }
         }
         let all: Vec<usize> = (0..self.kinds.len()).collect();
@@ -379,6 +385,8 @@ fn manner(far: bool, is_known: bool, step_ms: f64) -> Manner {
     Manner {
         releases: if far { wide } else { narrow },
         pauses: wide,
+        // Where the path is known, a place of releases that it explains costs a hold no more than a program.
+        learnt_holds: if far && is_known { LEARNT_PAUSES } else { LEARNT_HOLDS },
         learnt_pauses: if far && is_known { LEARNT_PAUSES } else { LEARNT_PAUSES_NEAR },
     }
 }

@@ -1,6 +1,7 @@
 //! The model's answers: one for a wait, one for a direction.
 
 use crate::judge::model::DataReleases;
+use crate::judge::path::Path;
 use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
 };
@@ -35,12 +36,11 @@ pub struct Held {
     pub on: f32,
     /// How much likelier its release and its pause are for a hold than for a program that wrote then.
     pub ratio: f32,
-    /// For how long, if it was: the expectation in us. And two flags, to be small.
+    /// For how long, if it was, in us. And a flag, to be small.
     hold: u32,
 }
 
-const DELAYED: u32 = 1 << 31;
-const OPEN: u32 = 1 << 30;
+const OPEN: u32 = 1 << 31;
 /// A quarter of an hour: no ACK takes as long.
 const LONGEST_US: i64 = (OPEN - 1) as i64;
 
@@ -54,19 +54,12 @@ impl Held {
 
     /// With how long it is expected to have been held, in ns.
     pub fn lasting(self, hold_ns: i64) -> Self {
-        let flags = self.hold & (DELAYED | OPEN);
-        Self { hold: flags | (hold_ns / 1000).clamp(0, LONGEST_US) as u32, ..self }
+        Self { hold: self.hold & OPEN | (hold_ns / 1000).clamp(0, LONGEST_US) as u32, ..self }
     }
 
-    /// Did a timer delay its ACK? Does nothing tell, as the round trip is not known and the pause is as even as the
-    /// release?
-    pub fn marked(self, delayed: bool, open: bool) -> Self {
-        let flag = |is_set, bit| if is_set { bit } else { 0 };
-        Self { hold: self.hold | flag(delayed, DELAYED) | flag(open, OPEN), ..self }
-    }
-
-    pub fn is_delayed(&self) -> bool {
-        self.hold & DELAYED != 0
+    /// Does nothing tell, as the round trip is not known and the pause is as even as the release?
+    pub fn marked(self, open: bool) -> Self {
+        Self { hold: self.hold | if open { OPEN } else { 0 }, ..self }
     }
 
     pub fn is_open(&self) -> bool {
@@ -80,7 +73,7 @@ impl Held {
     }
 
     pub fn hold_ns(&self) -> i64 {
-        i64::from(self.hold & !(DELAYED | OPEN)) * 1000
+        i64::from(self.hold & !OPEN) * 1000
     }
 
     pub fn confidence(&self) -> Option<Confidence> {
@@ -97,12 +90,8 @@ impl Held {
 /// The parameters that all waits of one direction share.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionModel {
-    /// Round trip between the capture point and the sender, in ms; negative where nothing shows it.
-    pub rtt_ms: f64,
-    /// Was it measured, from a handshake on?
-    pub measured: bool,
-    /// Is there a network in between?
-    pub far: bool,
+    /// The path between the capture point and the sender.
+    pub path: Path,
     /// In the middle the held segments left this long after their ACKs, in ms, and half of them within so much of
     /// that.
     pub release_ms: f64,
@@ -116,8 +105,6 @@ pub struct DirectionModel {
     /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
     pub siblings: f64,
     pub sibling_count: u32,
-    /// Step of the capture's clock, in ms.
-    pub step_ms: f64,
     /// Do the sender's timestamps show more than the times of the capture?
     pub by_sender_clock: bool,
     /// The same for segments that data may have released.

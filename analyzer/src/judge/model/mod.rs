@@ -4,8 +4,7 @@
 //! how likely its pause is if the program wrote it, both learnt from what the same programs did before
 //! ([`ratios`]). A [`chain`] for each direction tells from all ratios and contradictions whether Nagle's algorithm
 //! was on; other connections of the same server give it a prior. Then each wait is asked again, given all others.
-//! A [`relay`] may look the same where one host has both ends. [`delay`]
-//! whether its ACK was delayed.
+//! A [`relay`] may look the same where one host has both ends.
 //!
 //! No observation decides alone: a late release, or one pause, moves the answer by what it is worth.
 
@@ -13,8 +12,7 @@ mod answers;
 pub mod candidates;
 mod chain;
 pub mod data_release;
-mod delay;
-mod density;
+pub mod density;
 mod directions;
 mod evidence;
 mod groups;

@@ -2,7 +2,7 @@
 
 use crate::judge::model::density;
 use crate::judge::model::learnt::{Learnt, Widths};
-use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS};
+use crate::judge::thresholds::{BOUND, HALF_LEARNT};
 use std::ops::Range;
 
 /// Waits that learn from each other: a window, and some before it.
@@ -40,7 +40,8 @@ impl Event {
 pub struct Manner {
     pub releases: Widths,
     pub pauses: Widths,
-    /// The weight of what earlier pauses show, once there are many.
+    /// The weight of what earlier releases show, once there are many, and of what earlier pauses do.
+    pub learnt_holds: f64,
     pub learnt_pauses: f64,
 }
 
@@ -50,6 +51,7 @@ pub struct Learning {
     releases: Learnt,
     pauses: Learnt,
     others: Learnt,
+    learnt_holds: f64,
     learnt_pauses: f64,
 }
 
@@ -80,6 +82,7 @@ impl Learning {
         self.releases.clear(manner.releases);
         self.pauses.clear(manner.pauses);
         self.others.clear(manner.pauses);
+        self.learnt_holds = manner.learnt_holds;
         self.learnt_pauses = manner.learnt_pauses;
     }
 
@@ -174,7 +177,7 @@ impl Learning {
             None => OWN_KIND * own_kind / own_mass.max(1e-9),
             Some(_) => 0.0,
         };
-        let learnt_holds = LEARNT_HOLDS * hold_mass / (hold_mass + HALF_LEARNT);
+        let learnt_holds = self.learnt_holds * hold_mass / (hold_mass + HALF_LEARNT);
         let learnt_pauses = self.learnt_pauses * mass / (mass + HALF_LEARNT + 1.0);
         let learnt = hold / hold_mass.max(1e-9) * f64::from(event.allowed);
         Densities {
@@ -206,7 +209,8 @@ mod tests {
     use super::*;
 
     const WIDTHS: Widths = [(0.1, 0.4), (0.8, 0.3), (4.0, 0.3)];
-    const MANNER: Manner = Manner { releases: WIDTHS, pauses: WIDTHS, learnt_pauses: 0.75 };
+    const MANNER: Manner =
+        Manner { releases: WIDTHS, pauses: WIDTHS, learnt_holds: 0.6, learnt_pauses: 0.75 };
 
     /// Waits of so many ms, each with a release so long after its ACK.
     fn events(all: impl IntoIterator<Item = (f64, f64)>) -> Vec<Event> {

@@ -1,8 +1,10 @@
 //! May the holds of a direction be what a relay passed on from a connection that the capture lacks? On one host
 //! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
 
+use crate::judge::ack_delay::AckDelay;
 use crate::judge::model::chain::logistic;
-use crate::judge::model::density::{Path, log_normal};
+use crate::judge::model::density::log_normal;
+use crate::judge::path::Path;
 use crate::judge::thresholds::{
     FRAME_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_RTT_NS,
     PATH_SPREAD, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD, WAKE_QUARTILE,
@@ -20,63 +22,100 @@ pub fn relay(
     side: Side,
     waits: &[Wait],
     holds: &[(&Wait, f64)],
-    is_far: bool,
-    is_delayed: impl Fn(&Wait) -> bool,
+    path: &Path,
+    acks: &AckDelay,
 ) -> f64 {
-    let count: f64 = holds.iter().map(|(_, held)| held).sum();
+    let releases = Releases::of(holds);
     let passes_on = waits.iter().any(|wait| wait.by == side && wait.is(fact::PASSED_ON));
-    let is_asked =
-        side == Side::Client || f64::from(connection.exchanges.count) + 1.0 >= 0.9 * count;
-    if !passes_on && is_asked && !is_one_host(connection) {
+    let asked = match side {
+        Side::Client => 1.0,
+        Side::Server => asked(connection, releases.count),
+    };
+    if !passes_on && asked >= 1.0 && !is_one_host(connection) {
         return logistic(RELAY_ASKED);
     }
-    let quartile_ms = if is_far { f64::INFINITY } else { quartile_ms(connection, side, holds) };
+    let quartile_ms = if path.far { f64::INFINITY } else { quartile_ms(path, holds) };
     // What takes longer came over a network, whatever the handshake says: two captures were merged.
     let is_one_host = is_one_host(connection)
-        && (is_far || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
-    let mut log_odds = match (passes_on, is_asked && !is_one_host) {
-        (true, _) => RELAY_SEEN,
-        (_, true) => return logistic(RELAY_ASKED),
-        _ => RELAY_LIKELY,
-    };
-    if !is_far {
+        && (path.far || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
+    let asked = if is_one_host || passes_on { 0.0 } else { asked };
+    let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
+    if !path.far {
         log_odds += reaction(connection, quartile_ms);
     } else if !is_one_host {
-        let prompt = holds.iter().filter(|(wait, _)| !is_delayed(wait));
+        let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
-        log_odds -= RELAY_PROMPT * prompt / count.max(1e-9);
+        log_odds -= RELAY_PROMPT * releases.closeness(path) * prompt / releases.count.max(1e-9);
     }
-    logistic(if passes_on { log_odds } else { log_odds.min(MOST_RELAY) })
+    let unasked = logistic(if passes_on { log_odds } else { log_odds.min(MOST_RELAY) });
+    asked * logistic(RELAY_ASKED) + (1.0 - asked) * unasked
+}
+
+/// Part of a server's holds that its client asked for, as far as was seen: of nine in ten, all.
+fn asked(connection: &Connection, holds: f64) -> f64 {
+    ((f64::from(connection.exchanges.count) + 1.0) / (0.9 * holds).max(1.0)).min(1.0)
+}
+
+/// Releases of holds in order, each with the probability that it was one, in ms.
+struct Releases {
+    sorted: Vec<(f64, f64)>,
+    count: f64,
+}
+
+impl Releases {
+    fn of(holds: &[(&Wait, f64)]) -> Self {
+        let one = |&(wait, held): &(&Wait, f64)| (release_ms(wait), held);
+        let mut sorted: Vec<(f64, f64)> = holds.iter().map(one).collect();
+        sorted.sort_by(|one, next| one.0.total_cmp(&next.0));
+        Self { count: sorted.iter().map(|(_, held)| held).sum(), sorted }
+    }
+
+    /// The release below which this part of them lies.
+    fn quantile(&self, part: f64) -> f64 {
+        let mut left = part * self.count;
+        let reaches = |(_, held): &&(f64, f64)| {
+            left -= held;
+            left <= 0.0
+        };
+        self.sorted.iter().find(reaches).map_or(0.0, |(ms, _)| *ms)
+    }
+
+    /// How far a kernel's releases are off on this path.
+    fn usual_ms(&self, path: &Path) -> f64 {
+        PATH_SPREAD.0 + self.quantile(0.5) / 100.0 + path.step_ms + path.jitter_ms
+    }
+
+    /// Probability that they come at the round trip, as a kernel's do, rather than later, as a program's.
+    fn closeness(&self, path: &Path) -> f64 {
+        let Some(rtt_ms) = path.yardstick_ms() else { return 1.0 };
+        let usual_ms = self.usual_ms(path);
+        let off_ms = (self.quantile(0.5) - rtt_ms).max(usual_ms);
+        let program = log_normal(off_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
+        let kernel = log_normal(off_ms, usual_ms, PATH_SPREAD.1);
+        kernel / (kernel + program)
+    }
+}
+
+fn release_ms(wait: &Wait) -> f64 {
+    wait.release_ns() as f64 / 1e6
 }
 
 /// Across a network both timers of a relay fire apart, by their ticks: its releases spread more than the path does. The
 /// probability of that for each of the holds, as it comes later than the path explains.
 pub fn late(path: &Path, holds: &[(&Wait, f64)]) -> Vec<f64> {
-    let release_ms = |wait: &Wait| wait.release_ns() as f64 / 1e6;
-    let count: f64 = holds.iter().map(|(_, held)| held).sum();
-    if !path.far || count < 3.0 {
+    let releases = Releases::of(holds);
+    if !path.far || releases.count < 3.0 {
         return vec![0.0; holds.len()];
     }
-    let mut sorted: Vec<(f64, f64)> =
-        holds.iter().map(|(wait, held)| (release_ms(wait), *held)).collect();
-    sorted.sort_by(|one, next| one.0.total_cmp(&next.0));
-    let at = |part: f64| {
-        let mut left = part * count;
-        let reaches = |(_, held): &&(f64, f64)| {
-            left -= held;
-            left <= 0.0
-        };
-        sorted.iter().find(reaches).map_or(0.0, |(ms, _)| *ms)
-    };
-    let usual_ms = PATH_SPREAD.0 + at(0.5) / 50.0 + path.step_ms + path.jitter_ms;
-    let spread_ms = (at(0.75) - at(0.25)).max(usual_ms);
+    let usual_ms = releases.usual_ms(path);
+    let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
     let slow = 0.001 * log_normal(spread_ms, 1.0, 2.0);
     let relays = log_normal(spread_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
     let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
-    let most = MOST_BY_SPREAD * (count / 8.0).min(1.0);
+    let most = MOST_BY_SPREAD * (releases.count / 8.0).min(1.0);
     let by_spread = ((relays + slow) / (kernel + slow)).ln().clamp(0.0, most);
     let relay = logistic(RELAY_ASKED + by_spread) - logistic(RELAY_ASKED);
-    let rtt_ms = path.yardstick_ms().unwrap_or_else(|| at(0.1));
+    let rtt_ms = path.yardstick_ms().unwrap_or_else(|| releases.quantile(0.1));
     let is_late = |(wait, _): &(&Wait, f64)| {
         let off_ms = release_ms(wait) - rtt_ms;
         let relayed = log_normal(off_ms.max(0.01), RELAY_SPREAD.0, RELAY_SPREAD.1);
@@ -86,16 +125,13 @@ pub fn late(path: &Path, holds: &[(&Wait, f64)]) -> Vec<f64> {
 }
 
 /// The lower quartile of the sender's reactions to ACKs.
-fn quartile_ms(connection: &Connection, side: Side, holds: &[(&Wait, f64)]) -> f64 {
-    // The path to the sender is not its reaction.
-    let half = connection.half(side);
-    // A reply takes the time of its program, too.
-    let most_ns = if half.is_path_measured() { i64::MAX } else { (ONE_HOST_MS.1 * 1e6) as i64 };
-    let path_ns = half.rtt_or_zero_ns().min(most_ns);
+fn quartile_ms(path: &Path, holds: &[(&Wait, f64)]) -> f64 {
+    // The path to the sender is not its reaction; a reply takes the time of its program, too.
+    let most_ms = if path.is_measured() { f64::INFINITY } else { ONE_HOST_MS.1 };
+    let path_ms = path.rtt_or_zero_ms().min(most_ms);
     let busy_ms =
         |wait: &Wait| FRAME_MS * f64::from(wait.to.frame.saturating_sub(wait.ack.frame + 1));
-    let reaction_ms =
-        |wait: &Wait| ((wait.release_ns() - path_ns) as f64 / 1e6 - busy_ms(wait)).max(0.001);
+    let reaction_ms = |wait: &Wait| (release_ms(wait) - path_ms - busy_ms(wait)).max(0.001);
     lower_quartile(holds.iter().map(|(wait, held)| (reaction_ms(wait), *held)).collect())
 }
 

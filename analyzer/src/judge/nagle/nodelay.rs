@@ -3,7 +3,7 @@
 
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
-use crate::judge::thresholds::SURELY_ON;
+use crate::judge::thresholds::{OPEN_ON, SURELY_ON};
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
 use std::ops::AddAssign;
@@ -76,6 +76,15 @@ impl AddAssign for NagleTotals {
     }
 }
 
+/// The probability that the algorithm was on, over all waits of `side` that may have been holds.
+fn mean_on(side: Side, findings: Findings<'_>) -> f64 {
+    let may_be_held = |finding: &Finding<'_>| {
+        finding.wait.by == side && finding.held.on > 0.0 && !finding.wait.is(fact::DATA_ACK)
+    };
+    let all = || findings.iter().filter(may_be_held).map(|finding| f64::from(finding.held.on));
+    all().sum::<f64>() / all().count().max(1) as f64
+}
+
 /// Is the algorithm on, off, or is it not known? With the frames that prove it: the ACK and the held segment,
 /// two small segments in flight, or the last one held and one that was not.
 ///
@@ -115,8 +124,10 @@ pub fn nagle(
         }
         (Some(_), Some(wait)) => (Nagle::On, (wait.ack.frame, wait.to.frame)),
         (Some(_), None) => (Nagle::Unknown, (0, 0)),
-        // What is only possible proves nothing, but as much as as many contradictions.
+        // Possible holds prove nothing on their own; they cancel that many contradictions.
         (None, _) if contradictions as usize <= own().count() => (Nagle::Unknown, (0, 0)),
+        // A program that sets and clears the option for each message has both.
+        (None, _) if mean_on(side, findings) >= OPEN_ON => (Nagle::Unknown, (0, 0)),
         _ => (Nagle::Off, half.contradiction()),
     }
 }

@@ -1,8 +1,9 @@
-//! Data passed on from other connections. Marked before any connection is judged.
+//! Facts that several connections show together: data passed on, and paths. Known before any connection is judged.
 
 pub mod copies;
 pub mod fan_out;
 mod listed;
+pub mod paths;
 pub mod relays;
 
 use crate::track::{Endpoint, Side};

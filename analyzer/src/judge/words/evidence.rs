@@ -5,6 +5,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::{Confidence, DirectionModel, full_sized, most_by_clock};
+use crate::judge::path::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use std::fmt::{self, Display, Formatter, Write};
@@ -151,20 +152,19 @@ impl<'a> ExplainedStall<'a> {
     fn release(&self, out: &mut String) -> fmt::Result {
         let Self { wait, model, by, .. } = self;
         write!(out, "frame {} follows the ACK by {}", wait.to.frame, Ms(wait.release_ns()))?;
-        match (model.rtt_ms, model.measured, model.far) {
+        let rtt = Ms::of(model.path.rtt_or_zero_ms());
+        match model.path.basis {
             _ if model.by_sender_clock => {
                 write!(out, ", and by its timestamps the {by} pauses for as long as its ACKs take")
             }
-            (rtt_ms @ 0.0.., true, _) => {
-                write!(out, "; the round trip to the {by} is {}", Ms::of(rtt_ms))
+            Basis::Handshake | Basis::Shared => {
+                write!(out, "; the round trip to the {by} is {rtt}")
             }
-            (rtt_ms @ 0.0.., false, _) => {
-                write!(out, "; the fastest reply of the {by} took {}", Ms::of(rtt_ms))
-            }
-            (_, _, false) => {
+            Basis::Estimate => write!(out, "; the fastest reply of the {by} took {rtt}"),
+            Basis::Nothing if !model.path.far => {
                 out.write_str(": so soon only in the sender's own host, captured there")
             }
-            _ => write!(out, "; the round trip to the {by} is not known"),
+            Basis::Nothing => write!(out, "; the round trip to the {by} is not known"),
         }?;
         write!(
             out,
@@ -229,7 +229,7 @@ impl<'a> ExplainedStall<'a> {
     }
 
     fn most_by_clock(&self) -> f64 {
-        most_by_clock(self.model.step_ms, self.wait)
+        most_by_clock(self.model.path.step_ms, self.wait)
     }
 
     fn length(&self, out: &mut String) -> fmt::Result {

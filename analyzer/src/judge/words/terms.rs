@@ -1,6 +1,7 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
 use crate::judge::model::{DirectionModel, Exclusion, Terms, most_by_clock};
+use crate::judge::path::Basis;
 use crate::judge::words::data_release;
 use crate::judge::words::evidence::{Digits, Ms};
 use crate::track::Connection;
@@ -92,7 +93,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             format!("frame {} has {} bytes", wait.to.frame, wait.len),
         ),
     ];
-    let by_clock = most_by_clock(direction.step_ms, wait);
+    let by_clock = most_by_clock(direction.path.step_ms, wait);
     rows.push(row(
         "probability",
         format!("{:.5}", held.probability),
@@ -122,11 +123,14 @@ fn formula(most_by_clock: f64, is_open: bool) -> String {
 }
 
 fn round_trip(direction: &DirectionModel, by: &str) -> String {
-    let rtt = Ms((direction.rtt_ms * 1e6) as i64);
-    match (direction.rtt_ms >= 0.0, direction.measured) {
+    let rtt = Ms::of(direction.path.rtt_or_zero_ms());
+    match direction.path.basis {
         _ if direction.by_sender_clock => format!("compared in the timestamps of the {by}"),
-        (true, true) => format!("the round trip to the {by} is {rtt}"),
-        (true, false) => format!("the fastest reply of the {by} took {rtt}"),
-        (false, _) => format!("the round trip to the {by} is not known"),
+        Basis::Handshake => format!("the round trip to the {by} is {rtt}"),
+        Basis::Shared => {
+            format!("the round trip to the {by} is {rtt} on another connection of these hosts")
+        }
+        Basis::Estimate => format!("the fastest reply of the {by} took {rtt}"),
+        Basis::Nothing => format!("the round trip to the {by} is not known"),
     }
 }

@@ -1,0 +1,188 @@
+//! Was an ACK delayed by its receiver's timer, or by the path? The one answer to that: the excess over the round trip
+//! is a mixture of the path's jitter and of timers, whose share and spread follow from all ACKs of the direction.
+
+use crate::judge::model::density::{exponential, log_normal};
+use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARE};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS, Side};
+
+/// The longest delay by a timer, in ms (RFC 1122, section 4.2.3.2).
+const LONGEST_MS: f64 = 500.0;
+/// ACKs from which the mixture is fitted, and rounds in which it is.
+const MOST: usize = 64;
+const ROUNDS: usize = 12;
+/// A share that moves by less has settled.
+const SETTLED: f64 = 1e-3;
+/// The spread of the path, in ms: within a host, and at most across a network.
+const SPREAD_NEAR_MS: f64 = 0.5;
+const SPREAD_FAR_MS: f64 = 12.0;
+
+/// How the ACKs of a receiver come.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct AckDelay {
+    /// Nothing bounds the round trip to it where there is none: no ACK is known to be late.
+    mixture: Option<Mixture>,
+    /// How long it took to answer the SYN, if that was long: no timer delays that.
+    pub syn_took_ns: Option<i64>,
+}
+
+/// The mixture, fitted. Times in ms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Mixture {
+    rtt_ms: f64,
+    /// Share of ACKs that a timer delayed.
+    timer: f64,
+    /// Mean excess of the others.
+    spread_ms: f64,
+}
+
+/// The path to a receiver, as far as it was measured, in ms.
+#[derive(Debug, Clone, Copy)]
+struct WayToReceiver {
+    rtt_ms: f64,
+    jitter_ms: f64,
+    samples: u16,
+    step_ms: f64,
+}
+
+impl AckDelay {
+    /// Of the ACKs that `side` got, by all `waits` of its connection; the clock ticks every `clock_ns`.
+    pub fn of(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        let receiver = connection.half(side.other());
+        let Some(rtt_ns) = receiver.longest_rtt_ns() else { return Self::default() };
+        let way = WayToReceiver {
+            rtt_ms: rtt_ns as f64 / 1e6,
+            jitter_ms: path_jitter_ns(receiver) as f64 / 1e6,
+            samples: receiver.rtt_samples,
+            step_ms: clock_ns as f64 / 1e6,
+        };
+        // A retransmission cuts the delay short.
+        let is_own = |wait: &&Wait| {
+            wait.by == side && wait.has_pure_ack() && wait.is_evidence() && !wait.is(fact::RESENT)
+        };
+        let acks = waits.iter().filter(is_own).map(|wait| wait.ack_ns() as f64 / 1e6);
+        let late = |wait: &&Wait| {
+            wait.by != side && wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED)
+        };
+        Self {
+            mixture: Some(Mixture::of(&acks.collect::<Vec<f64>>(), way)),
+            syn_took_ns: waits.iter().find(late).map(Wait::span_ns),
+        }
+    }
+
+    #[cfg(test)]
+    pub fn of_round_trip(rtt_ms: f64) -> Self {
+        let way = WayToReceiver { rtt_ms, jitter_ms: 0.1, samples: 20, step_ms: 0.001 };
+        Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], way)), syn_took_ns: None }
+    }
+
+    /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
+    pub fn is_delayed(&self, wait: &Wait) -> bool {
+        let ack_ms = wait.ack_ns() as f64 / 1e6;
+        let probability = self.mixture.map_or(0.0, |mixture| mixture.delayed(ack_ms));
+        wait.is(fact::PURE_ACK) && probability > 0.5 && !self.is_path_slow(wait)
+    }
+
+    /// Is it the first data, and took the answer to the SYN before as long?
+    fn is_path_slow(&self, wait: &Wait) -> bool {
+        let is_first = wait.rel_seq == u64::from(wait.unacked_len);
+        let took_ns = self.syn_took_ns.filter(|_| is_first);
+        took_ns.is_some_and(|took_ns| wait.ack_ns() <= took_ns + SHORTEST_DELAYED_ACK_NS)
+    }
+}
+
+/// Jitter is blamed on the path, except on a local network, where it must be the receiver's own delay.
+fn path_jitter_ns(receiver: &Half) -> i64 {
+    match receiver.rtt_or_zero_ns() {
+        rtt_ns @ ..NETWORK_RTT_NS => receiver.jitter_ns().min(rtt_ns),
+        _ => receiver.jitter_ns(),
+    }
+}
+
+impl Mixture {
+    /// From the times of `acks_ms` after the data that they acknowledge.
+    fn of(acks_ms: &[f64], way: WayToReceiver) -> Self {
+        let step = acks_ms.len().div_ceil(MOST).max(1);
+        let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - way.rtt_ms).max(0.0));
+        let excess: Vec<(f64, Densities)> = excess.map(|ms| (ms, Densities::of(ms))).collect();
+        let far = way.rtt_ms > 1.0;
+        let least_ms = if far { 0.3 } else { 0.1 };
+        let most_ms = way.step_ms + if far { SPREAD_FAR_MS } else { SPREAD_NEAR_MS };
+        let usual_ms = way.jitter_ms.max(least_ms) + way.step_ms;
+        let weight = 2.0 + f64::from(way.samples.min(40));
+        let mut fit = Self { rtt_ms: way.rtt_ms, timer: 0.5, spread_ms: usual_ms };
+        for _ in 0..ROUNDS {
+            let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
+            for (excess_ms, densities) in &excess {
+                let delayed = fit.delayed_by(*excess_ms, *densities);
+                late += delayed;
+                prompt += 1.0 - delayed;
+                prompt_ms += (1.0 - delayed) * excess_ms;
+            }
+            let spread_ms = (prompt_ms + weight * usual_ms).max(0.3) / (prompt + weight);
+            let timer = (late + 0.5) / (excess.len() as f64 + 1.0);
+            let settled = (timer - fit.timer).abs() < SETTLED;
+            fit = Self { timer, spread_ms: spread_ms.min(most_ms), ..fit };
+            if settled {
+                break;
+            }
+        }
+        fit
+    }
+
+    /// Probability that a timer delayed an ACK that came this much later than its data.
+    fn delayed(&self, ack_ms: f64) -> f64 {
+        let excess_ms = (ack_ms - self.rtt_ms).max(0.0);
+        self.delayed_by(excess_ms, Densities::of(excess_ms))
+    }
+
+    fn delayed_by(&self, excess_ms: f64, densities: Densities) -> f64 {
+        let timer = self.timer * densities.timer;
+        let path = 0.98 * exponential(excess_ms, self.spread_ms) + 0.02 * densities.queue;
+        timer / (timer + (1.0 - self.timer) * path + 1e-300)
+    }
+}
+
+/// Densities of an excess that do not depend on the fit.
+#[derive(Debug, Clone, Copy)]
+struct Densities {
+    timer: f64,
+    queue: f64,
+}
+
+impl Densities {
+    fn of(excess_ms: f64) -> Self {
+        Self { timer: timer(excess_ms), queue: exponential(excess_ms, 2.0) }
+    }
+}
+
+/// Density of the delays that timers make: around 40 ms mostly.
+fn timer(excess_ms: f64) -> f64 {
+    let broad = 1.0 / (excess_ms.max(1.0) * (LONGEST_MS / DELAY_SHORTEST_MS).ln());
+    match excess_ms {
+        ..DELAY_SHORTEST_MS => 1e-6,
+        _ => {
+            DELAY_TIMER_SHARE * log_normal(excess_ms, DELAY_TIMER.0, DELAY_TIMER.1)
+                + (1.0 - DELAY_TIMER_SHARE) * broad
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delayed(acks_ms: &[f64], rtt_ms: f64, jitter_ms: f64) -> Vec<bool> {
+        let way = WayToReceiver { rtt_ms, jitter_ms, samples: 20, step_ms: 0.001 };
+        let mixture = Mixture::of(acks_ms, way);
+        acks_ms.iter().map(|&ack_ms| mixture.delayed(ack_ms) > 0.5).collect()
+    }
+
+    #[test]
+    fn timers_are_told_from_paths() {
+        assert_eq!(delayed(&[40.1, 44.0, 43.2, 0.1], 0.05, 0.01), [true, true, true, false]);
+        assert_eq!(delayed(&[26.1, 26.4, 66.3], 26.0, 0.3), [false, false, true]);
+        // A path with 8 ms of jitter is late by 12 and by 15 ms now and then.
+        assert!(!delayed(&[108.0, 112.0, 100.5, 115.0, 103.0, 106.0], 100.0, 8.0).contains(&true));
+    }
+}
