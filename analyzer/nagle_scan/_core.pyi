@@ -45,7 +45,6 @@ class Summary:
     lossy: int
     disordered: int
     without_acks: int
-    without_mss: int
     cut_off: int
     copied: int
     clock_ms: float

@@ -171,7 +171,6 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
             summary.without_acks,
             "pure ACKs seem to be missing, as with a capture filter for data only",
         ),
-        (summary.without_mss, "the MSS is unknown, and the longest segments may have been held"),
         (summary.cut_off, "the capture ends too soon after a late ACK"),
     )
     return ((number, why) for number, why in kinds if number)
@@ -215,7 +214,5 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
         yield "Capture both directions on one interface, with one clock."
     if summary.without_acks:
         yield "Capture with a filter for hosts and ports only ('tcp port ...'): it keeps pure ACKs."
-    if summary.without_mss:
-        yield "Capture from the handshake on."
     if summary.cut_off:
         yield "Capture for longer."

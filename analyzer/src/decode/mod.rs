@@ -19,7 +19,7 @@ mod options;
 mod plain;
 mod tcp;
 
-pub use crate::capture::flags::{ACK, FIN, RST, SYN, URG};
+pub use crate::capture::flags::{ACK, FIN, PSH, RST, SYN, URG};
 #[cfg(not(feature = "filter"))]
 use no_bpf as bpf;
 pub use options::{Options, blank_addresses};

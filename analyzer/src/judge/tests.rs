@@ -337,18 +337,18 @@ fn a_contradiction_after_a_single_hold_leaves_it_likely() {
 /// Pieces of 1024 bytes: with an MSS of 1460 they are small, unless the path carries no more.
 #[test]
 fn segments_that_go_like_full_ones_are_not_held() {
-    let slow_start = |pieces: u32| {
+    let slow_start = |pieces: u32, piece: StorySegment| {
         opened()
-            .after_ms(5.0, client(1024))
+            .after_ms(5.0, piece)
             .after_ms(40.0, server(0))
-            .after_ms(0.02, client(1024))
-            .times(pieces - 1, |story| story.after_ms(0.01, client(1024)))
+            .after_ms(0.02, piece)
+            .times(pieces - 1, |story| story.after_ms(0.01, piece))
             .after_ms(1.0, server(200))
     };
-    assert_eq!(slow_start(1).end().judge().0.stalls, 1);
-    assert_eq!(slow_start(2).end().judge().0.stalls, 0);
+    assert_eq!(slow_start(1, client(1024)).end().judge().0.stalls, 1);
+    assert_eq!(slow_start(4, client(1024).more()).end().judge().0.stalls, 0);
     // A small tail behind them is.
-    let mut told = slow_start(2)
+    let mut told = slow_start(4, client(1024).more())
         .after_ms(5.0, client(1024))
         .after_ms(40.0, server(0))
         .after_ms(0.02, client(100))

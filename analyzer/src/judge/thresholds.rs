@@ -153,6 +153,12 @@ thresholds! {
         from "judgement",
         larger "takes answers to data for holds";
 
+    /// The bound where no segment of the sender is longer, and neither a handshake nor a message that was cut shows the
+    /// MSS: one in twenty of those is full-sized and waited for a window.
+    LONGEST_IS_SMALL: f64 = 20.0 times,
+        from "judgement: messages longer than the MSS are cut, and then show it",
+        larger "takes full windows for holds in captures that begin in the middle";
+
     /// The weight of what earlier releases show, once there are many.
     LEARNT_HOLDS: f64 = 0.6 weight,
         from "judgement: with 0.8, 0.002 more recall and 1,700 more false ones joined midway",
@@ -260,11 +266,6 @@ thresholds! {
     LONGEST_WAKE_MS: f64 = 0.7 ms,
         from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
         larger "calls fewer stalls certain where two captures were merged";
-
-    /// Chance that a segment of 1,072 bytes and more is full-sized where the MSS is inferred: overlays, path MTU.
-    FULL_SIZED: f64 = 0.4 chance,
-        from "judgement",
-        larger "finds less in captures that begin in the middle";
 
     /// How long a kernel is busy with each frame between an ACK and what it released.
     FRAME_MS: f64 = 0.008 ms,

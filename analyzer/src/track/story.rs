@@ -11,7 +11,7 @@
 //! assert_eq!(told.wait().ack_ns(), 40_000_000);
 //! ```
 
-use crate::decode::{ACK, FIN, Header, Options, RST, SYN, URG};
+use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN, URG};
 use crate::track::clock_step;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
@@ -61,7 +61,7 @@ impl StorySegment {
         Self {
             by,
             len,
-            flags: ACK,
+            flags: if len > 0 { ACK | PSH } else { ACK },
             window: 512,
             ip_id: 0,
             options,
@@ -84,6 +84,11 @@ impl StorySegment {
     /// It acknowledges the first `bytes` of the peer's stream.
     pub fn ack(self, bytes: i64) -> Self {
         Self { ack: Some(bytes), ..self }
+    }
+
+    /// Its program wrote more: it is not pushed.
+    pub fn more(self) -> Self {
+        Self { flags: self.flags & !PSH, ..self }
     }
 
     /// The window on the wire, not scaled.

@@ -100,11 +100,11 @@ thresholds! {
         from "judgement",
         larger "believes more short scripts";
 
-    /// The shortest largest payload that looks like an MSS, without a SYN; a shorter one must recur. IPv6's
-    /// minimum MTU of 1,280 bytes less 60 bytes of headers.
-    LEAST_INFERRED_MSS: u32 = 1220 bytes,
-        from "RFC 8200, section 5",
-        larger "takes more small segments for full-sized ones";
+    /// Shorter payloads are below any MSS: what hosts fall back to (RFC 9293, section 3.7.1), less 40 bytes of
+    /// options.
+    LEAST_MSS: u32 = 496 bytes,
+        from "RFC 9293, sections 3.1 and 3.7.1",
+        larger "takes more full-sized segments for small ones";
 
     /// The largest MSS inferred without a SYN: Ethernet's 1,500 bytes less 40 bytes of headers.
     MOST_INFERRED_MSS: u32 = 1460 bytes,
@@ -160,10 +160,16 @@ thresholds! {
         from "Linux, inet_id",
         larger "knows less of captures that lack many frames";
 
-    /// Segments as long as the largest that make this the MSS: one message may be the longest by chance.
-    OFTEN: u8 = 4 segments,
+    /// Segments of one length in the middle of messages that make this the MSS: one may be cut by a program that
+    /// announces more (`MSG_MORE`).
+    CUTS: u8 = 2 segments,
         from "judgement",
-        larger "knows the MSS of fewer connections without a handshake";
+        larger "knows the MSS of fewer connections without a handshake, and of paths that carry less";
+
+    /// As `CUTS`, of another length, until a path is believed to carry more or less than before.
+    MOST_CUTS: u8 = 8 segments,
+        from "judgement",
+        larger "learns later that the path has changed";
 
     /// Waits kept per direction that may be holds on an unknown path, or that are late even for the path's jitter,
     /// but no later than this host reacted just before. A program's rhythm looks like the former, and memory must

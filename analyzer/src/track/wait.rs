@@ -22,7 +22,9 @@ pub mod fact {
     pub const DATA_ACK: u32 = 1 << 4;
     /// Data of its sender was unacknowledged when the segment after the wait left.
     pub const IN_FLIGHT: u32 = 1 << 5;
-    // 6 and 7 are free.
+    /// The segment after the wait is long and not pushed: its sender had more to send.
+    pub const CUT: u32 = 1 << 6;
+    // 7 is free.
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;

@@ -4,7 +4,7 @@
 use super::ends::EndNames;
 use super::packet::{Options, Packet, Segment, Stamped};
 use super::time;
-use crate::capture::flags::ACK;
+use crate::capture::flags::{ACK, PSH};
 use std::iter;
 
 /// The role of a column or of a named value.
@@ -105,7 +105,6 @@ const OTHERS: &str = "ARP ICMP ICMPv6 IGMPv2 IGMPv3 UDP DNS MDNS LLMNR NBNS DHCP
 
 /// From the lowest bit on.
 const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
-const PSH: u8 = 0x08;
 
 /// The values of one row, as printed; empty where there is none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

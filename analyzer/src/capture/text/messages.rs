@@ -5,7 +5,7 @@
 //! did, the one that went on first had the message first; how often that is so, is told.
 
 use super::packet::{Ends, Packet, Row, Segment};
-use crate::capture::flags::{ACK, FIN, SYN};
+use crate::capture::flags::{ACK, FIN, PSH, SYN};
 use std::collections::{HashMap, VecDeque};
 use std::iter;
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +18,6 @@ const MOST_CONNECTIONS: usize = 16;
 const SHORTEST_FRAME: u32 = 60;
 /// A difference of sequence numbers that is none forward.
 const BEHIND: u32 = 1 << 31;
-const PSH: u8 = 0x08;
 
 /// Two ends, the lesser one first, and the two directions between them.
 type Key = Ends;

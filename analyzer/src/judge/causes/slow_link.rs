@@ -49,7 +49,7 @@ pub struct SlowLink {
 impl SlowLink {
     pub fn of(sender: &Half, side: Side, waits: &[Wait]) -> Self {
         // Bursts have larger segments; most senders of small ones need no further look.
-        if sender.largest < DEFAULT_MSS {
+        if sender.largest() < DEFAULT_MSS {
             return Self::default();
         }
         let stamped = || waits.iter().filter(|wait| wait.by == side && wait.tsval != 0);

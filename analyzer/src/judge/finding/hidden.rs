@@ -2,7 +2,7 @@
 
 use crate::judge::conditions::Conditions;
 use crate::judge::finding::verdict::Hidden;
-use crate::judge::finding::{edge, losses, mss};
+use crate::judge::finding::{edge, losses};
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
@@ -18,7 +18,6 @@ pub fn hidden(
     let of = |side: Side| nagle[side as usize];
     let is_blurred = |&side: &Side| may_be_held(of(side), side, findings);
     let lacks_acks = |&side: &Side| losses::hides_holds(connection, side, of(side), findings);
-    let lacks_mss = |&side: &Side| mss::hides_holds(connection, of(side), side, findings);
     let is_cut_off =
         |&side: &Side| edge::hides_hold(connection, side, of(side), findings, conditions);
     if connection.is_copy {
@@ -40,8 +39,6 @@ pub fn hidden(
         Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
         Hidden::Blurred
-    } else if Side::BOTH.iter().any(lacks_mss) {
-        Hidden::UnknownMss
     } else if Side::BOTH.iter().any(is_cut_off) {
         Hidden::CutOff
     } else {

@@ -5,7 +5,6 @@ pub mod half;
 pub mod hidden;
 pub mod judged;
 pub mod losses;
-pub mod mss;
 pub mod short;
 pub mod superseded;
 pub mod verdict;

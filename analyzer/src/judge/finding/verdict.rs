@@ -41,8 +41,6 @@ pub enum Hidden {
     Disordered,
     /// Pure ACKs are missing, and a stall shows in them.
     NoAcks,
-    /// The largest segments may be small: their MSS is not known.
-    UnknownMss,
     /// The capture ends where the segment would come that its last ACK released.
     CutOff,
     /// It is another connection of the capture, captured elsewhere on its way, which is judged.
@@ -50,7 +48,7 @@ pub enum Hidden {
 }
 
 impl Hidden {
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 10;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "",
         "no_data",
@@ -60,7 +58,6 @@ impl Hidden {
         "lossy",
         "disordered",
         "no_acks",
-        "unknown_mss",
         "cut_off",
         "copied",
     ];

@@ -59,8 +59,7 @@ impl Groups<'_> {
                 held: held[place],
                 direction: model,
                 densities: Some(self.densities(at, place)),
-                full: direction.full(direction.wait(place)),
-                most: most(direction.wait(place)),
+                most: most(direction.wait(place), direction.connection),
                 turn: 1.0,
             })
         })
@@ -103,7 +102,7 @@ impl Groups<'_> {
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
             let relayed = 1.0 - (1.0 - relay) * (1.0 - late[place]);
-            let probability = own * (1.0 - relayed) * (1.0 - direction.full(wait));
+            let probability = own * (1.0 - relayed);
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
             let held = Held::new(probability as f32, on, ratio);
             held.lasting(wait.wait_ns()).marked(state.is_open)

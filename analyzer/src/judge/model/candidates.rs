@@ -2,7 +2,7 @@
 //! timestamps. Nothing else excludes a hold.
 
 use crate::judge::capture::spurious;
-use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::thresholds::{LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
@@ -18,6 +18,36 @@ pub fn may_hold(wait: &Wait) -> bool {
     wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
 }
 
+/// How long a segment is: only small ones are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// Shorter than the path carries.
+    Small,
+    /// None of this sender is longer, and nothing shows the MSS.
+    Longest,
+    /// As long as the path carries, by where messages were cut.
+    Carried,
+    /// As long as the handshake announced, or longer.
+    Full,
+}
+
+impl Size {
+    pub fn of(wait: &Wait, connection: &Connection) -> Self {
+        let announced = connection.announced_mss();
+        if announced.is_some_and(|mss| wait.len >= mss) {
+            return Self::Full;
+        }
+        let least = if connection.is_loopback() { LOOPBACK_MSS } else { LEAST_MSS };
+        match connection.carried(wait.by) {
+            Some(carried) if wait.len >= carried => Self::Carried,
+            None if wait.len < least || announced.is_some() => Self::Small,
+            None if wait.is(fact::CUT) => Self::Carried,
+            None if wait.len >= connection.half(wait.by).largest() => Self::Longest,
+            _ => Self::Small,
+        }
+    }
+}
+
 /// Why a wait is no candidate, in the words of `--why`: it cannot have been a hold, or the capture does not show what
 /// it was.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +61,7 @@ use Exclusion::{Impossible, NotJudged};
 /// Why a wait is no candidate; `None` for one.
 pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<Exclusion> {
     let half = connection.half(wait.by);
-    let as_full = half.as_full().is_some_and(|len| wait.len >= len);
+    let size = Size::of(wait, connection);
     let receiver_rtt_ns = connection.half(wait.by.other()).rtt_or_zero_ns();
     let longest_ns = receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
     let each = [
@@ -44,10 +74,8 @@ pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<Exclusion> {
             !wait.has_pure_ack(),
             NotJudged("no pure ACK of everything outstanding came during the wait"),
         ),
-        (
-            !wait.is(fact::SMALL) || as_full,
-            Impossible("the segment is full-sized, and only small ones are held"),
-        ),
+        (size == Size::Full, Impossible("the segment is full-sized, and only small ones are held")),
+        (size == Size::Carried, NotJudged("the path may carry no more than this at once")),
         (wait.has_any(EXEMPT), Impossible("FIN and urgent data are never held")),
         (wait.has_any(REPEATED), NotJudged("bytes were sent twice during the wait")),
         (wait.has_any(NO_WINDOW), Impossible("the receiver's window had no room")),
@@ -100,4 +128,68 @@ pub fn is_other_pause(wait: &Wait) -> bool {
         | fact::RESENT
         | fact::CONNECTING;
     wait.is(fact::OWN_DATA_BEFORE) && wait.len > 0 && !wait.has_any(OTHER)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::story::{Story, StorySegment, client, server};
+
+    /// Joined midway: a head of 100 bytes, and a body that waits for its ACK.
+    fn held(body: StorySegment) -> impl Fn(Story) -> Story {
+        move |story: Story| {
+            let head = story.after_ms(5.0, client(100)).after_ms(40.0, server(0));
+            head.after_ms(0.02, body).after_ms(1.0, server(200))
+        }
+    }
+
+    fn stalls(story: Story) -> usize {
+        story.end().judge().1.iter().filter(|ruling| ruling.cause.is_stall()).count()
+    }
+
+    /// An upload of pieces of `len` bytes, cut where the path carries no more.
+    fn upload(story: Story, len: u32) -> Story {
+        let cut = (0..6).fold(story, |story, _| story.after_ms(0.01, client(len).more()));
+        cut.after_ms(0.01, client(90)).after_ms(1.0, server(0)).after_ms(1.0, server(200))
+    }
+
+    #[test]
+    fn joined_midway_the_largest_segment_may_have_been_held() {
+        assert_eq!(stalls(Story::new().times(6, held(client(1300)))), 6);
+        assert_eq!(stalls(Story::new().times(6, held(client(8000)))), 6);
+        // Its sender had more to send: the first part of that is full-sized.
+        assert_eq!(stalls(Story::new().times(6, held(client(1300).more()))), 0);
+    }
+
+    #[test]
+    fn where_messages_were_cut_a_segment_as_long_is_full_sized() {
+        for (carried, body) in [(1300, 1300), (524, 524), (8948, 8948)] {
+            let story = upload(Story::new(), carried).times(6, held(client(body)));
+            assert_eq!(stalls(story), 0, "{carried}");
+        }
+        assert_eq!(stalls(upload(Story::new(), 8948).times(6, held(client(2000)))), 6);
+    }
+
+    /// The path carries 1,400 bytes, whatever the SYN announced.
+    #[test]
+    fn a_path_that_carries_less_than_the_syn_said_proves_no_nodelay() {
+        let told = |cut: StorySegment| {
+            let story = upload(Story::new().handshake(0.02, 1.0), 1360);
+            let sent = story.after_ms(5.0, client(147)).after_ms(0.1, cut);
+            sent.after_ms(0.01, client(1360)).after_ms(1.0, server(0)).end()
+        };
+        let contradictions = |cut| told(cut).half(crate::track::Side::Client).contradictions();
+        assert_eq!(
+            [client(1360).more(), client(1360), client(1200)].map(contradictions),
+            [0, 0, 1]
+        );
+        assert_eq!(told(client(1360)).connection.effective_mss(), (1360, true));
+    }
+
+    /// The option of Multipath TCP takes 20 bytes of the first segment, which is full-sized.
+    #[test]
+    fn a_tail_behind_a_segment_that_options_shortened_proves_no_nodelay() {
+        let opened = Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100));
+        let answered = opened.after_ms(30.0, server(1440).more()).after_ms(0.01, server(43));
+        assert_eq!(answered.half(crate::track::Side::Server).contradictions(), 0);
+    }
 }

@@ -6,10 +6,9 @@
 //! connections of a server count together. A program that is as quick as a kernel may be behind all of them: that is
 //! one coincidence, however many segments there are.
 
-use crate::judge::model::candidates::{self, may_hold};
+use crate::judge::model::candidates::{self, Size, may_hold};
 use crate::judge::model::chain::{MOST_CONTRADICTIONS, SHARES, of_share};
 use crate::judge::model::density::{kernel, log_normal};
-use crate::judge::model::evidence::full_sized;
 use crate::judge::model::held::{DirectionModel, Held};
 use crate::judge::model::ratios::Densities;
 use crate::judge::model::{BlockModel, Terms};
@@ -59,7 +58,6 @@ struct Event {
     wait: Wait,
     /// Probability that Nagle's algorithm was on, by what contradicts that.
     on: f64,
-    full: f64,
     hold_ns: i64,
 }
 
@@ -137,7 +135,6 @@ pub fn explain(
             held,
             direction: DirectionModel { data: releases, ..DirectionModel::default() },
             densities: Some(densities),
-            full: program.events[at].full,
             most: MOST,
             turn,
         })
@@ -180,7 +177,6 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
                     place: place as u32,
                     wait: *wait,
                     on,
-                    full: full_sized(connection.effective_mss().1, wait),
                     hold_ns: wait.wait_ns(),
                 }));
             }
@@ -191,8 +187,8 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
 
 fn may_be_held(wait: &Wait, connection: &Connection) -> bool {
     let half = connection.half(wait.by);
-    let is_full = half.as_full().is_some_and(|len| wait.len >= len);
-    may_hold(wait) && !is_full && !candidates::left_before_ack(wait, half)
+    let is_cut = Size::of(wait, connection) == Size::Carried;
+    may_hold(wait) && !is_cut && !candidates::left_before_ack(wait, half)
 }
 
 /// Probability that Nagle's algorithm is on, as far as anything contradicts it: what is held until pure ACKs
@@ -271,7 +267,7 @@ impl Program {
         let releases = self.releases(&all);
         let weigh = |(event, &(densities, turn, ratio)): (&Event, &(Densities, f64, f64))| {
             let held = releases.pattern * of_share(releases.share, ratio);
-            let probability = event.on * held * (1.0 - event.full);
+            let probability = event.on * held;
             let held = Held::new(probability as f32, event.on as f32, ratio as f32);
             Weighed { densities, turn, held: held.lasting(event.hold_ns) }
         };

@@ -1,11 +1,13 @@
 //! Where an ACK would release data, and when a program writes: densities known before anything is learnt.
 //! All times in ms, all densities per ms.
 
+use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, NEAR_SENDER_MS, PATH_LATE, PATH_VERY_LATE,
-    SOFTIRQ,
+    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS,
+    PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
 };
+use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
 /// A pause of this length or shorter is as likely as any of it.
@@ -78,10 +80,11 @@ impl Path {
 }
 
 /// How much likelier for a hold a wait is at most: programs answer what they saw just before about as soon as a
-/// kernel releases, so that its release tells little.
-pub fn most(wait: &Wait) -> f64 {
+/// kernel releases, so that its release tells little; and what is full-sized waits for a window.
+pub fn most(wait: &Wait, connection: &Connection) -> f64 {
     match (wait.is(fact::ACK_FIN), wait.is(fact::DATA_CAME)) {
         (true, _) => ANSWERS_FIN,
+        _ if Size::of(wait, connection) == Size::Longest => LONGEST_IS_SMALL,
         (_, true) => ANSWERS_DATA,
         _ => BOUND,
     }

@@ -7,10 +7,8 @@ use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_HOLDS, LEARNT_PAUSES,
-    NAGLE_ON, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_HOLDS, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
-use crate::track::DEFAULT_MSS;
 use crate::track::wait::Wait;
 
 /// The waits of a direction by the clock of its sender.
@@ -34,7 +32,7 @@ impl Direction<'_> {
             pause_ms: pause_ms as f32,
             hold: self.path.release(release_ms) as f32,
             allowed: self.path.allows(release_ms) as f32,
-            most: most(wait) as f32,
+            most: most(wait, self.connection) as f32,
         }
     }
 
@@ -88,7 +86,7 @@ impl Direction<'_> {
                 pause_ms: pause_ms as f32,
                 hold: density::pause(wait.span_ns() as f64 / 1e6) as f32,
                 allowed: 1.0,
-                most: most(wait) as f32,
+                most: most(wait, self.connection) as f32,
             }
         };
         let events: Vec<Event> = waits.map(event).collect();
@@ -127,15 +125,6 @@ impl Direction<'_> {
     fn has_contradicted(&self) -> bool {
         self.connection.half(self.side).contradictions() > 0
     }
-
-    pub fn full(&self, wait: &Wait) -> f64 {
-        full_sized(self.connection.effective_mss().1, wait)
-    }
-}
-
-/// Probability that the segment is full-sized, which no algorithm holds: where the MSS is inferred.
-pub fn full_sized(is_mss_inferred: bool, wait: &Wait) -> f64 {
-    if is_mss_inferred && wait.len >= 2 * DEFAULT_MSS { FULL_SIZED } else { 0.0 }
 }
 
 /// Ratios by two clocks, the second with this weight.

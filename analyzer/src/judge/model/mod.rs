@@ -25,7 +25,6 @@ mod terms;
 
 pub use candidates::Exclusion;
 pub use data_release::DataReleases;
-pub use evidence::full_sized;
 pub use held::{Confidence, DirectionModel, Held, most_by_clock};
 pub use terms::{Terms, explain};
 

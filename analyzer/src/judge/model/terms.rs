@@ -17,8 +17,6 @@ pub struct Terms {
     pub direction: DirectionModel,
     /// Densities of its release and of its pause, per ms; `None` for no candidate.
     pub densities: Option<Densities>,
-    /// Probability that the segment is full-sized.
-    pub full: f64,
     /// The ratio at most.
     pub most: f64,
     /// For a segment that data may have released: how usual it is that two such pieces leave without data between.
@@ -43,7 +41,6 @@ pub fn explain(
         held: Held::NOT,
         direction: DirectionModel::default(),
         densities: None,
-        full: 0.0,
         most: 1.0,
         turn: 1.0,
     })

@@ -76,7 +76,7 @@ impl ExplainedStall<'_> {
 
 /// All terms of a segment that data may have released, in the order in which its probability is computed.
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
-    let Terms { held, direction, densities: Some(densities), full, turn, .. } = terms else {
+    let Terms { held, direction, densities: Some(densities), turn, .. } = terms else {
         return Vec::new();
     };
     let (data, by) = (direction.data, wait.by.name());
@@ -135,11 +135,10 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
                 "Nagle's algorithm was on, by what contradicts it; {contradictions} small segments were sent unheld"
             ),
         ),
-        row("full-sized", format!("{full:.2}"), format!("frame {to} has {} bytes", wait.len)),
         row(
             "probability",
             format!("{:.5}", held.probability),
-            "P(on) * pattern * pi*LR / (1 - pi + pi*LR) * (1 - full-sized)".to_owned(),
+            "P(on) * pattern * pi*LR / (1 - pi + pi*LR)".to_owned(),
         ),
         row(
             "held for",

@@ -4,7 +4,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::{Confidence, DirectionModel, full_sized, most_by_clock};
+use crate::judge::model::{Confidence, DirectionModel, most_by_clock};
 use crate::judge::path::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
@@ -45,9 +45,6 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| stall.on(out));
         add(&|out| stall.relay(out));
     }
-    if stall.full > 0.0 {
-        add(&|out| stall.full_sized(out));
-    }
     let is_known = !stall.wait.is(fact::DATA_ACK);
     if is_known && stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
         add(&|out| stall.length(out));
@@ -64,8 +61,6 @@ pub struct ExplainedStall<'a> {
     pub wait: &'a Wait,
     pub judged: &'a JudgedConnection,
     pub model: DirectionModel,
-    /// Probability that the segment is full-sized.
-    full: f64,
     /// The sender of its data, and the receiver.
     pub by: &'static str,
     pub receiver: &'static str,
@@ -76,8 +71,7 @@ impl<'a> ExplainedStall<'a> {
         let wait = finding.wait;
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
         let model = judged.half(wait.by).model();
-        let full = full_sized(judged.mss_inferred, wait);
-        Self { finding, wait, judged, model, full, by, receiver }
+        Self { finding, wait, judged, model, by, receiver }
     }
 
     /// Round trip between the capture point and the receiver, in ns.
@@ -198,7 +192,7 @@ impl<'a> ExplainedStall<'a> {
     /// The share of waits that are holds while the algorithm is on, without this one.
     fn share(&self) -> f64 {
         let held = &self.finding.held;
-        let own = f64::from(held.probability) / ((1.0 - self.model.relay) * (1.0 - self.full));
+        let own = f64::from(held.probability) / (1.0 - self.model.relay);
         self.model.share(own.min(1.0), held.on.into())
     }
 
@@ -208,15 +202,6 @@ impl<'a> ExplainedStall<'a> {
             "a proxy or a broker on the host of the {}, which passes on what arrives on another connection, \
              would look the same: probability {:.5}. A capture of all its connections tells",
             self.by, self.model.relay
-        )
-    }
-
-    fn full_sized(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "no SYN was captured, so frame {} may be full-sized, which no algorithm holds: probability \
-             {:.2}",
-            self.wait.to.frame, self.full
         )
     }
 

@@ -23,7 +23,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     if wait.is(fact::DATA_ACK) {
         return data_release::rows(terms, wait, connection);
     }
-    let Terms { exclusion, held, direction, densities, full, most, .. } = terms;
+    let Terms { exclusion, held, direction, densities, most, .. } = terms;
     let by = wait.by.name();
     let Some(densities) = densities else {
         let (value, text) = match exclusion {
@@ -34,7 +34,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         return vec![row("probability", value.to_owned(), text)];
     };
     let contradictions = connection.half(wait.by).contradictions();
-    let own = f64::from(held.probability) / ((1.0 - direction.relay) * (1.0 - full));
+    let own = f64::from(held.probability) / (1.0 - direction.relay);
     let share = direction.share(own.min(1.0), held.on.into());
     let text = format!(
         "frame {} left {} after the ACK in frame {}; {}",
@@ -87,11 +87,6 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             format!("{:.5}", direction.relay),
             format!("the {by} may have passed it on from a connection that is not captured"),
         ),
-        row(
-            "full-sized",
-            format!("{full:.2}"),
-            format!("frame {} has {} bytes", wait.to.frame, wait.len),
-        ),
     ];
     let by_clock = most_by_clock(direction.path.step_ms, wait);
     rows.push(row(
@@ -119,7 +114,7 @@ fn formula(most_by_clock: f64, is_open: bool) -> String {
     } else {
         ""
     };
-    format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized){clock}{open}")
+    format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay){clock}{open}")
 }
 
 fn round_trip(direction: &DirectionModel, by: &str) -> String {

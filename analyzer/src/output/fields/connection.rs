@@ -18,13 +18,14 @@ use std::ops::Deref;
 const CONNECTION: Field = field!("connection", "Its number: Wireshark's `tcp.stream`.");
 const CLIENT: Field = field!("client", "The end that opened the connection.");
 const SERVER: Field = field!("server", "The other end.");
-const MSS_INFERRED: Field = field!("mss_inferred", "MSS is an estimate (no handshake).");
+const MSS_INFERRED: Field =
+    field!("mss_inferred", "MSS is an estimate: no handshake, or the path carries less.");
 const VERDICT: Field =
     field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
 const NOTICES: Field = field!(
     "notices",
     "Why it cannot be judged: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
-     `disordered`, `no_acks`, `unknown_mss`, `cut_off`."
+     `disordered`, `no_acks`, `cut_off`."
 );
 const STALLS: Field = field!("stalls", "Number of stalls.");
 const STALLED: Field =

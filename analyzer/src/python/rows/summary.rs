@@ -51,7 +51,6 @@ pub struct Summary {
     pub lossy: u64,
     pub disordered: u64,
     pub without_acks: u64,
-    pub without_mss: u64,
     pub cut_off: u64,
     /// Connections that are others of the capture, captured again.
     pub copied: u64,
@@ -110,7 +109,6 @@ impl Summary {
             lossy: hidden(Hidden::Lossy),
             disordered: hidden(Hidden::Disordered),
             without_acks: hidden(Hidden::NoAcks),
-            without_mss: hidden(Hidden::UnknownMss),
             cut_off: hidden(Hidden::CutOff),
             copied: hidden(Hidden::Copied),
             clock_ms: ms(clocks.coarsest_ns()),

@@ -1,6 +1,6 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Conclusion, EndedWaits, Observation, Reaction, Unheld};
+use super::observation::{Conclusion, EndedWaits, Observation, Reaction};
 use super::{Connection, Recorder};
 use crate::decode::Header;
 use crate::track::half::{EndedBy, Half};
@@ -18,7 +18,7 @@ impl Connection {
         now: Mark,
         recorder: &mut Recorder<'_>,
     ) {
-        let mss = self.current_mss();
+        let mss = self.current_mss(side);
         let (half, peer) = (self.half(side), self.half(side.other()));
         let seen =
             Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
@@ -40,7 +40,7 @@ impl Connection {
         }
         self.exchanges.data(side, now);
         let half = &mut self.halves[side as usize];
-        note_unheld(half, &conclusion, len, now, received);
+        note_unheld(half, &conclusion, now, received);
         half.send(segment, len, now, mss);
         half.cross(acked_part);
         half.set_room(peer_window);
@@ -121,11 +121,9 @@ impl Connection {
 
 /// Notes what `conclusion` proves of the segment's sender.
 #[inline]
-fn note_unheld(half: &mut Half, conclusion: &Conclusion, len: u32, now: Mark, received: u32) {
-    match conclusion.unheld {
-        Unheld::Contradiction => half.contradict(now, received),
-        Unheld::AsFull => half.pass_as_full(len),
-        Unheld::No => {}
+fn note_unheld(half: &mut Half, conclusion: &Conclusion, now: Mark, received: u32) {
+    if conclusion.unheld {
+        half.contradict(now, received);
     }
     if conclusion.passes_full {
         half.pass_full_ones(now.frame);

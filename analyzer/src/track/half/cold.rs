@@ -34,8 +34,6 @@ pub struct Frozen {
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.
     pub tail: (u32, u32),
-    /// Length of the shortest segment that went like a full-sized one; `u32::MAX` for none.
-    pub as_full: u32,
     pub all_acked: Release,
     pub advanced: Mark,
     /// The last data that was new.
@@ -101,7 +99,6 @@ impl Cold {
 impl Frozen {
     const NONE: Self = Self {
         tail: (0, 0),
-        as_full: u32::MAX,
         all_acked: Release::NONE,
         advanced: Mark::NONE,
         last_new: Mark::NONE,

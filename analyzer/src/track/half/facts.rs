@@ -49,6 +49,11 @@ impl Half {
         self.state.is(state::SCALE_KNOWN)
     }
 
+    /// Its largest payload, in bytes.
+    pub fn largest(&self) -> u32 {
+        self.largest.into()
+    }
+
     /// Was the last data small?
     pub fn is_last_small(&self) -> bool {
         self.state.is(state::LAST_SMALL)
@@ -62,12 +67,6 @@ impl Half {
     /// Has the capture shown an ACK of it without anything else?
     pub fn has_pure_acks(&self) -> bool {
         self.state.is(state::PURE_ACKS)
-    }
-
-    /// Segments of this length or longer are not held: they left while others as long were
-    /// unacknowledged.
-    pub fn as_full(&self) -> Option<u32> {
-        Some(self.frozen().as_full).filter(|&len| len != u32::MAX)
     }
 
     /// Was urgent data unacknowledged when the last data had left? It switches Nagle's algorithm off

@@ -4,6 +4,7 @@ mod acks;
 mod bursts;
 mod cold;
 mod contradictions;
+mod cuts;
 mod facts;
 mod ids;
 mod path;
@@ -32,7 +33,6 @@ use crate::track::half::ids::IpIds;
 use crate::track::half::release::AckFacts;
 use crate::track::half::sequence::{MAX_JUMP, Sequence};
 use crate::track::half::state::Flags;
-use crate::track::thresholds::OFTEN;
 
 /// One direction of a connection, named after its sender.
 ///
@@ -62,8 +62,8 @@ pub struct Half {
     pub segments: u32,
     /// The end of the timestamp of the last ACK of new data; 0 for none.
     ack_tsval: u16,
-    /// How often the largest payload was sent right behind another one; saturates.
-    largest_count: u8,
+    /// How often messages were cut at `carried` bytes, less how often elsewhere; up to `MOST_CUTS`.
+    cuts: u8,
     small_ack_facts: AckFacts,
 
     /// Stream offset of SND.NXT: payload bytes before it.
@@ -77,8 +77,10 @@ pub struct Half {
     pub last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
     pub room: i32,
-    /// Largest payload, in bytes.
-    pub largest: u32,
+    /// Largest payload, in bytes; saturates.
+    largest: u16,
+    /// Where messages were cut last, in bytes: see [`Half::carried`].
+    carried: u16,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
     ids: IpIds,
@@ -135,12 +137,6 @@ impl Half {
         self.cold().fetch();
     }
 
-    /// A segment of `len` bytes, as long as any before, left while another one was unacknowledged.
-    pub fn pass_as_full(&mut self, len: u32) {
-        let frozen = self.frozen_mut();
-        frozen.as_full = frozen.as_full.min(len);
-    }
-
     /// A small segment left in `frame` while only full-sized ones were unacknowledged.
     pub fn pass_full_ones(&mut self, frame: u32) {
         self.frozen_mut().tail = (self.last_data.frame, frame);
@@ -170,11 +166,6 @@ impl Half {
         self.settle_timing();
         self.state.set(state::SEQ_KNOWN);
         self.sequence.begin(seq);
-    }
-
-    /// Does this host send payloads of `largest` bytes back to back, time and again?
-    pub fn repeats_largest(&self, largest: u32) -> bool {
-        self.largest == largest && self.largest_count >= OFTEN
     }
 
     /// Is `seq` within reach of SND.NXT? A number far ahead (a forged or damaged segment)

@@ -1,13 +1,12 @@
 //! New data and FIN: they change the direction of their sender.
 
 use crate::decode::seq;
-use crate::decode::{Header, URG};
+use crate::decode::{Header, PSH, URG};
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::release::AckFacts;
 use crate::track::half::state;
 use crate::track::thresholds::{BURST_ONE_OF, INITIAL_WINDOW_SEGMENTS};
-use std::cmp::Ordering;
 
 impl Half {
     /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.
@@ -29,7 +28,7 @@ impl Half {
         let paused =
             !self.is_far() || now.time_ns - self.last_new().time_ns >= self.rtt_ns / BURST_ONE_OF;
         let flight = self.sequence.count_packets(full + u32::from(small), paused);
-        let behind_equal = self.last_len == len && self.sequence.acked_part().is_some();
+        self.note_cut(mss);
         self.note_burst(now);
         self.settle_timing();
         if !small {
@@ -42,13 +41,8 @@ impl Half {
         if segment.has(URG) || self.state.is(state::URGENT) {
             self.note_urgent(segment);
         }
-        match len.cmp(&self.largest) {
-            Ordering::Greater => (self.largest, self.largest_count) = (len, 0),
-            Ordering::Equal => {
-                self.largest_count = self.largest_count.saturating_add(behind_equal.into());
-            }
-            Ordering::Less => {}
-        }
+        self.largest = self.largest.max(len.min(u16::MAX.into()) as u16);
+        self.state.put(state::PUSHED, segment.has(PSH));
         self.state.clear(state::OF_LAST_DATA);
         self.state.set_if(flight >= INITIAL_WINDOW_SEGMENTS, state::LARGE_FLIGHT);
         self.state.set_if(flight > 1, state::SEVERAL_IN_FLIGHT);

@@ -28,6 +28,9 @@ pub const FROZEN_COUNTS: u32 = 1 << 10;
 /// cache miss per segment.
 pub const CONTRADICTED: u32 = 1 << 11;
 
+/// The last new data was pushed: its sender had no more to send then (RFC 9293, section 3.9.1.2).
+pub const PUSHED: u32 = 1 << 12;
+
 /// The last new data is not the last data: it is stored on its own.
 pub const NEW_APART: u32 = 1 << 13;
 /// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.

@@ -2,7 +2,7 @@
 //! segment that it took (RFC 7323, section 4.3; Linux `tcp_replace_ts_recent`), pure ACKs too, as far as
 //! they follow what it had acknowledged by then.
 
-use super::{Observation, Unheld};
+use super::Observation;
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::thresholds::EVIDENCE_NS;
@@ -50,28 +50,20 @@ impl Observation<'_> {
     /// What it proves that this segment left, where the time of the ACK alone proves `by_time` and the wait
     /// before it has these facts of [`fact::ECHOES`].
     #[cold]
-    pub(super) fn unheld_by_echo(&self, echoes: u32, by_time: Unheld) -> Unheld {
+    pub(super) fn unheld_by_echo(&self, echoes: u32, by_time: bool) -> bool {
         let half = self.half;
         match by_time {
-            Unheld::No if echoes & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
+            false if echoes & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
                 self.left_before_ack()
             }
-            Unheld::Contradiction | Unheld::AsFull
-                if echoes & fact::ECHOES_ACK != 0 && !half.sequence.is_small_unacked() =>
-            {
-                Unheld::No
-            }
+            true if echoes & fact::ECHOES_ACK != 0 => half.sequence.is_small_unacked(),
             _ => by_time,
         }
     }
 
     /// It left while what was sent before it was unacknowledged: was that small?
-    fn left_before_ack(&self) -> Unheld {
-        let half = self.half;
-        let small = half.is_last_small()
-            && self.is_surely_small(half.last_len)
-            && self.is_surely_small(self.len);
-        if small && !self.is_exempt() { Unheld::Contradiction } else { Unheld::No }
+    fn left_before_ack(&self) -> bool {
+        self.half.is_last_small() && self.are_surely_small() && !self.is_exempt()
     }
 }
 

@@ -80,6 +80,7 @@ impl Observation<'_> {
             | when(partial, fact::PARTIAL_ACK)
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
+            | when(self.is_cut(), fact::CUT)
             | when(self.segment.has(FIN), fact::FIN)
             | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)

@@ -13,7 +13,6 @@ mod tests;
 mod unheld;
 
 pub use by_data::Reaction;
-pub use unheld::Unheld;
 
 use crate::decode::Header;
 use crate::track::connection::Recorder;
@@ -41,7 +40,8 @@ pub struct Observation<'a> {
 
 /// A new data segment, as evidence of its sender.
 pub struct Conclusion {
-    pub unheld: Unheld,
+    /// It left while a small one was unacknowledged, and is small: `TCP_NODELAY` is set.
+    pub unheld: bool,
     /// It is small and left while only full-sized segments were unacknowledged.
     pub passes_full: bool,
     /// An ACK came so shortly before that it may have released this segment.
@@ -63,7 +63,7 @@ impl Observation<'_> {
     #[inline(always)]
     pub fn classify(&self, clock_ns: i64) -> Conclusion {
         let half = self.half;
-        let unheld = if half.is_last_small() { self.passes_small_one() } else { Unheld::No };
+        let unheld = half.is_last_small() && self.passes_small_one();
         let passes_full =
             !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
         // Once one small segment went out unheld, later ones prove nothing.
@@ -75,7 +75,7 @@ impl Observation<'_> {
     /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn ended(&self, unheld: &mut Unheld, recorder: &mut Recorder<'_>) -> Option<EndedWaits> {
+    pub fn ended(&self, unheld: &mut bool, recorder: &mut Recorder<'_>) -> Option<EndedWaits> {
         let lengths = recorder.lengths;
         let (kept, is_short) = (self.kept(recorder), self.is_short(lengths.listed_ns));
         (kept.is_some() || is_short || self.half.is_recovering())
@@ -88,7 +88,7 @@ impl Observation<'_> {
         kept: Option<Idle>,
         is_short: bool,
         seen_ns: i64,
-        unheld: &mut Unheld,
+        unheld: &mut bool,
     ) -> EndedWaits {
         let short = if is_short { self.short_wait() } else { None };
         let kept = kept.map(|idle| self.wait(&idle));

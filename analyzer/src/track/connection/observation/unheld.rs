@@ -2,44 +2,24 @@
 //! unacknowledged.
 
 use super::Observation;
-use crate::decode::{FIN, URG};
+use crate::decode::{FIN, PSH, URG};
+use crate::track::NETWORK_RTT_NS;
 use crate::track::half::Half;
 use crate::track::thresholds::{
-    HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KNOWN_ROUND_TRIPS, PROBE_NS,
+    HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KNOWN_ROUND_TRIPS, LEAST_MSS, PROBE_NS,
 };
-use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
-
-/// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
-const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-
-/// The proof that a small segment gives which was sent while another was in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unheld {
-    /// `TCP_NODELAY` is set.
-    Contradiction,
-    /// Nagle is off, or the path MTU is lower than the handshake said and both were full-sized.
-    AsFull,
-    /// Nothing, or there was none.
-    No,
-}
 
 impl Observation<'_> {
     /// After a small segment: is this one small, too, and left while that was unacknowledged?
-    pub(super) fn passes_small_one(&self) -> Unheld {
-        let half = self.half;
+    pub(super) fn passes_small_one(&self) -> bool {
         // Few do.
-        let passed =
-            self.left_unacked() && self.len < self.mss && !self.is_exempt() && self.acks_are_seen();
-        let passed = passed && !self.echoes_unseen() && !self.carries_ack();
-        let last_len = half.last_len;
-        match passed {
-            true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
-                Unheld::Contradiction
-            }
-            // Both as long as the path carries, if that is less than the handshake said.
-            true if self.len == last_len && self.len >= MIN_CERTAIN_MSS => Unheld::AsFull,
-            _ => Unheld::No,
-        }
+        self.left_unacked()
+            && self.len < self.mss
+            && !self.is_exempt()
+            && self.acks_are_seen()
+            && !self.echoes_unseen()
+            && !self.carries_ack()
+            && self.are_surely_small()
     }
 
     /// Is this segment exempt from Nagle? FIN, urgent data, what follows unacknowledged urgent data, and a
@@ -92,12 +72,28 @@ impl Observation<'_> {
             && self.acks_are_seen()
             && !self.echoes_unseen()
             && self.is_surely_small(self.len)
+            && !self.is_cut()
     }
 
-    /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
-    /// that this sender sent (the path may carry less than the SYN announced).
-    pub(super) fn is_surely_small(&self, len: u32) -> bool {
-        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest)
+    /// Are the last segment and this one below the MSS beyond doubt? Neither was cut because the path carries no
+    /// more.
+    pub(super) fn are_surely_small(&self) -> bool {
+        let (half, last_len) = (self.half, self.half.last_len);
+        self.is_surely_small(last_len)
+            && self.is_surely_small(self.len)
+            && !half.is_last_cut()
+            && !self.is_cut()
+    }
+
+    /// Shorter than any fallback MSS, or shorter than something larger that this sender sent (the path may carry
+    /// less than the SYN announced).
+    fn is_surely_small(&self, len: u32) -> bool {
+        len < self.mss && (len < LEAST_MSS || len < self.half.largest())
+    }
+
+    /// Is it so long, and not pushed, that it may be the first part of more?
+    pub(super) fn is_cut(&self) -> bool {
+        self.len >= LEAST_MSS && !self.segment.has(PSH)
     }
 
     /// Had the sender, when it sent this, an unacknowledged small segment?
