@@ -143,10 +143,11 @@ thresholds! {
         from "judgement",
         larger "lets single waits decide";
 
-    /// The bound where the program just saw a FIN: one in three answers it at once.
-    ANSWERS_FIN: f64 = 3.0 times,
+    /// The bound where something else makes a sender go on at the moment of an ACK, as often as not: the program saw a
+    /// FIN with it, and one in three answers that at once; or full-sized segments filled an initial window.
+    RIVALLED: f64 = 3.0 times,
         from "judgement",
-        larger "takes answers to a FIN for holds";
+        larger "takes answers to a FIN and full congestion windows for holds";
 
     /// The bound where data came just before the ACK: one in fifty programs answers as soon as a kernel releases.
     ANSWERS_DATA: f64 = 50.0 times,

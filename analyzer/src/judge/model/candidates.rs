@@ -2,7 +2,9 @@
 //! timestamps. Nothing else excludes a hold.
 
 use crate::judge::capture::spurious;
-use crate::track::thresholds::{LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS};
+use crate::track::thresholds::{
+    JIFFY_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
+};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
@@ -58,8 +60,8 @@ pub enum Exclusion {
 
 use Exclusion::{Impossible, NotJudged};
 
-/// Why a wait is no candidate; `None` for one.
-pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<Exclusion> {
+/// Why a wait is no candidate, with those `before` it; `None` for one.
+pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Option<Exclusion> {
     let half = connection.half(wait.by);
     let size = Size::of(wait, connection);
     let receiver_rtt_ns = connection.half(wait.by.other()).rtt_or_zero_ns();
@@ -78,7 +80,17 @@ pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<Exclusion> {
         (size == Size::Carried, NotJudged("the path may carry no more than this at once")),
         (wait.has_any(EXEMPT), Impossible("FIN and urgent data are never held")),
         (wait.has_any(REPEATED), NotJudged("bytes were sent twice during the wait")),
+        (
+            wait.is(fact::ACK_FIN) && half.is_far(),
+            NotJudged("a FIN came with the ACK, and an answer takes as long as a release"),
+        ),
         (wait.has_any(NO_WINDOW), Impossible("the receiver's window had no room")),
+        (
+            half.counts_ids() && follows_timer(wait, before),
+            NotJudged(
+                "packets are missing before the last segment, which a timer may have sent again",
+            ),
+        ),
         (wait.is(fact::UNSEEN), NotJudged("bytes are missing from the capture around the wait")),
         (wait.is(fact::PASSED_ON), Impossible("the segment was passed on from another connection")),
         (
@@ -100,11 +112,13 @@ pub fn left_before_ack(wait: &Wait, half: &Half) -> bool {
 
 /// The places of the candidates of `side` among its connection's `waits`.
 pub fn candidates(connection: &Connection, side: Side, waits: &[Wait]) -> Vec<u32> {
-    let is_own = |wait: &Wait| {
+    let is_own = |at: usize, wait: &Wait| {
         // What most waits are not comes first.
-        wait.by == side && wait.has_pure_ack() && exclusion(wait, connection).is_none()
+        wait.by == side
+            && wait.has_pure_ack()
+            && exclusion(wait, connection, &waits[..at]).is_none()
     };
-    let all = (0..).zip(waits).filter(|(_, wait)| is_own(wait));
+    let all = (0..).zip(waits).filter(|(at, wait)| is_own(*at as usize, wait));
     let mut places: Vec<u32> = all.map(|(at, _)| at).collect();
     let is_again = |at: &u32| {
         let wait = &waits[*at as usize];
@@ -117,11 +131,22 @@ pub fn candidates(connection: &Connection, side: Side, waits: &[Wait]) -> Vec<u3
     places
 }
 
+/// Was the full-sized segment before the wait sent by a retransmission timer, after packets that were lost before the
+/// capture point? Then a congestion window of one segment lets go what follows (RFC 5681, section 3.1). Behind a small
+/// one it is Nagle's algorithm all the same.
+fn follows_timer(wait: &Wait, before: &[Wait]) -> bool {
+    let is_own = |other: &&Wait| other.connection == wait.connection && other.by == wait.by;
+    let last = before.iter().rev().find(is_own);
+    let is_late = |last: &Wait| last.skipped_ids > 0 && last.span_ns() >= PROBE_NS - JIFFY_NS;
+    !wait.is(fact::UNACKED_SMALL) && last.is_some_and(|last| last.to == wait.from && is_late(last))
+}
+
 /// Is it a pause between the sender's own data that was no hold, and that the program may have made?
 pub fn is_other_pause(wait: &Wait) -> bool {
     const OTHER: u32 = fact::RETRANSMITTED
         | fact::DATA_ACK
         | fact::ACK_ONLY
+        | fact::ACK_FIN
         | fact::FIN
         | fact::RECOVERY
         | fact::UNSEEN
@@ -191,5 +216,55 @@ mod tests {
         let opened = Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100));
         let answered = opened.after_ms(30.0, server(1440).more()).after_ms(0.01, server(43));
         assert_eq!(answered.half(crate::track::Side::Server).contradictions(), 0);
+    }
+
+    /// The server's numbers show that two packets were lost before the capture: its timer sent the head again.
+    #[test]
+    fn what_follows_a_segment_that_a_timer_sent_again_is_no_stall() {
+        let held = |lost: u16| {
+            let asked = |story: Story, at: u16| {
+                let story = story.after_ms(5.0, client(100));
+                story.after_ms(1.0, server(200).ip_id(at)).after_ms(0.02, client(0))
+            };
+            let story = (1..=8).fold(Story::new().handshake(0.02, 1.0), asked);
+            let sent =
+                story.after_ms(5.0, client(100)).after_ms(203.0, server(1460).ip_id(9 + lost));
+            let late = sent.after_ms(200.0, client(0));
+            stalls(late.after_ms(1.0, server(700).ip_id(10 + lost)).after_ms(1.0, client(0)))
+        };
+        assert_eq!([0, 2].map(held), [1, 0]);
+    }
+
+    /// Ten full-sized segments fill the initial window, so that their tail waits for room.
+    #[test]
+    fn a_tail_behind_a_full_window_is_no_stall_by_itself() {
+        let tail = |segments: u32| {
+            let opened = Story::new().handshake(0.02, 160.0).after_ms(5.0, client(100));
+            let first = opened.after_ms(170.0, server(1460).more());
+            let more =
+                first.times(segments - 1, |story| story.after_ms(0.001, server(1460).more()));
+            let acked = more.after_ms(0.2, client(0)).after_ms(160.0, server(173));
+            stalls(acked.after_ms(0.2, client(0)))
+        };
+        assert_eq!([3, 10].map(tail), [1, 0]);
+    }
+
+    /// A TLS session ends: the server answers the FIN, whatever that acknowledges. At its own host no program is as
+    /// quick as the kernel.
+    #[test]
+    fn the_answer_to_a_fin_from_afar_is_no_stall() {
+        let ended = |last: StorySegment, rtt_ms: f64| {
+            let story = Story::new().handshake(0.02, rtt_ms).times(3, |story| {
+                let asked = story.after_ms(5.0, client(100)).after_ms(rtt_ms, server(285));
+                let held = asked.after_ms(40.0, client(0)).after_ms(rtt_ms, server(50));
+                held.after_ms(0.02, client(0))
+            });
+            let sent = story.after_ms(5.0, client(100)).after_ms(rtt_ms, server(285));
+            let answered = sent.after_ms(40.0, last).after_ms(rtt_ms, server(42));
+            stalls(answered.after_ms(0.0, server(0).fin()))
+        };
+        let both = [client(0), client(0).fin()];
+        assert_eq!(both.map(|last| ended(last, 37.0)), [4, 3]);
+        assert_eq!(both.map(|last| ended(last, 0.02)), [4, 4]);
     }
 }

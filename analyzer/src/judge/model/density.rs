@@ -4,8 +4,8 @@
 use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS,
-    PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
+    ANSWERS_DATA, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
+    PATH_VERY_LATE, RIVALLED, SOFTIRQ,
 };
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
@@ -80,13 +80,17 @@ impl Path {
 }
 
 /// How much likelier for a hold a wait is at most: programs answer what they saw just before about as soon as a
-/// kernel releases, so that its release tells little; and what is full-sized waits for a window.
+/// kernel releases, so that its release tells little; and a full window, or a full-sized segment, waits for an ACK, too.
 pub fn most(wait: &Wait, connection: &Connection) -> f64 {
-    match (wait.is(fact::ACK_FIN), wait.is(fact::DATA_CAME)) {
-        (true, _) => ANSWERS_FIN,
-        _ if Size::of(wait, connection) == Size::Longest => LONGEST_IS_SMALL,
-        (_, true) => ANSWERS_DATA,
-        _ => BOUND,
+    let is_behind_window = wait.is(fact::LARGE_FLIGHT) && !wait.is(fact::UNACKED_SMALL);
+    if wait.is(fact::ACK_FIN) || is_behind_window {
+        RIVALLED
+    } else if Size::of(wait, connection) == Size::Longest {
+        LONGEST_IS_SMALL
+    } else if wait.is(fact::DATA_CAME) {
+        ANSWERS_DATA
+    } else {
+        BOUND
     }
 }
 

@@ -37,7 +37,9 @@ pub fn explain(
     groups.keeps_before = true;
     groups.weigh(threads);
     groups.terms(block as u32, at).unwrap_or(Terms {
-        exclusion: connection.and_then(|connection| candidates::exclusion(wait, connection)),
+        exclusion: connection.and_then(|connection| {
+            candidates::exclusion(wait, connection, &blocks[block].waits[..at])
+        }),
         held: Held::NOT,
         direction: DirectionModel::default(),
         densities: None,

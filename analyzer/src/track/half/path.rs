@@ -79,7 +79,7 @@ impl Half {
 
     /// Is the host known to be across a network?
     #[inline]
-    pub(super) fn is_far(&self) -> bool {
+    pub fn is_far(&self) -> bool {
         self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS
     }
 
