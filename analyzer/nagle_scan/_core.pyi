@@ -39,13 +39,7 @@ class Summary:
     is_text: bool
     has_dates: bool
     not_judged: int
-    one_sided: int
-    blurred: int
-    coarse: int
-    lossy: int
-    disordered: int
-    without_acks: int
-    cut_off: int
+    not_judged_by: dict[str, int]
     copied: int
     clock_ms: float
     clocks_differ: bool
@@ -342,6 +336,7 @@ def why(
 ) -> WhyRow | None: ...
 def explain(cause: str) -> str | None: ...
 def fields() -> list[tuple[str, str, str, str, list[str], list[str], str]]: ...
+def reasons() -> list[tuple[str, str, str]]: ...
 def thresholds() -> list[tuple[str, str, str, str, str, str]]: ...
 def segments(
     paths: list[str],

@@ -30,6 +30,8 @@ QUICK_MS = 0.2, 1.0
 hold that is counted."""
 FEW_ROUND_TRIPS = 4.0
 """Of an exchange that lasts no longer, a hold for one of them is a large part."""
+ONE_DIRECTION = "one_direction"
+"""The reason that has words of its own where it is the only one."""
 MOST_ASKED = 1000
 """Connections that are asked for their round trip."""
 FILTERED = "left out by the filter"
@@ -151,7 +153,7 @@ def not_judged(summary: _core.Summary) -> str:
         return ""
     reasons = list(_reasons(summary))
     # With several reasons, each gets its number.
-    why = ", ".join(f"{why} ({number:,})" for number, why in reasons)
+    why = ", ".join(f"{why} ({number:,})" for number, why, _ in reasons)
     if len(reasons) == 1:
         why = reasons[0][1]
     which = f"{summary.not_judged:,} of {count(summary.connections, 'connection')}"
@@ -160,20 +162,10 @@ def not_judged(summary: _core.Summary) -> str:
     return f"{which} cannot be judged: {why}."
 
 
-def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
-    kinds = (
-        (summary.one_sided, "captured in one direction only"),
-        (summary.blurred, "could be Nagle or the program pausing"),
-        (summary.coarse, "timestamps are too coarse to reveal a hold"),
-        (summary.lossy, "too many frames are missing"),
-        (summary.disordered, "segments appear after their ACKs: two clocks"),
-        (
-            summary.without_acks,
-            "pure ACKs seem to be missing, as with a capture filter for data only",
-        ),
-        (summary.cut_off, "the capture ends too soon after a late ACK"),
-    )
-    return ((number, why) for number, why in kinds if number)
+def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str, str]]:
+    """How many connections cannot be judged for each reason, its sentence, and the remedy."""
+    by = summary.not_judged_by
+    return ((by[name], why, remedy) for name, why, remedy in _core.reasons() if name in by)
 
 
 def cannot_tell(summary: _core.Summary) -> str:
@@ -187,32 +179,14 @@ def why_not(summary: _core.Summary) -> str:
         return f"{_no_tcp(summary)}."
     if not summary.not_judged:
         return "no connection in the capture carries data."
-    if summary.one_sided == summary.not_judged and not summary.clean:
+    if summary.not_judged_by.keys() == {ONE_DIRECTION} and not summary.clean:
         return "only one direction was captured; stalls show in the other's ACKs."
     return not_judged(summary)
 
 
 def capture_instead(summary: _core.Summary) -> str:
     """What to capture for a verdict; empty without TCP data."""
-    if summary.one_sided and summary.one_sided == summary.not_judged:
+    if summary.not_judged_by.keys() == {ONE_DIRECTION}:
         how = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
         return f"Capture both directions ({how})."
-    return " ".join(_remedies(summary))
-
-
-def _remedies(summary: _core.Summary) -> Iterator[str]:
-    """What to capture instead."""
-    if summary.one_sided:
-        yield "Capture both directions."
-    if summary.blurred:
-        yield "Capture more exchanges, on the sending host if this was captured elsewhere."
-    if summary.coarse:
-        yield "Capture with microsecond timestamps."
-    if summary.lossy:
-        yield "Capture with a larger buffer (tcpdump -B) or a filter."
-    if summary.disordered:
-        yield "Capture both directions on one interface, with one clock."
-    if summary.without_acks:
-        yield "Capture with a filter for hosts and ports only ('tcp port ...'): it keeps pure ACKs."
-    if summary.cut_off:
-        yield "Capture for longer."
+    return " ".join(remedy for _, _, remedy in _reasons(summary))

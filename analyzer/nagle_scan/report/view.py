@@ -262,7 +262,7 @@ class View:
         """Is there to see where the time went, though nothing stalls?"""
         summary = self.summary
         only_handshakes = not summary.not_judged and bool(self.causes)
-        return only_handshakes or summary.not_judged > summary.one_sided
+        return only_handshakes or bool(summary.not_judged_by.keys() - {verdicts.ONE_DIRECTION})
 
     @cached_property
     def other_waits(self) -> list[str]:
@@ -287,7 +287,7 @@ class View:
 
     def _meaning(self, wait: _core.WaitRow) -> str:
         row = self.core.connection(wait.connection)
-        if row is not None and row.hidden == "one_direction":
+        if row is not None and row.hidden == verdicts.ONE_DIRECTION:
             return "only one direction captured: a stall would look the same"
         return causes.meaning_of(wait)
 

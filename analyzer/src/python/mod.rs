@@ -8,6 +8,7 @@ mod scan;
 mod why;
 
 use crate::capture::Capture;
+use crate::judge::finding::verdict::REASONS;
 use crate::judge::{self, causes};
 use crate::output::fields::{self, Declared};
 use crate::result::hops::without;
@@ -77,6 +78,13 @@ fn declared_fields() -> Vec<DeclaredField> {
     fields::everything().into_iter().flat_map(row).collect()
 }
 
+/// Reasons why a connection cannot be judged, in the order in which they are asked: name, sentence without a full
+/// stop, and what to capture instead.
+#[pyfunction]
+fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
+    REASONS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -103,6 +111,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_time_ns, module)?)?;
     module.add_function(wrap_pyfunction!(first_time_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(reasons, module)?)?;
     module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     frame_rows::add_to(module)?;
     why::add_to(module)?;

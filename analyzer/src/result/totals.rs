@@ -1,7 +1,7 @@
 //! Sums over the connections of a scan.
 
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::finding::verdict::{Hidden, REASONS, Reason, Verdict};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
 use std::ops::AddAssign;
@@ -145,11 +145,17 @@ impl Totals {
         self.costs[usize::from(self.verdict() != Verdict::Stalls)]
     }
 
-    /// Connections with data that cannot be judged.
+    /// Connections with data that cannot be judged, by the reason.
+    pub fn not_judged_by(&self) -> impl Iterator<Item = (Hidden, u64)> {
+        let of = |reason: &Reason| (reason.hidden, self.hidden[reason.hidden as usize]);
+        let has_nothing_to_judge = |why| matches!(why, Hidden::NoData | Hidden::Copied);
+        let each = REASONS.iter().map(of);
+        each.filter(move |&(why, count)| count > 0 && !has_nothing_to_judge(why))
+    }
+
+    /// How many they are.
     pub fn not_judged(&self) -> u64 {
-        let nothing_to_judge =
-            [Hidden::NoData, Hidden::Copied].map(|why| self.hidden[why as usize]);
-        self.hidden.iter().sum::<u64>() - nothing_to_judge.iter().sum::<u64>()
+        self.not_judged_by().map(|(_, count)| count).sum()
     }
 
     /// Most of the connections with data must be clean, for all of them to be called so.

@@ -1,58 +1,83 @@
-//! Does a connection without a stall show that it has none?
+//! Does a connection without a stall show that it has none? The tests of the reasons why not.
 
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::verdict::Hidden;
+use crate::judge::finding::verdict::{Hidden, REASONS};
 use crate::judge::finding::{edge, losses};
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
 use crate::track::{Connection, Side};
 
-/// Why `connection`, in which these `findings` were seen, if any, cannot be called clean.
-pub fn hidden(
-    connection: &Connection,
-    nagle: [Nagle; 2],
-    findings: Findings<'_>,
-    conditions: Conditions,
-) -> Hidden {
-    let of = |side: Side| nagle[side as usize];
-    let is_blurred = |&side: &Side| may_be_held(of(side), side, findings);
-    let lacks_acks = |&side: &Side| losses::hides_holds(connection, side, of(side), findings);
-    let is_cut_off =
-        |&side: &Side| edge::hides_hold(connection, side, of(side), findings, conditions);
-    if connection.is_copy {
-        Hidden::Copied
-    } else if connection.halves.iter().all(|half| half.bytes() == 0) {
-        Hidden::NoData
-    } else if connection.halves.iter().any(|half| half.segments == 0) {
-        Hidden::OneDirection
-    } else if connection.is_disordered() {
-        Hidden::Disordered
-    } else if losses::is_lossy(connection) {
-        Hidden::Lossy
-    } else if conditions.clock_ns >= BLINDING_CLOCK_NS {
-        Hidden::CoarseClock
-    } else if findings.is_empty() {
-        // Without waits nothing was held that the capture would not show.
-        Hidden::Nothing
-    } else if Side::BOTH.iter().any(lacks_acks) {
-        Hidden::NoAcks
-    } else if Side::BOTH.iter().any(is_blurred) {
-        Hidden::Blurred
-    } else if Side::BOTH.iter().any(is_cut_off) {
-        Hidden::CutOff
-    } else {
-        Hidden::Nothing
+/// All that a reason may ask for.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    pub connection: &'a Connection,
+    /// Of client and server.
+    pub nagle: [Nagle; 2],
+    /// All of its waits, whatever is listed.
+    pub findings: Findings<'a>,
+    pub conditions: Conditions,
+}
+
+impl Seen<'_> {
+    /// The first reason why it cannot be called clean.
+    pub fn hidden(&self) -> Hidden {
+        let reason = REASONS.iter().find(|reason| (reason.applies)(self));
+        reason.map_or(Hidden::Nothing, |reason| reason.hidden)
+    }
+
+    fn either(&self, applies: impl Fn(Side, Nagle) -> bool) -> bool {
+        Side::BOTH.into_iter().any(|side| applies(side, self.nagle[side as usize]))
     }
 }
 
-/// Is it left open by the waits of `side` whether something was held? With enough candidates the model would
+pub fn is_copied(seen: &Seen<'_>) -> bool {
+    seen.connection.is_copy
+}
+
+pub fn lacks_data(seen: &Seen<'_>) -> bool {
+    seen.connection.halves.iter().all(|half| half.bytes() == 0)
+}
+
+/// A stall shows in the ACKs of the other direction.
+pub fn lacks_direction(seen: &Seen<'_>) -> bool {
+    seen.connection.halves.iter().any(|half| half.segments == 0)
+}
+
+pub fn is_disordered(seen: &Seen<'_>) -> bool {
+    seen.connection.is_disordered()
+}
+
+pub fn is_lossy(seen: &Seen<'_>) -> bool {
+    losses::is_lossy(seen.connection)
+}
+
+/// Its clock ticks as seldom as the shortest delayed ACK comes.
+pub fn has_coarse_clock(seen: &Seen<'_>) -> bool {
+    seen.conditions.clock_ns >= BLINDING_CLOCK_NS
+}
+
+pub fn lacks_acks(seen: &Seen<'_>) -> bool {
+    let Seen { connection, findings, .. } = *seen;
+    seen.either(|side, nagle| losses::hides_holds(connection, side, nagle, findings))
+}
+
+/// The capture ends where the segment would come that its last ACK released.
+pub fn is_cut_off(seen: &Seen<'_>) -> bool {
+    let Seen { connection, findings, conditions, .. } = *seen;
+    seen.either(|side, nagle| edge::hides_hold(connection, side, nagle, findings, conditions))
+}
+
+/// Is it left open by the waits of one side whether something was held? With enough candidates the model would
 /// say so of some, had Nagle's algorithm been on: what counts is the sum of what it leaves open.
-fn may_be_held(nagle: Nagle, side: Side, findings: Findings<'_>) -> bool {
-    let own = || findings.iter().filter(|finding| finding.wait.by == side && !finding.is_stall());
-    let open: f64 = own().map(|finding| f64::from(finding.held.probability)).sum();
-    let undecided = own().any(|finding| finding.held.is_open());
-    nagle == Nagle::Unknown && (open >= OPEN_HOLDS || undecided)
+pub fn is_blurred(seen: &Seen<'_>) -> bool {
+    seen.either(|side, nagle| {
+        let findings = seen.findings.iter();
+        let own = || findings.clone().filter(|one| one.wait.by == side && !one.is_stall());
+        let open: f64 = own().map(|finding| f64::from(finding.held.probability)).sum();
+        let undecided = own().any(|finding| finding.held.is_open());
+        nagle == Nagle::Unknown && (open >= OPEN_HOLDS || undecided)
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! The answer in one word, and why there may be none: a capture must show what it does not hold.
+//! The answer in one word, and the reasons why there may be none: a capture must show what it does not hold.
 
+use crate::judge::finding::hidden::{self, Seen};
 use serde::Serialize;
 
 /// The answer on a connection, or on all of them.
@@ -24,45 +25,91 @@ impl Verdict {
     }
 }
 
-/// Reasons why the stalls of a connection may not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hidden {
-    Nothing,
-    NoData,
-    /// Only one direction was captured: a stall shows in the ACKs of the other.
-    OneDirection,
-    /// Round trips vary so much that a hold looks like a pause of the program.
-    Blurred,
-    /// The clock ticks as seldom as the shortest delayed ACK comes.
-    CoarseClock,
-    /// Too many frames are missing.
-    Lossy,
-    /// Segments come after their ACKs: the directions have clocks of their own.
-    Disordered,
-    /// Pure ACKs are missing, and a stall shows in them.
-    NoAcks,
-    /// The capture ends where the segment would come that its last ACK released.
-    CutOff,
-    /// It is another connection of the capture, captured elsewhere on its way, which is judged.
-    Copied,
+/// A reason why the stalls of a connection may not show.
+pub struct Reason {
+    pub hidden: Hidden,
+    /// Does it apply?
+    pub applies: fn(&Seen<'_>) -> bool,
+    /// What it is, of one connection or of several, and what to capture instead.
+    pub sentence: &'static str,
+    pub remedy: &'static str,
+}
+
+macro_rules! reasons {
+    ($($hidden:ident $name:literal $applies:path: $sentence:literal, $remedy:literal;)+) => {
+        /// Why a connection without a stall cannot be called clean, if it cannot.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Hidden { Nothing, $($hidden,)+ }
+
+        impl Hidden {
+            pub const NAMES: &[&str] = &["", $($name),+];
+            pub const COUNT: usize = Self::NAMES.len();
+            /// The doc of the field that has their names.
+            pub const DOC: &str = reasons!(@doc $($name)+);
+        }
+
+        pub const REASONS: &[Reason] = &[$(Reason {
+            hidden: Hidden::$hidden,
+            applies: $applies,
+            sentence: $sentence,
+            remedy: $remedy,
+        }),+];
+    };
+    (@doc $first:literal $($name:literal)*) => {
+        concat!("Why it cannot be judged: `", $first, $("`, `", $name,)* "`.")
+    };
+}
+
+// In the order in which they are asked: first the ones that leave the least to be judged.
+reasons! {
+    Copied "copied" hidden::is_copied:
+        "captured again elsewhere on the way",
+        "Look at the connection that is judged instead.";
+    NoData "no_data" hidden::lacks_data:
+        "no data was sent",
+        "Capture while the program sends data.";
+    OneDirection "one_direction" hidden::lacks_direction:
+        "captured in one direction only",
+        "Capture both directions.";
+    Disordered "disordered" hidden::is_disordered:
+        "segments appear after their ACKs: two clocks",
+        "Capture both directions on one interface, with one clock.";
+    Lossy "lossy" hidden::is_lossy:
+        "too many frames are missing",
+        "Capture with a larger buffer (tcpdump -B) or a filter.";
+    CoarseClock "coarse_clock" hidden::has_coarse_clock:
+        "timestamps are too coarse to reveal a hold",
+        "Capture with microsecond timestamps.";
+    NoAcks "no_acks" hidden::lacks_acks:
+        "pure ACKs seem to be missing, as with a capture filter for data only",
+        "Capture with a filter for hosts and ports only ('tcp port ...'): it keeps pure ACKs.";
+    Blurred "blurred" hidden::is_blurred:
+        "could be Nagle or the program pausing",
+        "Capture more exchanges, on the sending host if this was captured elsewhere.";
+    CutOff "cut_off" hidden::is_cut_off:
+        "the capture ends too soon after a late ACK",
+        "Capture for longer.";
 }
 
 impl Hidden {
-    pub const COUNT: usize = 10;
-    pub const NAMES: [&'static str; Self::COUNT] = [
-        "",
-        "no_data",
-        "one_direction",
-        "blurred",
-        "coarse_clock",
-        "lossy",
-        "disordered",
-        "no_acks",
-        "cut_off",
-        "copied",
-    ];
-
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_gets_no_verdict_is_told_why_and_what_to_capture_instead() {
+        for (place, reason) in (1..).zip(REASONS) {
+            let name = reason.hidden.name();
+            assert_eq!((reason.hidden as usize, name.is_empty()), (place, false));
+            assert!(!reason.sentence.is_empty() && !reason.sentence.ends_with('.'), "{name}");
+            assert!(reason.remedy.len() > 1 && reason.remedy.ends_with('.'), "{name}");
+            assert!(Hidden::DOC.contains(&format!("`{name}`")), "{name}");
+        }
+        assert_eq!(REASONS.len() + 1, Hidden::COUNT);
     }
 }

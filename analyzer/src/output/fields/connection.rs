@@ -22,11 +22,7 @@ const MSS_INFERRED: Field =
     field!("mss_inferred", "MSS is an estimate: no handshake, or the path carries less.");
 const VERDICT: Field =
     field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
-const NOTICES: Field = field!(
-    "notices",
-    "Why it cannot be judged: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
-     `disordered`, `no_acks`, `cut_off`."
-);
+const NOTICES: Field = field!("notices", Hidden::DOC);
 const STALLS: Field = field!("stalls", "Number of stalls.");
 const STALLED: Field =
     field!("stalled_ms", "For how long its stalls are expected to have held segments.");

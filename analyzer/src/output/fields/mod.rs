@@ -49,7 +49,7 @@ pub struct Field {
 
 /// Declares a field of all outputs: `field!("name", "What it says.")`.
 macro_rules! field {
-    ($name:literal, $doc:literal) => {
+    ($name:literal, $doc:expr) => {
         $crate::output::fields::Field {
             name: $name,
             member: concat!(",\"", $name, "\":"),

@@ -6,6 +6,7 @@ use crate::result::scan::Scan;
 use crate::result::warnings::{Warning, warnings};
 use crate::track::clock::Clocks;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// Totals; durations in ms.
 #[pyclass(frozen, get_all)]
@@ -43,15 +44,9 @@ pub struct Summary {
     /// It was read from tcpdump's text, at least in part: there are no frames, and maybe no date.
     pub is_text: bool,
     pub has_dates: bool,
-    /// Connections without a stall that cannot be judged: how many, and why.
+    /// Connections without a stall that cannot be judged: how many, and how many of them for which reason.
     pub not_judged: u64,
-    pub one_sided: u64,
-    pub blurred: u64,
-    pub coarse: u64,
-    pub lossy: u64,
-    pub disordered: u64,
-    pub without_acks: u64,
-    pub cut_off: u64,
+    pub not_judged_by: BTreeMap<&'static str, u64>,
     /// Connections that are others of the capture, captured again.
     pub copied: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
@@ -72,7 +67,6 @@ impl Summary {
         let cost = totals.cost();
         let captures = &scan.captures;
         let clocks = Clocks::of(captures);
-        let hidden = |why: Hidden| totals.hidden[why as usize];
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: scan.connections_once(),
@@ -103,14 +97,8 @@ impl Summary {
                 .iter()
                 .all(|capture| capture.about_text.as_ref().is_none_or(|text| text.has_dates)),
             not_judged: totals.not_judged(),
-            one_sided: hidden(Hidden::OneDirection),
-            blurred: hidden(Hidden::Blurred),
-            coarse: hidden(Hidden::CoarseClock),
-            lossy: hidden(Hidden::Lossy),
-            disordered: hidden(Hidden::Disordered),
-            without_acks: hidden(Hidden::NoAcks),
-            cut_off: hidden(Hidden::CutOff),
-            copied: hidden(Hidden::Copied),
+            not_judged_by: totals.not_judged_by().map(|(why, count)| (why.name(), count)).collect(),
+            copied: totals.hidden[Hidden::Copied as usize],
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,
