@@ -52,7 +52,7 @@ impl Judge {
                 link: SlowLink::of(half, side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments > 0 && !connection.is_even(),
-                disordered: connection.is_disordered(),
+                disordered: connection.is_disordered() || connection.is_out_of_order(),
                 acks,
             },
             corked,

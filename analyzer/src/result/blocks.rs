@@ -1,6 +1,7 @@
 //! All connections of a scan, judged block by block on all cores.
 
 use crate::cores::{self, blocks_at_once, in_order};
+use crate::judge::capture::made_up;
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
@@ -50,9 +51,10 @@ struct Sums {
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Marks connections that the capture holds several times and the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
+/// Marks connections whose times are made up, or that the capture holds several times, and the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
 /// directions that pass on what arrives on another connection.
-pub fn prepare(blocks: &mut [Block], threads: usize) -> Vec<PassedOn> {
+pub fn prepare(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<PassedOn> {
+    made_up::mark(blocks, clocks);
     copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
@@ -77,7 +79,7 @@ pub fn judge_all(
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let passed_on = prepare(&mut blocks, threads);
+    let passed_on = prepare(&mut blocks, clocks, threads);
     let mut models = model(&blocks, clocks, threads);
     data_release::add(&mut blocks, clocks, &mut models);
     let blocks = blocks.into_iter().zip(models).collect();

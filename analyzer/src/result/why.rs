@@ -39,7 +39,7 @@ pub fn why(
     let clocks = Clocks::of(&captures);
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;
-    prepare(&mut blocks, threads);
+    prepare(&mut blocks, &clocks, threads);
     let mut models = model(&blocks, &clocks, threads);
     data_release::add(&mut blocks, &clocks, &mut models);
     let Some((number, at)) = find(&blocks, frame) else { return Ok(None) };

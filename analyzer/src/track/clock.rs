@@ -16,6 +16,8 @@ struct Clock {
     step_ns: i64,
     /// Time of the last frame.
     end_ns: i64,
+    /// No clock stamped its frames.
+    is_made_up: bool,
 }
 
 impl Clocks {
@@ -30,6 +32,7 @@ impl Clocks {
             first_frame: capture.first_frame,
             step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
             end_ns: capture.last_ns,
+            is_made_up: capture.jumps.are_made_up(capture.packets),
         };
         Self { captures: captures.iter().map(clock).collect() }
     }
@@ -59,10 +62,23 @@ impl Clocks {
         waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.end_ns)
     }
 
+    /// Were the times of a capture made up?
+    pub fn any_is_made_up(&self) -> bool {
+        self.captures.iter().any(|clock| clock.is_made_up)
+    }
+
+    /// Those of the capture that has this frame?
+    pub fn is_made_up(&self, frame: u32) -> bool {
+        self.stamped(frame).is_some_and(|clock| clock.is_made_up)
+    }
+
     /// The clock of the capture in which a wait ended.
     fn behind(&self, wait: &Wait) -> Option<&Clock> {
-        let begun =
-            self.captures.partition_point(|clock| clock.first_frame <= wait.to.frame.into());
+        self.stamped(wait.to.frame)
+    }
+
+    fn stamped(&self, frame: u32) -> Option<&Clock> {
+        let begun = self.captures.partition_point(|clock| clock.first_frame <= frame.into());
         self.captures[..begun].last()
     }
 }
@@ -93,7 +109,8 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            Self { captures: vec![Clock { first_frame: 1, step_ns, end_ns: i64::MAX }] }
+            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, is_made_up: false };
+            Self { captures: vec![clock] }
         }
     }
 
@@ -106,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_coarsest_clock_behind_a_connection_counts() {
-        let capture = |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0 };
+        let capture =
+            |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0, is_made_up: false };
         let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
         let clocks = Clocks { captures: captures.collect() };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
@@ -124,8 +142,7 @@ mod tests {
     /// others every microsecond.
     #[test]
     fn a_connection_shows_the_clock_of_its_own_interface() {
-        let clocks =
-            Clocks { captures: vec![Clock { first_frame: 1, step_ns: FINE_NS, end_ns: 0 }] };
+        let clocks = Clocks::ticking_every(FINE_NS);
         let held = |at: i64, ack_ns: i64| {
             let mark = |time_ns, frame| Mark { time_ns, frame };
             let to = mark(at * at * 37_000_000 + 40_000_000, 3 * at as u32 + 3);

@@ -1,9 +1,11 @@
 //! Neighbouring frames of a capture that lie more than a day apart: someone set the clock, files were put one
 //! behind the other, or nothing came for days. The capture does not tell which, and waits span it.
 //!
-//! The latest time is kept here too: both look at the step from frame to frame.
+//! The latest time is kept here too, and whether all frames are equally far apart: all look at the step from frame
+//! to frame.
 
 use crate::capture::times::DAY_NS;
+use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 
 /// The first jumps are listed one by one.
 const TOLD: usize = 3;
@@ -25,6 +27,9 @@ pub struct ClockJumps {
     /// Time of the last frame, and the latest one from which time went back or jumped.
     now_ns: i64,
     left_ns: i64,
+    /// From each frame to the next, while that is the same for all.
+    gap_ns: Option<i64>,
+    is_uneven: bool,
 }
 
 impl ClockJumps {
@@ -35,7 +40,24 @@ impl ClockJumps {
         if !(0..=DAY_NS).contains(&by_ns) {
             self.leave(ClockJump { frame: frames_before, by_ns });
         }
+        if !self.is_uneven && frames_before > 0 {
+            self.compare(by_ns);
+        }
         self.now_ns = time_ns;
+    }
+
+    #[inline(never)]
+    fn compare(&mut self, gap_ns: i64) {
+        self.is_uneven = *self.gap_ns.get_or_insert(gap_ns) != gap_ns;
+        if self.is_uneven {
+            self.gap_ns = None;
+        }
+    }
+
+    /// Are all of these `frames` equally far apart, backwards or forwards? No clock stamped them: a script or a
+    /// converter did.
+    pub fn are_made_up(&self, frames: u64) -> bool {
+        frames >= TIMES_FOR_A_CLOCK.into() && self.gap_ns.is_some_and(|gap_ns| gap_ns != 0)
     }
 
     /// The latest time of all; 0 before the first frame.
@@ -69,6 +91,12 @@ impl ClockJumps {
         self.count += beyond;
         self.left_ns = self.left_ns.max(more.left_ns);
         self.now_ns = more.now_ns;
+        match more.gap_ns {
+            _ if self.is_uneven => {}
+            Some(gap_ns) => self.compare(gap_ns),
+            None if more.is_uneven => (self.is_uneven, self.gap_ns) = (true, None),
+            None => {}
+        }
     }
 }
 
@@ -101,10 +129,29 @@ mod tests {
     }
 
     #[test]
+    fn times_that_no_clock_made_are_equally_far_apart() {
+        let are_made_up = |times_ns: &[i64]| seen(times_ns).are_made_up(times_ns.len() as u64);
+        let every =
+            |gap_ns: i64, frames: i64| (1..=frames).map(|at| at * gap_ns).collect::<Vec<_>>();
+        assert!(
+            [1_000, -10_000].map(|gap_ns| are_made_up(&every(gap_ns, 16))).iter().all(|&it| it)
+        );
+        assert!(!are_made_up(&every(1_000, 15)));
+        // A clock that stands still is a coarse one.
+        assert!(!are_made_up(&every(0, 16)));
+        assert!(!are_made_up(&[every(1_000, 16), vec![17_001]].concat()));
+    }
+
+    #[test]
     fn parts_tell_what_the_whole_tells() {
+        parts_tell_all(&(0..40).map(|at| at * 1_000).collect::<Vec<i64>>());
         let times_ns: Vec<i64> = (0..40).map(|at| at * at % 11 * DAY_NS).collect();
-        let whole = seen(&times_ns);
-        assert!(whole.count > TOLD as u64);
+        assert!(seen(&times_ns).count > TOLD as u64);
+        parts_tell_all(&times_ns);
+    }
+
+    fn parts_tell_all(times_ns: &[i64]) {
+        let whole = seen(times_ns);
         for cut in 1..times_ns.len() {
             let (first, second) = times_ns.split_at(cut);
             let mut jumps = ClockJumps::default();

@@ -122,6 +122,12 @@ thresholds! {
         from "judgement",
         larger "takes the clocks of more captures for one";
 
+    /// Segments of a connection that are stamped earlier than one before, from which its frames are out of order: in
+    /// a file that was put together of two directions nearly half are, in a reversed one all.
+    OUT_OF_ORDER_ONE_OF: u32 = 4 one_of,
+        from "judgement",
+        larger "judges fewer captures whose clock was set back";
+
     /// How near an acknowledgment is to the data it acknowledges, window and loss in between; one in 128 is by
     /// chance. Matches the directions of tunnelled connections.
     NEAR_SEQUENCE: u32 = 16_777_216 bytes,

@@ -20,10 +20,9 @@ pub fn nagle_of_both(
     corked: [bool; 2],
 ) -> [(Nagle, (u32, u32)); 2] {
     const UNKNOWN: (Nagle, (u32, u32)) = (Nagle::Unknown, (0, 0));
-    // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
-    // made-up times show nothing.
+    // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged.
     let one_sided = connection.halves.iter().any(|half| half.segments == 0);
-    if one_sided || connection.is_even() || connection.is_disordered() {
+    if one_sided || !connection.is_in_order() {
         return [UNKNOWN; 2];
     }
     Side::BOTH.map(|side| {

@@ -44,6 +44,14 @@ pub fn lacks_direction(seen: &Seen<'_>) -> bool {
     seen.connection.halves.iter().any(|half| half.segments == 0)
 }
 
+pub fn has_made_up_times(seen: &Seen<'_>) -> bool {
+    seen.connection.is_even()
+}
+
+pub fn is_out_of_order(seen: &Seen<'_>) -> bool {
+    seen.connection.is_out_of_order()
+}
+
 pub fn is_disordered(seen: &Seen<'_>) -> bool {
     seen.connection.is_disordered()
 }

@@ -71,6 +71,12 @@ reasons! {
     OneDirection "one_direction" hidden::lacks_direction:
         "captured in one direction only",
         "Capture both directions.";
+    MadeUpTimes "made_up_times" hidden::has_made_up_times:
+        "all frames are equally far apart: their times are made up",
+        "Use the capture as it was taken, with the times of its frames.";
+    OutOfOrder "out_of_order" hidden::is_out_of_order:
+        "frames are not in the order of time",
+        "Sort the file by time (reordercap); capture both directions together.";
     Disordered "disordered" hidden::is_disordered:
         "segments appear after their ACKs: two clocks",
         "Capture both directions on one interface, with one clock.";

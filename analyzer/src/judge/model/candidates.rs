@@ -71,6 +71,7 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
             connection.is_even(),
             NotJudged("all frames are equally far apart: the times are made up"),
         ),
+        (connection.is_out_of_order(), NotJudged("frames are not in the order of time")),
         (wait.is(fact::ACK_ONLY), NotJudged("no data followed the ACK")),
         (
             !wait.has_pure_ack(),

@@ -151,9 +151,7 @@ fn programs(blocks: &mut [Block], clocks: &Clocks, models: &[BlockModel]) -> Pro
         for by_data in block.by_data.chunk_by(|one, next| one.connection == next.connection) {
             let Some(place) = block.place_of(&by_data[0]) else { continue };
             let connection = &block.connections[place];
-            let is_told_apart = !connection.is_even()
-                && !connection.is_disordered()
-                && clocks.behind_ns(by_data) <= COARSE_NS;
+            let is_told_apart = connection.is_in_order() && clocks.behind_ns(by_data) <= COARSE_NS;
             if !is_told_apart {
                 continue;
             }

@@ -4,11 +4,25 @@ use crate::track::Mark;
 use crate::track::connection::Connection;
 use crate::track::thresholds::{EVEN_NS, EVEN_SEGMENTS};
 
+/// The same as a part of the steps: quick hosts send in steps of some microseconds.
+const EVEN_ONE_OF: i64 = 16;
+
+/// What is known of the times of a connection's segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// They have been equally far apart so far.
+    Even,
+    /// They vary: nobody made them up.
+    Uneven,
+    /// Those of the whole capture are made up.
+    MadeUp,
+}
+
 impl Connection {
     /// Compares the time since the last segment with that between those before it; notes the first one's.
     #[inline]
     pub(super) fn compare_gap(&mut self, now: Mark) {
-        if !self.is_uneven {
+        if self.times == Times::Even {
             self.compare_even_gap(now);
         }
     }
@@ -25,19 +39,28 @@ impl Connection {
         let last_ns = self.last_ns();
         let mean_ns = last_ns.saturating_sub(self.first_ns) / gaps;
         let off_ns = now.time_ns.saturating_sub(last_ns).saturating_sub(mean_ns);
-        if mean_ns <= 0 || off_ns.saturating_abs() > EVEN_NS {
-            self.is_uneven = true;
+        if mean_ns <= 0 || off_ns.saturating_abs() > EVEN_NS.min(mean_ns / EVEN_ONE_OF) {
+            self.times = Times::Uneven;
         }
     }
 
-    fn captured(&self) -> u32 {
+    pub(super) fn captured(&self) -> u32 {
         let [client, server] = self.halves.each_ref().map(|half| half.segments);
         client.saturating_add(server)
     }
 
-    /// Are all segments equally far apart? Then their times tell nothing.
+    /// Nobody stamped the frames of its capture.
+    pub fn mark_made_up(&mut self) {
+        self.times = Times::MadeUp;
+    }
+
+    /// Are all segments equally far apart, or all frames of the capture? Then their times tell nothing.
     pub fn is_even(&self) -> bool {
-        !self.is_uneven && self.captured() >= EVEN_SEGMENTS
+        match self.times {
+            Times::Even => self.captured() >= EVEN_SEGMENTS,
+            Times::Uneven => false,
+            Times::MadeUp => true,
+        }
     }
 }
 
@@ -53,6 +76,12 @@ mod tests {
             .end()
             .connection
             .is_even()
+    }
+
+    #[test]
+    fn a_quick_host_makes_no_times_up() {
+        assert!(!is_even(&[0.0, 0.003, 0.002, 0.004, 0.003, 0.002]));
+        assert!(is_even(&[0.0, 0.003, 0.003, 0.003, 0.003, 0.003]));
     }
 
     #[test]

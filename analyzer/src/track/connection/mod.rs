@@ -7,12 +7,14 @@ mod handshake;
 mod mss;
 mod new_data;
 mod observation;
+mod order;
 mod repeated;
 #[cfg(test)]
 mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::connection::even::Times;
 use crate::track::ends::PackedEnds;
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
@@ -44,8 +46,7 @@ pub struct Connection {
     first_end_frame: u32,
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u16,
-    /// The times between segments vary: nobody made them up.
-    is_uneven: bool,
+    times: Times,
     /// Another one is the same, captured elsewhere on its way. Set before judging.
     pub is_copy: bool,
 }
@@ -91,7 +92,7 @@ impl Connection {
             id,
             ends: PackedEnds::new(ends),
             mss: 0,
-            is_uneven: false,
+            times: Times::Even,
             is_copy: false,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
@@ -172,6 +173,7 @@ impl Connection {
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
         self.compare_gap(now);
+        self.compare_order(side, now);
         self.halves[side as usize].count(segment, now);
         if segment.has(RST) {
             self.halves[side as usize].reset();

@@ -44,6 +44,8 @@ pub struct Frozen {
     /// Sequence number that was too far ahead to be believed at once, if there is one.
     pub stray: u32,
     pub unseen: Unseen,
+    /// Segments that are stamped earlier than one before them.
+    pub earlier: u32,
     /// End of the last segment that was marked urgent.
     pub urgent_end: u32,
     /// Last frame in which this host advertised a window of zero.
@@ -106,6 +108,7 @@ impl Frozen {
         small_len: 0,
         stray: 0,
         unseen: Unseen::NONE,
+        earlier: 0,
         urgent_end: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,

@@ -101,6 +101,18 @@ impl Half {
         self.frozen().tail
     }
 
+    /// A segment of it is stamped earlier than one before.
+    #[cold]
+    pub fn take_earlier(&mut self) {
+        let earlier = &mut self.frozen_mut().earlier;
+        *earlier = earlier.saturating_add(1);
+    }
+
+    /// How many are.
+    pub fn earlier(&self) -> u32 {
+        self.frozen().earlier
+    }
+
     pub fn repeats(&self) -> Repeats {
         self.frozen().repeats
     }

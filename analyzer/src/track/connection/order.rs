@@ -1,0 +1,85 @@
+//! Segments out of the order of time: a file was reversed, two captures were put one behind the other, or something
+//! else wrote the stamps. What came before what is not known then.
+
+use crate::track::connection::Connection;
+use crate::track::half::Half;
+use crate::track::thresholds::{LEAST_REORDER_NS, OUT_OF_ORDER_ONE_OF};
+use crate::track::{Mark, Side};
+
+impl Connection {
+    /// Counts a segment that is stamped earlier than the last data of either side, by more than queues write frames out
+    /// of order.
+    #[inline]
+    pub(super) fn compare_order(&mut self, by: Side, now: Mark) {
+        let [client, server] = &self.halves;
+        let before_ns = client.last_data.time_ns.max(server.last_data.time_ns);
+        if now.time_ns < before_ns - LEAST_REORDER_NS {
+            self.halves[by as usize].take_earlier();
+        }
+    }
+
+    /// Do many segments come before ones that are earlier? A clock that was set back once makes few.
+    pub fn is_out_of_order(&self) -> bool {
+        let earlier: u32 = self.halves.iter().map(Half::earlier).sum();
+        earlier > 0 && earlier >= self.captured() / OUT_OF_ORDER_ONE_OF
+    }
+
+    /// Is it known what came before what, and when? Not where segments come after their ACKs or out of the order of
+    /// time, or where times are made up.
+    pub fn is_in_order(&self) -> bool {
+        !self.is_disordered() && !self.is_out_of_order() && !self.is_even()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::finding::verdict::{Hidden, Verdict};
+    use crate::judge::nagle::nodelay::Nagle;
+    use crate::track::Side;
+    use crate::track::story::{Story, StorySegment, client, server};
+
+    fn judged(story: Story) -> (Verdict, Hidden) {
+        let (judged, _) = story.end().judge();
+        assert!(judged.halves.iter().all(|half| half.nagle == Nagle::Unknown));
+        (judged.verdict(), judged.hidden)
+    }
+
+    fn asked(story: Story, forward: f64) -> Story {
+        let segments: [(f64, StorySegment); 4] =
+            [(0.3, client(100)), (40.0, server(0)), (0.1, server(200)), (0.02, client(0))];
+        segments.iter().fold(story, |story, &(ms, next)| story.after_ms(forward * ms, next))
+    }
+
+    #[test]
+    fn a_capture_whose_time_runs_backwards_is_not_clean() {
+        let out_of_order = (Verdict::Inconclusive, Hidden::OutOfOrder);
+        assert_eq!(judged((0..8).fold(Story::new(), |story, _| asked(story, -1.0))), out_of_order);
+    }
+
+    /// The client's frames, then the server's, as two one-way captures put one behind the other have them.
+    #[test]
+    fn two_directions_one_behind_the_other_are_neither_clean_nor_nodelay() {
+        let asks = |story: Story, at: i64| {
+            story.after_ms(7.0, client(100).ack(200 * at)).after_ms(43.0, client(50).ack(200 * at))
+        };
+        let story = (0..8).fold(Story::new(), asks).after_ms(-370.0, server(0).ack(150));
+        let answers = |story: Story, at: i64| {
+            story.after_ms(20.0, server(0).ack(150 * at + 100)).after_ms(30.0, server(200))
+        };
+        let out_of_order = (Verdict::Inconclusive, Hidden::OutOfOrder);
+        assert_eq!(judged((1..8).fold(story, answers)), out_of_order);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_once_leaves_the_rest_to_be_judged() {
+        let often = |story: Story| (0..8).fold(story, |story, _| asked(story, 1.0));
+        for back_ms in [30.0, 3.6e6] {
+            let story = often(Story::new().handshake(0.02, 0.02));
+            let story = story.after_ms(-back_ms, client(100)).after_ms(0.1, server(200));
+            let told = often(story).end();
+            assert!(told.connection.is_in_order());
+            let earlier = told.half(Side::Client).earlier() + told.half(Side::Server).earlier();
+            assert_eq!(earlier, 2, "{back_ms}");
+        }
+    }
+}
