@@ -48,6 +48,8 @@ pub struct Path {
     pub step_ms: f64,
     /// Is there a network in between?
     pub far: bool,
+    /// How far behind what they released ACKs are stamped at most.
+    pub behind_ms: f64,
 }
 
 impl Path {
@@ -67,15 +69,19 @@ impl Path {
             basis,
             step_ms: ms(clock_ns).max(0.001),
             far: rtt_ms.is_some_and(|rtt_ms| rtt_ms >= NEAR_RTT_MS),
+            behind_ms: 0.0,
         }
     }
 
-    /// The path to the sender of these releases: they tell whether there is a network where nothing else does.
-    pub fn with_releases(self, middle_ns: Option<i64>) -> Self {
-        if self.is_known() {
-            return self;
-        }
-        Self { far: middle_ns.is_some_and(|ns| ms(ns) > FAR_RELEASE_MS), ..self }
+    /// The path to the sender of releases: they tell whether there is a network where nothing else does. ACKs that are
+    /// stamped behind what they released show beside the sender only.
+    pub fn with_releases(self, middle_ns: Option<i64>, behind_ns: Option<i64>) -> Self {
+        let far = match (behind_ns, self.is_known()) {
+            (Some(_), _) => false,
+            (None, true) => self.far,
+            (None, false) => middle_ns.is_some_and(|ns| ms(ns) > FAR_RELEASE_MS),
+        };
+        Self { far, behind_ms: behind_ns.map_or(0.0, ms), ..self }
     }
 
     /// The path by what releases agree on, where no handshake tells: the shortest of the largest group, the shortest

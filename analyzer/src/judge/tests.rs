@@ -3,6 +3,7 @@
 mod connecting;
 mod far;
 mod nodelay;
+mod stamps;
 mod words;
 
 use crate::judge::capture::point::CapturePoint;

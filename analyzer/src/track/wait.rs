@@ -24,7 +24,8 @@ pub mod fact {
     pub const IN_FLIGHT: u32 = 1 << 5;
     /// The segment after the wait is long and not pushed: its sender had more to send.
     pub const CUT: u32 = 1 << 6;
-    // 7 is free.
+    /// Of a wait: its ACK was captured just behind the segment that it may have let go.
+    pub const ACK_BEHIND: u32 = 1 << 7;
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;

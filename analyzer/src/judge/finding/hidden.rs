@@ -56,6 +56,13 @@ pub fn is_disordered(seen: &Seen<'_>) -> bool {
     seen.connection.is_disordered()
 }
 
+/// Nothing else tells whether Nagle's algorithm was on.
+pub fn has_acks_behind(seen: &Seen<'_>) -> bool {
+    seen.either(|side, nagle| {
+        nagle == Nagle::Unknown && seen.connection.half(side).acks_behind() > 0
+    })
+}
+
 pub fn is_lossy(seen: &Seen<'_>) -> bool {
     losses::is_lossy(seen.connection)
 }

@@ -80,6 +80,9 @@ reasons! {
     Disordered "disordered" hidden::is_disordered:
         "segments appear after their ACKs: two clocks",
         "Capture both directions on one interface, with one clock.";
+    AcksBehind "acks_behind" hidden::has_acks_behind:
+        "ACKs are stamped just behind segments that they may have released",
+        "Capture both directions on one interface, with one clock, on the sending host at best.";
     Lossy "lossy" hidden::is_lossy:
         "too many frames are missing",
         "Capture with a larger buffer (tcpdump -B) or a filter.";

@@ -3,7 +3,8 @@
 
 use crate::judge::capture::spurious;
 use crate::track::thresholds::{
-    JIFFY_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
+    JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
+    SHORTEST_DELAYED_ACK_NS,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
@@ -66,6 +67,10 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
     let size = Size::of(wait, connection);
     let receiver_rtt_ns = connection.half(wait.by.other()).rtt_or_zero_ns();
     let longest_ns = receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
+    let is_behind = wait.is(fact::ACK_BEHIND);
+    let least_release_ns = if is_behind { -LATE_STAMP_NS } else { 0 };
+    // Prompt ACKs overtake a program all the time that sends a little more often than the path takes.
+    let is_delayed = wait.ack_ns() - receiver_rtt_ns >= SHORTEST_DELAYED_ACK_NS;
     let each = [
         (
             connection.is_even(),
@@ -99,8 +104,12 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
             Impossible("the segment echoes an older timestamp: it left before the ACK"),
         ),
         (
-            !(0..=longest_ns).contains(&wait.ack_ns()) || wait.release_ns() < 0,
+            !(0..=longest_ns).contains(&wait.ack_ns()) || wait.release_ns() < least_release_ns,
             Impossible("no receiver delays an ACK for so long"),
+        ),
+        (
+            is_behind && !(half.has_late_stamps() && is_delayed),
+            NotJudged("the ACK came just behind the segment: a late stamp, or an accident"),
         ),
     ];
     each.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)

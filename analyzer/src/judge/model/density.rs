@@ -21,7 +21,9 @@ impl Path {
     /// Density of a release this long after its ACK.
     pub fn release(&self, release_ms: f64) -> f64 {
         let known = self.known();
-        let at_sender = kernel(release_ms, self.step_ms);
+        // Directions stamped apart by up to that are like a clock with steps of twice as much.
+        let release_ms = release_ms + self.behind_ms;
+        let at_sender = kernel(release_ms, self.step_ms + 2.0 * self.behind_ms);
         let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
         let within = long * self.within(release_ms) / (self.bound_ms + 7.0 + self.step_ms);
         let unknown = if self.far {
@@ -137,6 +139,7 @@ mod tests {
             basis: Basis::Handshake,
             step_ms: 0.001,
             far: rtt_ms > 1.0,
+            behind_ms: 0.0,
         }
     }
 

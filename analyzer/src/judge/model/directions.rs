@@ -8,7 +8,7 @@ use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::statistics;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
 /// One direction of a connection.
@@ -31,6 +31,12 @@ pub struct Direction<'a> {
 impl Direction<'_> {
     pub fn wait(&self, candidate: usize) -> &Wait {
         &self.waits[self.candidates[candidate] as usize]
+    }
+
+    /// How far behind what they released ACKs are stamped at most.
+    fn behind_ns(&self) -> Option<i64> {
+        let behind = self.candidate_waits().filter(|wait| wait.is(fact::ACK_BEHIND));
+        behind.map(|wait| -wait.release_ns()).max()
     }
 
     fn middle_release_ns(&self) -> Option<i64> {
@@ -60,7 +66,7 @@ pub fn directions<'a>(
     let shared = SharedPaths::of(blocks, all.iter().map(|one| (one.connection, &one.path)));
     for direction in &mut all {
         let path = shared.apply(direction.connection, direction.side, direction.path);
-        direction.path = path.with_releases(direction.middle_release_ns());
+        direction.path = path.with_releases(direction.middle_release_ns(), direction.behind_ns());
     }
     all
 }

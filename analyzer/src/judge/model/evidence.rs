@@ -60,7 +60,8 @@ impl Direction<'_> {
                 more
             })
             .collect();
-        contradictions.push(half.contradictions().saturating_sub(last));
+        let rest = half.contradictions().saturating_sub(last);
+        contradictions.push(rest + half.doubtful_contradictions());
         let evidence = Evidence {
             contradictions: &contradictions,
             late: half.contradicts_late()

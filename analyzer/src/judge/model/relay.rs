@@ -34,15 +34,17 @@ pub fn relay(
     if !passes_on && asked >= 1.0 && !is_one_host(connection) {
         return logistic(RELAY_ASKED);
     }
-    let quartile_ms = if path.far { f64::INFINITY } else { quartile_ms(path, holds) };
+    // Stamps that differ between the directions tell no reaction.
+    let is_timed = !path.far && path.behind_ms == 0.0;
+    let quartile_ms = if is_timed { quartile_ms(path, holds) } else { f64::INFINITY };
     // What takes longer came over a network, whatever the handshake says: two captures were merged.
     let is_one_host = is_one_host(connection)
-        && (path.far || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
+        && (!is_timed || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
     let asked = if is_one_host || passes_on { 0.0 } else { asked };
     let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
-    if !path.far {
+    if is_timed {
         log_odds += reaction(connection, quartile_ms);
-    } else if !is_one_host {
+    } else if path.far && !is_one_host {
         let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
         log_odds -= RELAY_PROMPT * releases.closeness(path) * prompt / releases.count.max(1e-9);

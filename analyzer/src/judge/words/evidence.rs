@@ -145,6 +145,10 @@ impl<'a> ExplainedStall<'a> {
 
     fn release(&self, out: &mut String) -> fmt::Result {
         let Self { wait, model, by, .. } = self;
+        if wait.is(fact::ACK_BEHIND) {
+            let (to, since) = (wait.to.frame, left(wait));
+            return write!(out, "frame {to} {since} the ACK: this capture stamps ACKs late");
+        }
         write!(out, "frame {} follows the ACK by {}", wait.to.frame, Ms(wait.release_ns()))?;
         let rtt = Ms::of(model.path.rtt_or_zero_ms());
         match model.path.basis {
@@ -282,6 +286,15 @@ impl Display for Ms {
         out.write_str(if self.0 < 0 { "-" } else { "" })?;
         out.write_str(itoa::Buffer::new().format(us / 1000))?;
         out.write_str(str::from_utf8(&rest).unwrap_or_default())
+    }
+}
+
+/// When a segment left, to be followed by its ACK, which late stamps put behind it.
+pub(super) fn left(wait: &Wait) -> String {
+    if wait.is(fact::ACK_BEHIND) {
+        format!("was captured {} before", Ms(-wait.release_ns()))
+    } else {
+        format!("left {} after", Ms(wait.release_ns()))
     }
 }
 

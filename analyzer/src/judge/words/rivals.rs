@@ -4,7 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{Digits, ExplainedStall, Ms};
+use crate::judge::words::evidence::{Digits, ExplainedStall, Ms, left};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -87,9 +87,10 @@ fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
             stall.wait.to.frame
         ),
         _ => format!(
-            "frame {} left {release} after an ACK, which a program cannot see; that is {ratio} times as \
+            "frame {} {} an ACK, which a program cannot see; that is {ratio} times as \
          likely of a held segment as of a program that wrote then",
-            stall.wait.to.frame
+            stall.wait.to.frame,
+            left(stall.wait)
         ),
     };
     (is_certain(stall), why)
@@ -115,8 +116,8 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
 
 fn cork(stall: &ExplainedStall<'_>) -> (bool, String) {
     let why = format!(
-        "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} after one",
-        Ms(stall.wait.release_ns())
+        "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment {} one",
+        left(stall.wait)
     );
     (is_certain(stall), why)
 }

@@ -3,7 +3,7 @@
 use crate::judge::model::{DirectionModel, Exclusion, Terms, most_by_clock};
 use crate::judge::path::Basis;
 use crate::judge::words::data_release;
-use crate::judge::words::evidence::{Digits, Ms};
+use crate::judge::words::evidence::{Digits, Ms, left};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
@@ -37,9 +37,9 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     let own = f64::from(held.probability) / (1.0 - direction.relay);
     let share = direction.share(own.min(1.0), held.on.into());
     let text = format!(
-        "frame {} left {} after the ACK in frame {}; {}",
+        "frame {} {} the ACK in frame {}; {}",
         wait.to.frame,
-        Ms(wait.release_ns()),
+        left(wait),
         wait.ack.frame,
         round_trip(direction, by)
     );

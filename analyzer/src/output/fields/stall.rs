@@ -85,7 +85,10 @@ impl Row for StallRow<'_> {
             row.judged.ack_delay_ns(row.finding.wait)
         });
         to.duration(
-            field!("release_ms", "From the ACK to the held segment, at the capture point."),
+            field!(
+                "release_ms",
+                "From the ACK to the held segment, at the capture point; negative where ACKs are stamped late."
+            ),
             |row| row.finding.wait.release_ns(),
         );
         to.json(EVIDENCE.late(), |row| Some(*row), evidence);

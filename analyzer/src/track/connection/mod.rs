@@ -186,7 +186,7 @@ impl Connection {
             self.halves[side as usize].begin(segment.seq);
         }
         if segment.has(ACK) {
-            self.take_ack(side, segment, now);
+            self.take_ack(side, segment, now, recorder);
             if self.half(side.other()).is_recovering() {
                 self.take_ack_of_repeated(side, segment, now, recorder);
             }
@@ -244,7 +244,7 @@ impl Connection {
 
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
+    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
         self.note_handshake(side, segment, now);
         let peer = &mut self.halves[side.other() as usize];
         if !peer.is_seq_known() || !peer.is_plausible(segment.ack) {
@@ -253,6 +253,10 @@ impl Connection {
         let Some(sample_ns) = peer.take_ack(segment, now) else {
             return;
         };
+        if segment.is_pure_ack() && peer.is_freed_behind(segment.ack, sample_ns, now) {
+            peer.take_ack_behind(sample_ns);
+            self.free_behind(side.other(), now, recorder);
+        }
         // A pure ACK may be a delayed one. With a handshake the shortest round trip is known all
         // the same; without one, such an ACK must not be taken for it.
         let pure = segment.len == 0;

@@ -84,6 +84,17 @@ impl Connection {
         }
     }
 
+    /// The ACK at `ack` came just behind the last data of `by`, and may have let it go.
+    #[cold]
+    pub(super) fn free_behind(&mut self, by: Side, ack: Mark, recorder: &mut Recorder<'_>) {
+        let frame = self.half(by).last_data.frame;
+        let freed = recorder.waits.free_behind(self.id, by, frame, ack);
+        let listed_ns = recorder.lengths.listed_ns;
+        if freed.is_some_and(|wait| wait.is(fact::IN_EXCHANGE) && wait.span_ns() >= listed_ns) {
+            self.exchanges.suspect();
+        }
+    }
+
     fn push(&mut self, mut wait: Wait, recorder: &mut Recorder<'_>) {
         let in_exchange =
             self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);

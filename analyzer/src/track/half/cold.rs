@@ -46,6 +46,10 @@ pub struct Frozen {
     pub unseen: Unseen,
     /// Segments that are stamped earlier than one before them.
     pub earlier: u32,
+    /// ACKs of it that came just behind what they may have released.
+    pub acks_behind: u32,
+    /// Contradictions that were taken back for them.
+    pub taken_back: u32,
     /// End of the last segment that was marked urgent.
     pub urgent_end: u32,
     /// Last frame in which this host advertised a window of zero.
@@ -109,6 +113,8 @@ impl Frozen {
         stray: 0,
         unseen: Unseen::NONE,
         earlier: 0,
+        acks_behind: 0,
+        taken_back: 0,
         urgent_end: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,

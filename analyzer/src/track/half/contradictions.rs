@@ -2,7 +2,9 @@
 
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
+use crate::track::thresholds::{
+    LATE_STAMP_NS, LATE_STAMPS, SHORT_HOLD_NS, SHORTEST_DELAYED_ACK_NS,
+};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contradictions {
@@ -33,6 +35,17 @@ impl Contradictions {
         self.last = (last.frame, now.frame);
     }
 
+    /// Takes back the one of `frame`, if it is the only one since the receiver's latest segment.
+    fn take_back(&mut self, frame: u32, is_late: bool) -> bool {
+        let is_last = self.fresh == 1 && self.last.1 == frame;
+        if is_last {
+            self.count -= 1;
+            self.late -= u32::from(is_late);
+            (self.fresh, self.last) = (0, self.before);
+        }
+        is_last
+    }
+
     /// Takes back those since the receiver's segment number `received`.
     fn excuse(&mut self, received: u32) {
         if self.fresh > 0 && self.received == received {
@@ -60,6 +73,52 @@ impl Half {
             let count = all.count;
             self.state.put(state::CONTRADICTED, count > 0);
         }
+    }
+
+    /// Does an ACK of what preceded the last data, which measured a round trip of `sample_ns`, come `now`, just
+    /// behind that data? A capture point that stamps each direction by itself may see what the ACK released before
+    /// the ACK. Data that followed sooner was sent as quickly as most ACKs come.
+    #[inline]
+    pub fn is_freed_behind(&self, ack: u32, sample_ns: i64, now: Mark) -> bool {
+        let behind_ns = now.time_ns - self.last_data.time_ns;
+        (0..=LATE_STAMP_NS).contains(&behind_ns)
+            && sample_ns - behind_ns >= SHORT_HOLD_NS
+            && ack == self.sequence.nxt.wrapping_sub(self.last_len)
+            && self.is_last_small()
+            && !self.is_recovering()
+    }
+
+    /// It did: the last data proves no contradiction, and may have been held.
+    #[cold]
+    pub fn take_ack_behind(&mut self, sample_ns: i64) {
+        let frame = self.last_data.frame;
+        self.note_may_be_held();
+        let behind = &mut self.frozen_mut().acks_behind;
+        *behind = behind.saturating_add(1);
+        if self.has_contradicted() {
+            let all = &mut self.cold_mut().contradictions;
+            let is_taken = all.take_back(frame, sample_ns >= SHORTEST_DELAYED_ACK_NS);
+            let count = all.count;
+            self.state.put(state::CONTRADICTED, count > 0);
+            self.frozen_mut().taken_back += u32::from(is_taken);
+        }
+    }
+
+    /// Contradictions that prove nothing, since their ACKs came just behind them, and still speak against Nagle's
+    /// algorithm: it is by accident that those did.
+    pub fn doubtful_contradictions(&self) -> u32 {
+        if self.has_late_stamps() { 0 } else { self.frozen().taken_back }
+    }
+
+    /// How many ACKs came just behind what they may have released.
+    pub fn acks_behind(&self) -> u32 {
+        self.frozen().acks_behind
+    }
+
+    /// Is that how the capture point stamps them? They recur, and hardly anything else contradicts Nagle's
+    /// algorithm.
+    pub fn has_late_stamps(&self) -> bool {
+        self.acks_behind() >= LATE_STAMPS && self.acks_behind() > self.contradictions()
     }
 
     /// Small segments sent while a small one was unacknowledged.

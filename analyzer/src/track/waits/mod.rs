@@ -5,7 +5,7 @@ mod longest;
 use crate::track::reader::range::SHARDS;
 use crate::track::wait::{Wait, fact};
 use crate::track::waits::longest::Longest;
-use crate::track::{Arrivals, ByBlock, Side};
+use crate::track::{Arrivals, ByBlock, Mark, Side};
 use std::mem;
 
 /// All waits that look like stalls while streaming are kept. Of the others a shard keeps up to this
@@ -67,13 +67,33 @@ pub struct Waits {
 impl Waits {
     /// Adds facts to the waits that ended with `frame`, if they were kept.
     pub fn mark(&mut self, connection: u32, by: Side, frame: u32, facts: u32) {
+        self.ended(connection, by, frame).for_each(|wait| wait.facts |= facts);
+    }
+
+    /// The ACK at `ack` came just behind `frame`, which it may have let go: the wait that ended with that, if it was
+    /// kept.
+    pub fn free_behind(
+        &mut self,
+        connection: u32,
+        by: Side,
+        frame: u32,
+        ack: Mark,
+    ) -> Option<&Wait> {
+        let is_own = |wait: &&mut Wait| wait.is(fact::OWN_DATA_BEFORE) && !wait.has_ack();
+        let wait = self.ended(connection, by, frame).find(is_own)?;
+        wait.ack = ack;
+        wait.facts = wait.facts & !fact::UNACKED_AT_SEND | fact::PURE_ACK | fact::ACK_BEHIND;
+        Some(wait)
+    }
+
+    /// The recent waits of `by` that ended with `frame`.
+    fn ended(&mut self, connection: u32, by: Side, frame: u32) -> impl Iterator<Item = &mut Wait> {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
         let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
         let longest = self.longest[by as usize].iter_mut();
-        let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
-        let own = waits.chain(longest).filter(is_own);
-        own.filter(|wait| wait.to.frame == frame).for_each(|wait| wait.facts |= facts);
+        let is_own = move |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
+        waits.chain(longest).filter(is_own).filter(move |wait| wait.to.frame == frame)
     }
 
     /// Keeps a wait, whatever room there is.
@@ -138,7 +158,6 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::track::Mark;
 
     #[test]
     fn what_one_side_did_takes_no_room_from_the_other() {
