@@ -20,7 +20,6 @@ class Summary:
     affected_connections: int
     stalls: int
     stalled_ms: float
-    own_pauses_ms: float
     verdict: str
     exchanges: int
     cost_connections: int

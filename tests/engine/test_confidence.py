@@ -22,18 +22,16 @@ MOST_BY_CLOCK = re.compile(
 ONE_OF = 40
 """Of this many stalls, and of as many waits, the terms of one are read with `Scan.why`."""
 EVIDENCE = {
-    "ratio (LR)": r"are ([\d.]+) times as likely",
+    "ratio (LR)": r"(?:is|are) ([\d.]+) times as likely",
     "P(on)": r"was on with a probability of ([\d.]+),",
-    "pattern": r"releases them here with a probability of ([\d.]+);",
     "share (pi)": r"then ([\d.]+) of such waits are holds",
     "relay": r"would look the same: probability (\d\.\d+)",
     "full-sized": r"which no algorithm holds: probability (\d\.\d+)",
     "probability": r"together: held with a probability of ([\d.]+)",
 }
 """The terms, as the sentences of a stall print them."""
-NOT_TOLD = {"full-sized": (0.0, 0.0), "pattern": (1.0, 1.0), "relay": (0.0, 0.0)}
-"""Where there is no sentence, or no such term: a pattern is of holds that data released, a relay of
-others."""
+NOT_TOLD = {"full-sized": (0.0, 0.0)}
+"""Where there is no sentence."""
 Bounds = tuple[float, float]
 
 
@@ -61,7 +59,6 @@ def computed(terms: dict[str, Bounds]) -> Bounds:
     """The formula that `--why` prints, for the least and the greatest value of each term."""
     low, high = (
         terms["P(on)"][end]
-        * terms["pattern"][end]
         * terms["share (pi)"][end]
         * terms["ratio (LR)"][end]
         / (1 - terms["share (pi)"][end] + terms["share (pi)"][end] * terms["ratio (LR)"][end])

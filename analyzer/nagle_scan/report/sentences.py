@@ -15,7 +15,6 @@ WITHOUT_STALLS = "without stalls"
 """A prediction: the program may have written a held segment late, and a fix may save more."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
-LEAST_OWN_PAUSES = 0.1
 """A smaller share of the waits is not worth reporting either."""
 MOST_HANDSHAKES = 10_000
 """Connections that are asked how long their handshake took."""
@@ -32,20 +31,8 @@ def cost(
     Of stalls that are likely or better; what is only possible is told apart. `servers` are those
     with stalls. `elsewhere`: not captured at the client.
     """
-    said = _cost(summary, servers, elsewhere), _own_pauses(summary), _perhaps(summary)
+    said = _cost(summary, servers, elsewhere), _perhaps(summary)
     return " ".join(filter(None, said))
-
-
-def _own_pauses(summary: _core.Summary) -> str:
-    """How much of the waits the programs themselves take, if that is a notable part."""
-    own_ms = summary.own_pauses_ms
-    waits_ms = certainty.counted_ms(summary) + own_ms
-    if own_ms < LEAST_OWN_PAUSES * waits_ms or own_ms <= 0:
-        return ""
-    return (
-        f"The waits add up to {duration(waits_ms)}; "
-        f"the programs themselves pause for {duration(own_ms)} of it."
-    )
 
 
 def _perhaps(summary: _core.Summary) -> str:

@@ -19,8 +19,6 @@ pub struct Judge {
     pub direction: DirectionFacts,
     /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
     pub corked: bool,
-    /// A hold that is expected to be shorter is none that is listed.
-    least_hold_ns: i64,
 }
 
 impl Judge {
@@ -56,14 +54,12 @@ impl Judge {
                 acks,
             },
             corked,
-            least_hold_ns: conditions.min_wait_ns,
         }
     }
 
     /// Rules on the next wait, of which the model says this.
     pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
-        let is_long = held.hold_ns() >= self.least_hold_ns.min(wait.wait_ns());
-        self.direction.held = f64::from(held.probability) >= POSSIBLE && is_long;
+        self.direction.held = f64::from(held.probability) >= POSSIBLE;
         self.direction.may_be_held = held.is_unsure();
         Ruling { cause: Cause::of(wait, &self.direction), held }
     }

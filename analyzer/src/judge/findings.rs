@@ -51,13 +51,10 @@ impl Finding<'_> {
         self.held.confidence().unwrap_or(Confidence::Possible)
     }
 
-    /// How long it kept the connection waiting: a stall for as long as its segment is expected to have been held.
+    /// How long it kept the connection waiting. Whether a held segment was written at once or later, no capture shows:
+    /// its wait is the bound, and taking off what programs usually take was further from the truth.
     pub fn lost_ns(&self) -> i64 {
-        if self.is_stall() {
-            self.held.hold_ns().min(self.wait.wait_ns())
-        } else {
-            self.wait.wait_ns()
-        }
+        self.wait.wait_ns()
     }
 
     /// Was something held, however short?

@@ -13,7 +13,7 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Ruling;
 use crate::judge::judge;
-use crate::judge::model::{Confidence, data_release, model};
+use crate::judge::model::{Confidence, by_data, model};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
 use crate::track::Side;
@@ -51,7 +51,7 @@ fn judge_all<'a>(
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();
     let mut models = model(&blocks, &clocks, 1);
-    data_release::add(&mut blocks, &clocks, &mut models);
+    by_data::drop_unlikely(&mut blocks[0], &mut models[0]);
     let model = models.remove(0);
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {

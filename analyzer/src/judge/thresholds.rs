@@ -77,16 +77,6 @@ thresholds! {
         from "judgement: one in thirty",
         larger "calls fewer holds that data released likely";
 
-    /// Chance that data releases the small segments of a program that sends twice in a row.
-    BY_DATA: f64 = 0.2 chance,
-        from "measured on 259 captures: among segments within 30 us of such data five of six are true",
-        larger "finds more holds that data released where the program shows few reactions";
-
-    /// As `BY_DATA`, where each side waits for the other one's data: what follows it is an answer.
-    BY_DATA_IN_TURNS: f64 = 0.01 chance,
-        from "a twentieth of `BY_DATA`",
-        larger "takes answers of quick programs for holds";
-
     /// Weight of a round trip that replies show, and no handshake: they may all have been slow.
     KNOWN_BY_REPLIES: f64 = 0.8 weight,
         from "judgement",

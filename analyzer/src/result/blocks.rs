@@ -6,7 +6,7 @@ use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
-use crate::judge::model::{BlockModel, data_release, model};
+use crate::judge::model::{BlockModel, by_data, model};
 use crate::judge::pooled::copies;
 use crate::judge::pooled::fan_out;
 use crate::judge::pooled::relays::{self, PassedOn};
@@ -63,6 +63,7 @@ pub fn prepare(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<Pas
     cores::all(threads, pieces.len(), |piece| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         for block in &mut **blocks {
+            block.waits.append(&mut block.by_data);
             block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
         }
     });
@@ -80,8 +81,7 @@ pub fn judge_all(
     threads: usize,
 ) -> Judged {
     let passed_on = prepare(&mut blocks, clocks, threads);
-    let mut models = model(&blocks, clocks, threads);
-    data_release::add(&mut blocks, clocks, &mut models);
+    let models = model(&blocks, clocks, threads);
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
@@ -119,7 +119,13 @@ fn in_pieces<T>(blocks: Vec<T>) -> impl Iterator<Item = Vec<T>> {
 impl Sums {
     /// Judges each connection of a block in its own memory. Findings reuse the memory of the waits: one
     /// for each wait that is listed.
-    fn judge(&mut self, (block, model): (Block, BlockModel), clocks: &Clocks, min_wait_ns: i64) {
+    fn judge(
+        &mut self,
+        (mut block, mut model): (Block, BlockModel),
+        clocks: &Clocks,
+        min_wait_ns: i64,
+    ) {
+        by_data::drop_unlikely(&mut block, &mut model);
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         // Those of each connection are in the order of time.
         suspects.sort_by_key(|row| row.connection);

@@ -236,7 +236,7 @@ mod tests {
     fn no_exchange_gets_faster_than_its_round_trip() {
         let (begin, end) = (at(100), at(150));
         let exchange = Exchange { connection: 0, begin, end, request_bytes: 2, response_bytes: 1 };
-        let ruling = Ruling { cause: Cause::NagleDelack, held: Held::NOT.lasting(40 * MS) };
+        let ruling = Ruling { cause: Cause::NagleDelack, held: Held::NOT };
         let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
         let rests = |round_trip_ms: i64| {
             let findings = Findings::new(&waits, &rulings);

@@ -37,8 +37,6 @@ pub struct Cost {
     pub exchanges: u64,
     pub latency_ns: i64,
     pub stalled_ns: i64,
-    /// For how much longer the waits of the stalls took: the programs themselves pause.
-    pub own_pauses_ns: i64,
 }
 
 impl AddAssign for Cost {
@@ -47,7 +45,6 @@ impl AddAssign for Cost {
         self.exchanges += more.exchanges;
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
-        self.own_pauses_ns = self.own_pauses_ns.saturating_add(more.own_pauses_ns);
     }
 }
 
@@ -123,20 +120,12 @@ impl Totals {
         self.affected_connections += 1;
         self.stalls += u64::from(judged.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-        let mut own_pauses_ns = 0_i64;
-        for stall in findings.stalls() {
-            self.by_confidence.add(&stall);
-            if stall.is_sure() || !judged.surely_stalls {
-                let own_ns = stall.wait.wait_ns() - stall.lost_ns();
-                own_pauses_ns = own_pauses_ns.saturating_add(own_ns);
-            }
-        }
+        self.by_confidence += ByConfidence::of(findings);
         self.costs[usize::from(!judged.surely_stalls)] += Cost {
             connections: 1,
             exchanges: judged.exchanges.into(),
             latency_ns: judged.latency_ns,
             stalled_ns: judged.exchanges_stalled_ns,
-            own_pauses_ns,
         };
     }
 

@@ -6,13 +6,13 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Judge;
-use crate::judge::model::{Held, data_release, explain, model};
+use crate::judge::model::{Held, explain};
 use crate::judge::words::terms::{TermRow, rows};
 use crate::result::blocks::prepare;
 use crate::result::scan::{ScanOptions, track};
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::Wait;
 use std::sync::Arc;
 
 /// A wait, what was decided on it, and the terms of its probability.
@@ -40,22 +40,15 @@ pub fn why(
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;
     prepare(&mut blocks, &clocks, threads);
-    let mut models = model(&blocks, &clocks, threads);
-    data_release::add(&mut blocks, &clocks, &mut models);
     let Some((number, at)) = find(&blocks, frame) else { return Ok(None) };
     let wait = blocks[number].waits[at];
-    let by_data = if wait.is(fact::DATA_ACK) {
-        data_release::explain(&mut blocks, &clocks, &models, number, &wait)
-    } else {
-        None
-    };
     let block = &blocks[number];
     let Some(place) = block.place_of(&wait) else { return Ok(None) };
     let connection = &block.connections[place];
     let is_own = |other: &&Wait| other.connection == wait.connection;
     let waits: Vec<Wait> = block.waits.iter().filter(is_own).copied().collect();
     let conditions = Conditions::of(options.min_wait_ns, &clocks, &waits);
-    let terms = by_data.unwrap_or_else(|| explain(&blocks, &clocks, threads, number, at));
+    let terms = explain(&blocks, &clocks, threads, number, at);
     let acks = AckDelay::of(connection, wait.by, &waits, conditions.clock_ns);
     let ruling = Judge::new(connection, wait.by, &waits, acks, conditions).rule(&wait, terms.held);
     Ok(Some(Why {

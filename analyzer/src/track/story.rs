@@ -168,7 +168,10 @@ pub fn block(all: impl IntoIterator<Item = Told>) -> Block {
         block.connections.push(told.connection);
         block.waits.extend(told.waits);
         told.by_data.iter_mut().for_each(|wait| wait.connection = id);
-        block.by_data.extend(told.by_data);
+        if !told.by_data.is_empty() {
+            block.waits.extend(told.by_data);
+            block.waits.sort_by_key(|wait| (wait.connection, wait.to.frame, wait.by as u8));
+        }
     }
     block.numbers = (0..block.connections.len() as u32).collect();
     block

@@ -8,7 +8,7 @@
 //! At the sender's own host. Data of the other side acknowledges everything outstanding, the last of it small, and
 //! the next small segment leaves within microseconds, as only the kernel sends: from within the processing of that
 //! ACK, before the program wakes up. How soon this program reacts to data is seen where nothing of its own was
-//! outstanding; all such segments of a server count together. A single one is never certain.
+//! outstanding. That Nagle's algorithm is on, the holds until pure ACKs show, and such segments themselves do not.
 //!
 //! # What it is not
 //! An answer: where each side waits for the other one's data, or the program reacts as quickly as the kernel

@@ -36,7 +36,7 @@ impl Short {
             let in_exchange = i64::from(hold.wait.is(fact::IN_EXCHANGE));
             short.count = short.count.saturating_add(1);
             short.in_exchanges_ns =
-                short.in_exchanges_ns.saturating_add(in_exchange * hold.held.hold_ns());
+                short.in_exchanges_ns.saturating_add(in_exchange * hold.lost_ns());
         }
         short
     }

@@ -5,12 +5,13 @@ use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
 use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{AT_ONCE, Groups, WORTH_THREADS};
-use crate::judge::model::held::{DirectionModel, Held, most_by_clock};
+use crate::judge::model::held::{ByData, DirectionModel, Held, most_by_clock};
 use crate::judge::model::ratios::{Densities, Learning, windows};
-use crate::judge::model::relay;
+use crate::judge::model::relay::{self, LateRelay};
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::POSSIBLE;
+use crate::track::Reactions;
 use crate::track::wait::Wait;
 use std::convert::Infallible;
 
@@ -60,7 +61,6 @@ impl Groups<'_> {
                 direction: model,
                 densities: Some(self.densities(at, place)),
                 most: most(direction.wait(place), direction.connection),
-                turn: 1.0,
             })
         })
     }
@@ -84,16 +84,45 @@ impl Groups<'_> {
         let ratios = self.ratios_of(at);
         let probabilities = held.iter().map(|&held| f64::from(held));
         let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
-        let late = relay::late(&direction.path, &weighed);
-        let relay = relay::relay(
-            direction.connection,
-            direction.side,
-            direction.waits,
-            &weighed,
-            &direction.path,
-            &direction.acks,
-        );
-        let common = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
+        let relay = match &direction.reactions {
+            Some(reactions) => relay::answers(reactions, &weighed),
+            None => relay::relay(
+                direction.connection,
+                direction.side,
+                direction.waits,
+                &weighed,
+                &direction.path,
+                &direction.acks,
+            ),
+        };
+        let late = match &direction.reactions {
+            Some(_) => LateRelay::default(),
+            None => LateRelay::of(&direction.path, &weighed),
+        };
+        let common = self.common(at, &held, sums);
+        let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
+        let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
+        let release_ns = statistics::upper(&mut releases).unwrap_or(0);
+        let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
+        let by_data = |reactions: &Reactions| ByData {
+            reactions: reactions.count(),
+            quickest_ms: reactions.quickest_ns().unwrap_or(0) as f64 / 1e6,
+            candidates: common.candidates,
+            holds: common.holds,
+            relay,
+        };
+        let model = DirectionModel {
+            path: direction.path,
+            release_ms: release_ns as f64 / 1e6,
+            spread_ms: spread_ns as f64 / 1e6,
+            relay,
+            late,
+            siblings: state.siblings,
+            sibling_count: state.sibling_count,
+            by_sender_clock: state.own_clock.is_some(),
+            by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
+            ..common
+        };
         let one = |place: usize| {
             let wait = direction.wait(place);
             // Until the share is that of the probability itself: readers compute the one from the other.
@@ -101,27 +130,11 @@ impl Groups<'_> {
             let again =
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
-            let relayed = 1.0 - (1.0 - relay) * (1.0 - late[place]);
-            let probability = own * (1.0 - relayed);
+            let probability = own * (1.0 - model.passed_on(wait));
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
-            let held = Held::new(probability as f32, on, ratio);
-            held.lasting(wait.wait_ns()).marked(state.is_open)
+            Held { probability: probability as f32, on, ratio, is_open: state.is_open }
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();
-        let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
-        let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
-        let release_ns = statistics::upper(&mut releases).unwrap_or(0);
-        let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
-        let model = DirectionModel {
-            path: direction.path,
-            release_ms: release_ns as f64 / 1e6,
-            spread_ms: spread_ns as f64 / 1e6,
-            relay,
-            siblings: state.siblings,
-            sibling_count: state.sibling_count,
-            by_sender_clock: state.own_clock.is_some(),
-            ..common
-        };
         (model, answers)
     }
 }

@@ -79,7 +79,11 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
         (connection.is_out_of_order(), NotJudged("frames are not in the order of time")),
         (wait.is(fact::ACK_ONLY), NotJudged("no data followed the ACK")),
         (
-            !wait.has_pure_ack(),
+            wait.is(fact::DATA_ACK) && connection.is_disordered(),
+            NotJudged("frames are not in the order of time: what came first does not show"),
+        ),
+        (
+            !wait.has_pure_ack() && !wait.is(fact::DATA_ACK),
             NotJudged("no pure ACK of everything outstanding came during the wait"),
         ),
         (size == Size::Full, Impossible("the segment is full-sized, and only small ones are held")),
@@ -116,16 +120,17 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
 }
 
 /// Did it leave before the ACK came, by the timestamp that it echoes? Then the program sent it.
-pub fn left_before_ack(wait: &Wait, half: &Half) -> bool {
+fn left_before_ack(wait: &Wait, half: &Half) -> bool {
     half.echoes_acks() && wait.is(fact::ECHOES_EARLIER)
 }
 
-/// The places of the candidates of `side` among its connection's `waits`.
-pub fn candidates(connection: &Connection, side: Side, waits: &[Wait]) -> Vec<u32> {
+/// The places of the candidates of `side` among its connection's `waits`: those that pure ACKs may have released, or
+/// those that data may have.
+pub fn candidates(connection: &Connection, side: Side, waits: &[Wait], by_data: bool) -> Vec<u32> {
     let is_own = |at: usize, wait: &Wait| {
         // What most waits are not comes first.
         wait.by == side
-            && wait.has_pure_ack()
+            && if by_data { wait.is(fact::DATA_ACK) } else { wait.has_pure_ack() }
             && exclusion(wait, connection, &waits[..at]).is_none()
     };
     let all = (0..).zip(waits).filter(|(at, wait)| is_own(*at as usize, wait));

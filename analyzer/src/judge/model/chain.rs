@@ -7,11 +7,11 @@ use crate::judge::thresholds::{
 };
 
 /// Shares of waits that are holds while the algorithm is on, equally likely.
-pub const SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02];
+const SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02];
 /// A share of holds that is less likely than this changes nothing.
 const NEGLIGIBLE: f64 = 1e-4;
 /// Contradictions between two waits that count apart: more come in one burst.
-pub const MOST_CONTRADICTIONS: u32 = 3;
+const MOST_CONTRADICTIONS: u32 = 3;
 
 /// Evidence of a direction other than the ratios of its waits.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,10 @@ use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
     ANSWERS_DATA, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
-    PATH_VERY_LATE, RIVALLED, SOFTIRQ,
+    PATH_VERY_LATE, REACTION_MS, RIVALLED, SOFTIRQ,
 };
-use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Reactions};
 
 /// A pause of this length or shorter is as likely as any of it.
 const SHORTEST_PAUSE_MS: f64 = 1.0;
@@ -89,7 +89,7 @@ pub fn most(wait: &Wait, connection: &Connection) -> f64 {
         RIVALLED
     } else if Size::of(wait, connection) == Size::Longest {
         LONGEST_IS_SMALL
-    } else if wait.is(fact::DATA_CAME) {
+    } else if wait.has_any(fact::DATA_CAME | fact::DATA_ACK) {
         ANSWERS_DATA
     } else {
         BOUND
@@ -99,6 +99,15 @@ pub fn most(wait: &Wait, connection: &Connection) -> f64 {
 /// Density of a program's pause: each octave from 1 ms to 10 s is equally likely.
 pub fn pause(pause_ms: f64) -> f64 {
     1.0 / (PAUSES * pause_ms.max(SHORTEST_PAUSE_MS))
+}
+
+/// Density of a program's answer to data this long after it, by its reactions while nothing of its own was outstanding.
+pub fn answer(reactions: &Reactions, after_ms: f64, step_ms: f64) -> f64 {
+    // In the middle of a clock's step.
+    let after_ms = after_ms + step_ms / 2.0;
+    let about = reactions.about((after_ms * 1e6) as i64) / (Reactions::WIDTH * after_ms);
+    let usual = log_normal(after_ms, REACTION_MS.0, REACTION_MS.1);
+    (about + usual) / f64::from(reactions.count() + 1)
 }
 
 /// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock has steps of

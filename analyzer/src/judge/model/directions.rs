@@ -9,7 +9,12 @@ use crate::judge::statistics;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Side};
+use crate::track::{Connection, Endpoint, Reactions, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// A clock with longer steps, in ns, does not tell a kernel from a program that answers data.
+const COARSE_NS: i64 = 10_000;
 
 /// One direction of a connection.
 pub struct Direction<'a> {
@@ -22,10 +27,13 @@ pub struct Direction<'a> {
     pub waits: &'a [Wait],
     pub begin: usize,
     pub candidates: Vec<u32>,
+    /// Those are waits that data may have released: how soon their program reacts to data while nothing of its own is
+    /// outstanding.
+    pub reactions: Option<Reactions>,
     pub path: Path,
     pub acks: AckDelay,
-    /// Do shorter waits than evidence count for nothing?
-    pub evidence_only: bool,
+    /// Are they shorter than evidence? Others learn nothing from them.
+    pub is_short: bool,
 }
 
 impl Direction<'_> {
@@ -49,17 +57,11 @@ impl Direction<'_> {
     }
 }
 
-/// All that have candidates, among waits that are evidence or among all.
-pub fn directions<'a>(
-    blocks: &'a [Block],
-    clocks: &Clocks,
-    threads: usize,
-    evidence_only: bool,
-) -> Vec<Direction<'a>> {
+/// All that have candidates.
+pub fn directions<'a>(blocks: &'a [Block], clocks: &Clocks, threads: usize) -> Vec<Direction<'a>> {
     let numbered: Vec<(usize, &Block)> = blocks.iter().enumerate().collect();
     let found = cores::of_blocks(threads, &numbered, |blocks| {
-        let each =
-            blocks.iter().map(|&(number, block)| of_block(number, block, clocks, evidence_only));
+        let each = blocks.iter().map(|&(number, block)| of_block(number, block, clocks));
         each.flatten().collect::<Vec<Direction<'_>>>()
     });
     let mut all: Vec<Direction<'_>> = found.into_iter().flatten().collect();
@@ -68,15 +70,11 @@ pub fn directions<'a>(
         let path = shared.apply(direction.connection, direction.side, direction.path);
         direction.path = path.with_releases(direction.middle_release_ns(), direction.behind_ns());
     }
+    share_reactions(&mut all);
     all
 }
 
-fn of_block<'a>(
-    number: usize,
-    block: &'a Block,
-    clocks: &Clocks,
-    evidence_only: bool,
-) -> Vec<Direction<'a>> {
+fn of_block<'a>(number: usize, block: &'a Block, clocks: &Clocks) -> Vec<Direction<'a>> {
     let mut all = Vec::new();
     let mut begin = 0;
     for waits in block.waits.chunk_by(|one, next| one.connection == next.connection) {
@@ -84,13 +82,21 @@ fn of_block<'a>(
         begin += waits.len();
         let Some(place) = block.place_of(&waits[0]) else { continue };
         let connection = &block.connections[place];
-        for side in Side::BOTH {
-            let mut candidates = candidates(connection, side, waits);
-            candidates.retain(|&at| !evidence_only || waits[at as usize].is_evidence());
+        let clock_ns = clocks.behind_ns(waits);
+        let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
+        let may_be_by_data = has_data && clock_ns <= COARSE_NS;
+        let kinds = Side::BOTH.map(|side| [(side, false), (side, true)]);
+        let each = kinds.into_iter().flatten().filter(|(_, by_data)| !by_data || may_be_by_data);
+        let of_kinds = each.flat_map(|(side, by_data)| {
+            let (long, short): (Vec<u32>, Vec<u32>) = candidates(connection, side, waits, by_data)
+                .into_iter()
+                .partition(|&at| waits[at as usize].is_evidence());
+            [(side, by_data, false, long), (side, by_data, true, short)]
+        });
+        for (side, by_data, is_short, candidates) in of_kinds {
             if candidates.is_empty() {
                 continue;
             }
-            let clock_ns = clocks.behind_ns(waits);
             all.push(Direction {
                 connection,
                 side,
@@ -99,11 +105,26 @@ fn of_block<'a>(
                 waits,
                 begin: own,
                 candidates,
+                reactions: by_data.then(|| connection.half(side).reactions().clone()),
                 path: Path::of(connection.half(side), clock_ns),
                 acks: AckDelay::of(connection, side, waits, clock_ns),
-                evidence_only,
+                is_short,
             });
         }
     }
     all
+}
+
+/// All connections of a program show how soon it reacts.
+fn share_reactions(directions: &mut [Direction<'_>]) {
+    let program = |direction: &Direction<'_>| (direction.connection.ends().server, direction.side);
+    let mut shared: HashMap<(Endpoint, Side), Reactions, RandomState> = HashMap::default();
+    for direction in &*directions {
+        if let Some(own) = &direction.reactions {
+            shared.entry(program(direction)).or_insert(Reactions::NONE).extend(own);
+        }
+    }
+    for direction in directions.iter_mut().filter(|direction| direction.reactions.is_some()) {
+        direction.reactions = shared.get(&program(direction)).cloned();
+    }
 }

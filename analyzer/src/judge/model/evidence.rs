@@ -26,11 +26,19 @@ impl Direction<'_> {
         let wait = self.wait(at);
         let release_ms = wait.release_ns() as f64 / 1e6;
         let pause_ms = wait.span_ns() as f64 / 1e6;
+        // What answers data begins with it.
+        let (pause_ms, program) = match &self.reactions {
+            Some(reactions) => {
+                (release_ms, density::answer(reactions, release_ms, self.path.step_ms))
+            }
+            None => (pause_ms, density::pause(pause_ms)),
+        };
         Event {
             time_ns: wait.to.time_ns,
             release_ms: (release_ms - self.path.yardstick_ms().unwrap_or(0.0)) as f32,
             pause_ms: pause_ms as f32,
             hold: self.path.release(release_ms) as f32,
+            program: program as f32,
             allowed: self.path.allows(release_ms) as f32,
             most: most(wait, self.connection) as f32,
         }
@@ -41,18 +49,28 @@ impl Direction<'_> {
         let others = (0..).zip(self.waits).filter(move |(at, wait)| {
             let is_candidate = candidates.next_if_eq(at).is_some();
             !is_candidate
+                && self.reactions.is_none()
                 && wait.by == self.side
-                && (!self.evidence_only || wait.is_evidence())
+                && wait.is_evidence() != self.is_short
                 && candidates::is_other_pause(wait)
         });
         others.map(|(_, wait)| (wait.to.time_ns, wait.span_ns() as f64 / 1e6))
     }
 
     pub fn chain(&self, ratios: &[f32], log_odds: f64) -> Chain {
+        self.chain_of(self.candidate_waits(), ratios, log_odds)
+    }
+
+    /// The chain of some of its waits.
+    pub fn chain_of<'b>(
+        &self,
+        waits: impl Iterator<Item = &'b Wait>,
+        ratios: &[f32],
+        log_odds: f64,
+    ) -> Chain {
         let half = self.connection.half(self.side);
         let mut last = 0;
-        let mut contradictions: Vec<u32> = self
-            .candidate_waits()
+        let mut contradictions: Vec<u32> = waits
             .map(|wait| {
                 let count = wait.contradictions;
                 let more = count.saturating_sub(last);
@@ -86,6 +104,7 @@ impl Direction<'_> {
                 release_ms: release_ms as f32,
                 pause_ms: pause_ms as f32,
                 hold: density::pause(wait.span_ns() as f64 / 1e6) as f32,
+                program: density::pause(pause_ms) as f32,
                 allowed: 1.0,
                 most: most(wait, self.connection) as f32,
             }

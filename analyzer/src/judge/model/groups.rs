@@ -4,11 +4,9 @@ use crate::cores;
 use crate::judge::model::chain::{self, Chain};
 use crate::judge::model::directions::Direction;
 use crate::judge::model::evidence::{OwnClock, blended};
-use crate::judge::model::held::DirectionModel;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::thresholds::{
-    CLOCK_COST, FEW_RELEASES, LEARNT_HOLDS, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, OPEN_ON,
-    ROUNDS, SIBLING, SIBLING_BOUNDS, SIBLINGS_BOUNDS,
+    CLOCK_COST, LEARNT_HOLDS, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS,
 };
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -21,8 +19,6 @@ pub const WORTH_THREADS: usize = 1 << 13;
 const LEAST_WEIGHT: f64 = 1e-3;
 /// A probability that moves by less between two rounds has settled.
 const SETTLED: f32 = 1e-3;
-/// Evidence from which no other connection changes the answer, as a logarithm.
-const BEYOND_DOUBT: f64 = 20.0;
 /// Directions that a thread takes at once.
 pub const AT_ONCE: usize = 64;
 
@@ -34,6 +30,9 @@ struct Kind {
     far: bool,
     /// Are releases compared with a round trip?
     is_known: bool,
+    /// May data have released them?
+    by_data: bool,
+    is_short: bool,
 }
 
 /// The directions of one kind.
@@ -44,6 +43,15 @@ pub struct Group {
     pub members: Range<usize>,
     /// The server, with others of another kind.
     pub server: usize,
+    pub by_data: bool,
+    pub is_short: bool,
+}
+
+impl Group {
+    /// Is it of waits that are evidence for all others?
+    pub fn is_base(&self) -> bool {
+        !self.by_data && !self.is_short
+    }
 }
 
 /// All directions by their kinds, and what is known of each candidate.
@@ -126,6 +134,7 @@ impl<'a> Groups<'a> {
     {
         let (first_event, first_member) = (self.events.len(), self.ranges.len());
         let (mut others, mut step_ms, mut far, mut is_known) = (Vec::new(), 0.0_f64, false, false);
+        let (mut by_data, mut is_short) = (false, false);
         for direction in directions {
             let begin = self.places.len();
             for at in 0..direction.candidates.len() {
@@ -137,6 +146,8 @@ impl<'a> Groups<'a> {
             step_ms = step_ms.max(direction.path.step_ms);
             far |= direction.path.far;
             is_known |= direction.path.is_known();
+            by_data |= direction.reactions.is_some();
+            is_short |= direction.is_short;
         }
         // Clocks may step back.
         let is_ordered = self.events[first_event..].is_sorted_by_key(|event| event.time_ns);
@@ -147,9 +158,11 @@ impl<'a> Groups<'a> {
         self.kinds.push(Group {
             events: first_event..self.events.len(),
             others,
-            manner: manner(far, is_known, step_ms),
+            manner: manner(far, is_known, step_ms, by_data),
             members: first_member..self.ranges.len(),
             server,
+            by_data,
+            is_short,
         });
     }
 
@@ -241,7 +254,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Does `work` for each direction of some groups.
-    fn by_direction<T: Send>(
+    pub fn by_direction<T: Send>(
         &self,
         threads: usize,
         groups: &[usize],
@@ -260,7 +273,7 @@ impl<'a> Groups<'a> {
         self.places[self.ranges[at].clone()].iter().map(|&place| values[place as usize]).collect()
     }
 
-    fn set_held(&mut self, at: usize, held: &[f32]) {
+    pub fn set_held(&mut self, at: usize, held: &[f32]) {
         for (&place, &held) in self.places[self.ranges[at].clone()].iter().zip(held) {
             self.held[place as usize] = held;
         }
@@ -285,52 +298,6 @@ impl<'a> Groups<'a> {
         State { own_clock: Some(OwnClock { ratios, weight, ..own }), ..alone(chain) }
     }
 
-    /// Gives each direction what others of its server show.
-    fn ask_siblings(&mut self, threads: usize) {
-        let bounded =
-            |state: &State| state.chain.evidence.clamp(SIBLING_BOUNDS.0, SIBLING_BOUNDS.1);
-        let count = self.kinds.iter().map(|group| group.server + 1).max().unwrap_or(0);
-        let mut servers = vec![(0.0, 0_u32); count];
-        for group in &self.kinds {
-            for state in &self.states[group.members.clone()] {
-                servers[group.server].0 += bounded(state);
-                servers[group.server].1 += 1;
-            }
-        }
-        for group in &self.kinds {
-            let (sum, count) = servers[group.server];
-            let blurred: Vec<usize> =
-                self.directions[group.members.clone()].iter().map(Direction::blurred).collect();
-            let is_blurred = blurred.iter().sum::<usize>() >= FEW_RELEASES as usize;
-            for (state, own) in self.states[group.members.clone()].iter_mut().zip(blurred) {
-                let others = SIBLING * (sum - bounded(state));
-                state.siblings = others.clamp(SIBLINGS_BOUNDS.0, SIBLINGS_BOUNDS.1);
-                state.sibling_count = count - 1;
-                // Many connections with a wait each leave as much open as one with many.
-                state.is_open |=
-                    is_blurred && own > 0 && chain::logistic(NAGLE_ON + state.siblings) >= OPEN_ON;
-            }
-        }
-        let all: Vec<usize> = (0..self.kinds.len()).collect();
-        let asked = self.by_direction(threads, &all, |at| {
-            let (state, ratios) = (&self.states[at], self.ratios_of(at));
-            // What is beyond doubt anyway needs no advice.
-            let is_open = state.sibling_count > 0 && state.chain.evidence < BEYOND_DOUBT;
-            let advised = NAGLE_ON + state.siblings;
-            let chain = is_open.then(|| self.directions[at].chain(&ratios, advised));
-            let known = chain.as_ref().unwrap_or(&state.chain);
-            let held = |(place, ratio): (usize, &f32)| known.held(place, f64::from(*ratio)) as f32;
-            let held: Vec<f32> = ratios.iter().enumerate().map(held).collect();
-            (chain, held)
-        });
-        for (at, (chain, held)) in asked.into_iter().enumerate() {
-            if let Some(chain) = chain {
-                self.states[at].chain = chain;
-            }
-            self.set_held(at, &held);
-        }
-    }
-
     /// The ratios of a direction, by both clocks if it has one of its own.
     pub fn ratios_of(&self, at: usize) -> Vec<f32> {
         match &self.states[at].own_clock {
@@ -343,7 +310,10 @@ impl<'a> Groups<'a> {
     pub fn sums(&self) -> Vec<(f64, f64)> {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
         let of_group = |group: &Group| {
-            let on = self.states[group.members.clone()].iter().map(|state| sum(&state.chain.on));
+            let on = group
+                .members
+                .clone()
+                .map(|at| sum(&self.states[at].chain.on) + self.directions[at].late());
             (sum(&self.held[group.events.clone()]), on.sum::<f64>())
         };
         self.kinds.iter().map(of_group).collect()
@@ -367,7 +337,7 @@ impl<'a> Groups<'a> {
             blended(&self.own(at, &self.ratios), &each.collect::<Vec<_>>().concat(), own.weight)
         });
         let ratios = by_clock.clone().unwrap_or_else(|| self.own(at, &self.ratios));
-        let model = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
+        let model = self.common(at, &held, sums);
         let one = |((&held, &on), &ratio): ((&f32, &f32), &f32)| {
             let share = model.share(held.into(), on.into());
             on * chain::of_share(share, ratio.into()) as f32
@@ -378,16 +348,24 @@ impl<'a> Groups<'a> {
 }
 
 /// How a group is learnt.
-fn manner(far: bool, is_known: bool, step_ms: f64) -> Manner {
+fn manner(far: bool, is_known: bool, step_ms: f64, by_data: bool) -> Manner {
     let third = 1.0 / 3.0;
     let wide = [0.1, 0.8, 4.0].map(|width_ms| (width_ms + step_ms, third));
     let narrow = [(0.02 + step_ms, 0.7), (0.1 + step_ms, 0.3), (1.0, 0.0)];
     Manner {
         releases: if far { wide } else { narrow },
         pauses: wide,
-        // Where the path is known, a place of releases that it explains costs a hold no more than a program.
-        learnt_holds: if far && is_known { LEARNT_PAUSES } else { LEARNT_HOLDS },
-        learnt_pauses: if far && is_known { LEARNT_PAUSES } else { LEARNT_PAUSES_NEAR },
+        learnt_holds: match (by_data, far && is_known) {
+            // Where the path is known, a place of releases that it explains costs a hold no more than a program.
+            (false, true) => LEARNT_PAUSES,
+            _ => LEARNT_HOLDS,
+        },
+        learnt_pauses: match (by_data, far && is_known) {
+            // Where a kernel releases and where a program answers is one place: nothing tells them apart there.
+            (true, _) => 0.0,
+            (_, true) => LEARNT_PAUSES,
+            _ => LEARNT_PAUSES_NEAR,
+        },
     }
 }
 
@@ -398,6 +376,8 @@ impl Kind {
             side: direction.side,
             far: direction.path.far,
             is_known: direction.path.is_known(),
+            by_data: direction.reactions.is_some(),
+            is_short: direction.is_short,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The model's answers: one for a wait, one for a direction.
 
-use crate::judge::model::DataReleases;
+use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
@@ -36,44 +36,18 @@ pub struct Held {
     pub on: f32,
     /// How much likelier its release and its pause are for a hold than for a program that wrote then.
     pub ratio: f32,
-    /// For how long, if it was, in us. And a flag, to be small.
-    hold: u32,
+    /// Does nothing tell, as the round trip is not known and the pause is as even as the release?
+    pub is_open: bool,
 }
-
-const OPEN: u32 = 1 << 31;
-/// A quarter of an hour: no ACK takes as long.
-const LONGEST_US: i64 = (OPEN - 1) as i64;
 
 impl Held {
     /// No candidate.
-    pub const NOT: Self = Self { probability: 0.0, on: 0.0, ratio: 0.0, hold: 0 };
-
-    pub fn new(probability: f32, on: f32, ratio: f32) -> Self {
-        Self { probability, on, ratio, hold: 0 }
-    }
-
-    /// With how long it is expected to have been held, in ns.
-    pub fn lasting(self, hold_ns: i64) -> Self {
-        Self { hold: self.hold & OPEN | (hold_ns / 1000).clamp(0, LONGEST_US) as u32, ..self }
-    }
-
-    /// Does nothing tell, as the round trip is not known and the pause is as even as the release?
-    pub fn marked(self, open: bool) -> Self {
-        Self { hold: self.hold | if open { OPEN } else { 0 }, ..self }
-    }
-
-    pub fn is_open(&self) -> bool {
-        self.hold & OPEN != 0
-    }
+    pub const NOT: Self = Self { probability: 0.0, on: 0.0, ratio: 0.0, is_open: false };
 
     /// May it have been held, for all that the capture shows, though that is no stall?
     pub fn is_unsure(&self) -> bool {
         let probability = f64::from(self.probability);
-        probability < POSSIBLE && (self.is_open() || probability >= UNSURE)
-    }
-
-    pub fn hold_ns(&self) -> i64 {
-        i64::from(self.hold & !OPEN) * 1000
+        probability < POSSIBLE && (self.is_open || probability >= UNSURE)
     }
 
     pub fn confidence(&self) -> Option<Confidence> {
@@ -100,28 +74,54 @@ pub struct DirectionModel {
     /// same server.
     pub candidates: f64,
     pub holds: f64,
-    /// Probability that what looks held was passed on.
+    /// Probability that what looks held was passed on, and what adds to it for late ones.
     pub relay: f64,
+    pub late: LateRelay,
     /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
     pub siblings: f64,
     pub sibling_count: u32,
     /// Do the sender's timestamps show more than the times of the capture?
     pub by_sender_clock: bool,
     /// The same for segments that data may have released.
-    pub data: DataReleases,
+    pub by_data: ByData,
+}
+
+/// What differs for segments that data may have released.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ByData {
+    /// Reactions of the program to data while nothing of its own was outstanding, and how soon the quickest
+    /// twentieth of them came, in ms.
+    pub reactions: u32,
+    pub quickest_ms: f64,
+    /// As in `DirectionModel`.
+    pub candidates: f64,
+    pub holds: f64,
+    /// Probability that the program is as quick as a kernel.
+    pub relay: f64,
 }
 
 impl DirectionModel {
-    /// Of candidates that were held, and had Nagle's algorithm on, with these probabilities; and a part of the holds
-    /// and candidates of its whole kind.
-    pub fn of(held: &[f32], on: &[f32], (all_holds, all_on): (f64, f64)) -> Self {
+    /// Of candidates that were held, and had Nagle's algorithm on, with these probabilities, and as many that were
+    /// `late`; and a part of the holds and candidates of its whole kind.
+    pub fn of(held: &[f32], on: &[f32], late: f64, (all_holds, all_on): (f64, f64)) -> Self {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
-        let (holds, candidates) = (sum(held), sum(on));
+        let (holds, candidates) = (sum(held), sum(on) + late);
         Self {
             holds: holds + SHARE_OF_SIBLINGS * (all_holds - holds).max(0.0),
             candidates: candidates + SHARE_OF_SIBLINGS * (all_on - candidates).max(0.0),
             ..Self::default()
         }
+    }
+
+    /// The model of those that data may have released.
+    pub fn for_data(self) -> Self {
+        let ByData { candidates, holds, relay, .. } = self.by_data;
+        Self { candidates, holds, relay, late: LateRelay::default(), ..self }
+    }
+
+    /// Probability that this wait, if it looks held, was passed on.
+    pub fn passed_on(&self, wait: &Wait) -> f64 {
+        1.0 - (1.0 - self.relay) * (1.0 - self.late.probability(&self.path, wait))
     }
 
     /// The share of waits that are holds while Nagle's algorithm is on, as the others of the same kind show it.

@@ -1,6 +1,5 @@
 //! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
 
-use crate::judge::model::density;
 use crate::judge::model::learnt::{Learnt, Widths};
 use crate::judge::thresholds::{BOUND, HALF_LEARNT};
 use std::ops::Range;
@@ -21,8 +20,9 @@ pub struct Event {
     /// From the ACK to the release, less the round trip where that is a yardstick; NaN where it is not known.
     pub release_ms: f32,
     pub pause_ms: f32,
-    /// Density of that release, before anything is learnt.
+    /// Densities of that release and of that pause, before anything is learnt.
     pub hold: f32,
+    pub program: f32,
     /// How possible a hold is here, whatever others show.
     pub allowed: f32,
     /// The ratio at most.
@@ -182,7 +182,7 @@ impl Learning {
         let learnt = hold / hold_mass.max(1e-9) * f64::from(event.allowed);
         Densities {
             hold: (1.0 - learnt_holds) * f64::from(event.hold) + learnt_holds * learnt,
-            program: (1.0 - learnt_pauses) * density::pause(pause_ms)
+            program: (1.0 - learnt_pauses) * f64::from(event.program)
                 + learnt_pauses * both.max(least),
         }
     }
@@ -207,6 +207,7 @@ fn near<'a>(others: &'a [OtherPause], events: &[Event]) -> (&'a [OtherPause], us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::model::density;
 
     const WIDTHS: Widths = [(0.1, 0.4), (0.8, 0.3), (4.0, 0.3)];
     const MANNER: Manner =
@@ -219,6 +220,7 @@ mod tests {
             release_ms: release_ms as f32,
             pause_ms: pause_ms as f32,
             hold: 0.01,
+            program: density::pause(pause_ms) as f32,
             allowed: 1.0,
             most: 1e3,
         };

@@ -5,13 +5,17 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::model::chain::logistic;
 use crate::judge::model::density::log_normal;
 use crate::judge::path::Path;
+use crate::judge::statistics;
 use crate::judge::thresholds::{
     FRAME_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_RTT_NS,
-    PATH_SPREAD, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD, WAKE_QUARTILE,
+    PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD,
+    WAKE_QUARTILE,
 };
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side};
+use crate::track::{Connection, Half, Reactions, Side};
 
+/// A reaction that is no later than this many releases in the middle is as quick as a kernel's.
+const AS_QUICK: i64 = 3;
 /// The shortest and the longest round trip within a host that a kernel's reaction is measured by, in ms.
 const ONE_HOST_MS: (f64, f64) = (0.007, 0.05);
 
@@ -43,7 +47,7 @@ pub fn relay(
     let asked = if is_one_host || passes_on { 0.0 } else { asked };
     let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
     if is_timed {
-        log_odds += reaction(connection, quartile_ms);
+        log_odds += reaction(path_of_both_ns(connection), quartile_ms);
     } else if path.far && !is_one_host {
         let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
@@ -102,28 +106,54 @@ fn release_ms(wait: &Wait) -> f64 {
     wait.release_ns() as f64 / 1e6
 }
 
-/// Across a network both timers of a relay fire apart, by their ticks: its releases spread more than the path does. The
-/// probability of that for each of the holds, as it comes later than the path explains.
-pub fn late(path: &Path, holds: &[(&Wait, f64)]) -> Vec<f64> {
-    let releases = Releases::of(holds);
-    if !path.far || releases.count < 3.0 {
-        return vec![0.0; holds.len()];
+/// Probability that `side` answers data of this kind, which explains all these: as soon as a kernel does, by its
+/// reactions to other data, or as soon as a program that wakes up.
+pub fn answers(reactions: &Reactions, holds: &[(&Wait, f64)]) -> f64 {
+    let mut releases_ns: Vec<i64> = holds.iter().map(|(wait, _)| wait.release_ns()).collect();
+    let middle_ns = statistics::upper(&mut releases_ns).unwrap_or(0);
+    let as_quick = f64::from(reactions.within(AS_QUICK * middle_ns));
+    let quick = (as_quick + QUICK_PROGRAM) / f64::from(reactions.count() + 1);
+    // No path is taken off: at the sender's host the shortest reply is the reaction itself.
+    let releases = holds.iter().map(|(wait, held)| (release_ms(wait), *held)).collect();
+    let wakes = RELAY_LIKELY + reaction(None, lower_quartile(releases));
+    1.0 - (1.0 - quick) * (1.0 - logistic(wakes.min(MOST_RELAY)))
+}
+
+/// A relay across a network: both of its timers fire apart, by their ticks, so that its releases spread more than the
+/// path does. It explains what comes later than the path.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LateRelay {
+    /// Its probability, by the spread.
+    relay: f64,
+    /// Releases are compared with this.
+    rtt_ms: f64,
+}
+
+impl LateRelay {
+    pub fn of(path: &Path, holds: &[(&Wait, f64)]) -> Self {
+        let releases = Releases::of(holds);
+        if !path.far || releases.count < 3.0 {
+            return Self::default();
+        }
+        let usual_ms = releases.usual_ms(path);
+        let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
+        let slow = 0.001 * log_normal(spread_ms, 1.0, 2.0);
+        let relays = log_normal(spread_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
+        let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
+        let most = MOST_BY_SPREAD * (releases.count / 8.0).min(1.0);
+        let by_spread = ((relays + slow) / (kernel + slow)).ln().clamp(0.0, most);
+        Self {
+            relay: logistic(RELAY_ASKED + by_spread) - logistic(RELAY_ASKED),
+            rtt_ms: path.yardstick_ms().unwrap_or_else(|| releases.quantile(0.1)),
+        }
     }
-    let usual_ms = releases.usual_ms(path);
-    let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
-    let slow = 0.001 * log_normal(spread_ms, 1.0, 2.0);
-    let relays = log_normal(spread_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
-    let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
-    let most = MOST_BY_SPREAD * (releases.count / 8.0).min(1.0);
-    let by_spread = ((relays + slow) / (kernel + slow)).ln().clamp(0.0, most);
-    let relay = logistic(RELAY_ASKED + by_spread) - logistic(RELAY_ASKED);
-    let rtt_ms = path.yardstick_ms().unwrap_or_else(|| releases.quantile(0.1));
-    let is_late = |(wait, _): &(&Wait, f64)| {
-        let off_ms = release_ms(wait) - rtt_ms;
+
+    /// The probability that it passed on what this wait held back.
+    pub fn probability(&self, path: &Path, wait: &Wait) -> f64 {
+        let off_ms = release_ms(wait) - self.rtt_ms;
         let relayed = log_normal(off_ms.max(0.01), RELAY_SPREAD.0, RELAY_SPREAD.1);
-        relay * relayed / (relayed + path.across(off_ms, rtt_ms) + 1e-6)
-    };
-    holds.iter().map(is_late).collect()
+        self.relay * relayed / (relayed + path.across(off_ms, self.rtt_ms) + 1e-6)
+    }
 }
 
 /// The lower quartile of the sender's reactions to ACKs.
@@ -138,8 +168,8 @@ fn quartile_ms(path: &Path, holds: &[(&Wait, f64)]) -> f64 {
 }
 
 /// How much likelier a program that wakes up reacts so, as a logarithm, than a kernel.
-fn reaction(connection: &Connection, quartile_ms: f64) -> f64 {
-    let rtt_ms = path_of_both_ns(connection).map_or(0.01, |rtt_ns| rtt_ns as f64 / 1e6);
+fn reaction(path_of_both_ns: Option<i64>, quartile_ms: f64) -> f64 {
+    let rtt_ms = path_of_both_ns.map_or(0.01, |rtt_ns| rtt_ns as f64 / 1e6);
     let usual_ms = KERNEL_QUARTILE.0 * rtt_ms.clamp(ONE_HOST_MS.0, ONE_HOST_MS.1);
     let slow = 0.001 * log_normal(quartile_ms, 0.05, 2.0);
     let wakes = log_normal(quartile_ms, WAKE_QUARTILE.0, WAKE_QUARTILE.1);

@@ -19,8 +19,6 @@ pub struct Terms {
     pub densities: Option<Densities>,
     /// The ratio at most.
     pub most: f64,
-    /// For a segment that data may have released: how usual it is that two such pieces leave without data between.
-    pub turn: f64,
 }
 
 /// The terms of a wait of a block, by its place there.
@@ -33,7 +31,7 @@ pub fn explain(
 ) -> Terms {
     let wait = &blocks[block].waits[at];
     let connection = blocks[block].place_of(wait).map(|place| &blocks[block].connections[place]);
-    let mut groups = Groups::of(directions(blocks, clocks, threads, wait.is_evidence()));
+    let mut groups = Groups::of(directions(blocks, clocks, threads));
     groups.keeps_before = true;
     groups.weigh(threads);
     groups.terms(block as u32, at).unwrap_or(Terms {
@@ -44,6 +42,5 @@ pub fn explain(
         direction: DirectionModel::default(),
         densities: None,
         most: 1.0,
-        turn: 1.0,
     })
 }

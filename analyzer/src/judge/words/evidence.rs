@@ -37,17 +37,14 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     if stall.wait.is(fact::DATA_ACK) {
         add(&|out| stall.data_ack(out));
         add(&|out| stall.data_release(out));
-        add(&|out| stall.pattern(out));
+        add(&|out| stall.on(out));
+        add(&|out| stall.quick(out));
         add(&|out| stall.held_at_most(out));
     } else {
         add(&|out| stall.ack(out));
         add(&|out| stall.release(out));
         add(&|out| stall.on(out));
         add(&|out| stall.relay(out));
-    }
-    let is_known = !stall.wait.is(fact::DATA_ACK);
-    if is_known && stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
-        add(&|out| stall.length(out));
     }
     if stall.most_by_clock() < 1.0 {
         add(&|out| stall.coarse(out));
@@ -71,6 +68,7 @@ impl<'a> ExplainedStall<'a> {
         let wait = finding.wait;
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
         let model = judged.half(wait.by).model();
+        let model = if wait.is(fact::DATA_ACK) { model.for_data() } else { model };
         Self { finding, wait, judged, model, by, receiver }
     }
 
@@ -196,7 +194,7 @@ impl<'a> ExplainedStall<'a> {
     /// The share of waits that are holds while the algorithm is on, without this one.
     fn share(&self) -> f64 {
         let held = &self.finding.held;
-        let own = f64::from(held.probability) / (1.0 - self.model.relay);
+        let own = f64::from(held.probability) / (1.0 - self.model.passed_on(self.wait));
         self.model.share(own.min(1.0), held.on.into())
     }
 
@@ -205,7 +203,8 @@ impl<'a> ExplainedStall<'a> {
             out,
             "a proxy or a broker on the host of the {}, which passes on what arrives on another connection, \
              would look the same: probability {:.5}. A capture of all its connections tells",
-            self.by, self.model.relay
+            self.by,
+            self.model.passed_on(self.wait)
         )
     }
 
@@ -219,15 +218,6 @@ impl<'a> ExplainedStall<'a> {
 
     fn most_by_clock(&self) -> f64 {
         most_by_clock(self.model.path.step_ms, self.wait)
-    }
-
-    fn length(&self, out: &mut String) -> fmt::Result {
-        let (all, held) = (Ms(self.wait.wait_ns()), Ms(self.finding.lost_ns()));
-        write!(
-            out,
-            "the {} also pauses after writes of this length: of the {all} it was held for some {held}",
-            self.by
-        )
     }
 
     fn together(&self, out: &mut String) -> fmt::Result {

@@ -1,8 +1,7 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{DirectionModel, Exclusion, Terms, most_by_clock};
+use crate::judge::model::{ByData, DirectionModel, Exclusion, Terms, most_by_clock};
 use crate::judge::path::Basis;
-use crate::judge::words::data_release;
 use crate::judge::words::evidence::{Digits, Ms, left};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
@@ -14,15 +13,12 @@ pub struct TermRow {
     pub text: String,
 }
 
-pub(super) fn row(name: &'static str, value: String, text: String) -> TermRow {
+fn row(name: &'static str, value: String, text: String) -> TermRow {
     TermRow { name, value, text }
 }
 
 /// All terms of a wait, in the order in which its probability is computed.
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
-    if wait.is(fact::DATA_ACK) {
-        return data_release::rows(terms, wait, connection);
-    }
     let Terms { exclusion, held, direction, densities, most, .. } = terms;
     let by = wait.by.name();
     let Some(densities) = densities else {
@@ -34,7 +30,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         return vec![row("probability", value.to_owned(), text)];
     };
     let contradictions = connection.half(wait.by).contradictions();
-    let own = f64::from(held.probability) / (1.0 - direction.relay);
+    let own = f64::from(held.probability) / (1.0 - direction.passed_on(wait));
     let share = direction.share(own.min(1.0), held.on.into());
     let text = format!(
         "frame {} {} the ACK in frame {}; {}",
@@ -43,17 +39,10 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         wait.ack.frame,
         round_trip(direction, by)
     );
+    let (pause, relay) = rivals(wait, direction, by);
     let mut rows = vec![
         row("release", format!("{}/ms", Digits(densities.hold)), text),
-        row(
-            "pause",
-            format!("{}/ms", Digits(densities.program)),
-            format!(
-                "the {by} wrote {} after its own frame {}",
-                Ms(wait.span_ns()),
-                wait.from.frame
-            ),
-        ),
+        row("pause", format!("{}/ms", Digits(densities.program)), pause),
         row(
             "ratio (LR)",
             Digits(held.ratio.into()).to_string(),
@@ -82,24 +71,34 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             format!("{share:.4}"),
             "share of such waits that are holds while it is on".to_owned(),
         ),
-        row(
-            "relay",
-            format!("{:.5}", direction.relay),
-            format!("the {by} may have passed it on from a connection that is not captured"),
-        ),
+        row("relay", format!("{:.5}", direction.passed_on(wait)), relay),
     ];
     let by_clock = most_by_clock(direction.path.step_ms, wait);
     rows.push(row(
         "probability",
         format!("{:.5}", held.probability),
-        formula(by_clock, held.is_open()),
+        formula(by_clock, held.is_open),
     ));
-    if held.confidence().is_some() {
-        let most = Ms(wait.wait_ns());
-        let text = format!("if it was held: {most} at most, less what the program itself takes");
-        rows.push(row("held for", Ms(held.hold_ns()).to_string(), text));
-    }
     rows
+}
+
+/// What else explains that it left then, and what explains all such segments.
+fn rivals(wait: &Wait, direction: &DirectionModel, by: &str) -> (String, String) {
+    let ByData { reactions, quickest_ms, .. } = direction.by_data;
+    if wait.is(fact::DATA_ACK) {
+        return (
+            format!(
+                "the {by} answers data so soon, by {reactions} reactions while nothing of its own was outstanding, \
+                 the quickest twentieth within {}",
+                Ms::of(quickest_ms)
+            ),
+            format!("the {by} may answer all such data as soon as a kernel does"),
+        );
+    }
+    (
+        format!("the {by} wrote {} after its own frame {}", Ms(wait.span_ns()), wait.from.frame),
+        format!("the {by} may have passed it on from a connection that is not captured"),
+    )
 }
 
 /// How the probability follows from the other terms.

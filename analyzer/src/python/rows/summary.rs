@@ -18,8 +18,6 @@ pub struct Summary {
     pub affected_connections: u64,
     pub stalls: u64,
     pub stalled_ms: f64,
-    /// For how much longer the waits of its stalls took: the programs themselves pause.
-    pub own_pauses_ms: f64,
     pub verdict: &'static str,
     pub exchanges: u64,
     /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
@@ -76,7 +74,6 @@ impl Summary {
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
-            own_pauses_ms: ms(cost.own_pauses_ns),
             verdict: totals.verdict().name(),
             exchanges: totals.exchanges,
             cost_connections: cost.connections,
