@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy lowest fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules lowest fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,11 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/accuracy.py
 	@$(BIN)/python captures/lab/accuracy.py captures/chains
 	@$(BIN)/python captures/lab/metamorphic.py
+
+rules: setup ## Measure what each rule decides, with an engine that can switch them off: docs/rules.md
+	@MATURIN_PEP517_ARGS="--features ablation" $(BIN)/python -m pip install --quiet --no-deps --upgrade \
+		--target analyzer/target/rules .
+	@PYTHONPATH=analyzer/target/rules nice $(BIN)/python captures/lab/rules.py --write
 
 lowest: setup ## Try it with the lowest packages that are allowed, and Python 3.11
 	@$(BIN)/python scripts/lowest.py

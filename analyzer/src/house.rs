@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The stages in the order in which data passes them.
-const STAGES: [&str; 10] = [
+const STAGES: [&str; 11] = [
     "cores",
+    "rules",
     "thresholds",
     "capture",
     "decode",
@@ -17,11 +18,27 @@ const STAGES: [&str; 10] = [
     "python",
 ];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// All files of the engine.
+pub fn sources() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    add_sources(&root(), &mut files);
+    files
+}
+
+/// A file's text without its tests.
+pub fn code(file: &Path) -> String {
+    without_tests(&fs::read_to_string(file).unwrap())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            sources(&path, found);
+            add_sources(&path, found);
         } else if path.extension().is_some_and(|suffix| suffix == "rs") {
             found.push(path);
         }
@@ -51,18 +68,16 @@ fn only_test_modules_may_look_ahead() {
 
 #[test]
 fn no_stage_knows_a_later_one() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&root, &mut files);
+    let files = sources();
     assert!(files.len() > 60, "files are not found");
     for file in files {
-        let inside = file.strip_prefix(&root).unwrap().with_extension("");
+        let inside = file.strip_prefix(root()).unwrap().with_extension("");
         let stage = inside.iter().next().unwrap().to_str().unwrap();
         let Some(rank) = STAGES.iter().position(|known| *known == stage) else {
             assert!(["lib", "house"].contains(&stage), "no stage: {stage}");
             continue;
         };
-        let code = without_tests(&fs::read_to_string(&file).unwrap());
+        let code = code(&file);
         for later in &STAGES[rank + 1..] {
             let is_test = file.ends_with("tests.rs");
             assert!(

@@ -39,6 +39,7 @@ mod output;
 #[cfg(feature = "python")]
 mod python;
 mod result;
+mod rules;
 mod thresholds;
 mod track;
 

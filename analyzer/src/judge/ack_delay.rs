@@ -3,6 +3,7 @@
 
 use crate::judge::model::density::{exponential, log_normal};
 use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARE};
+use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS, Side};
 
@@ -80,6 +81,9 @@ impl AckDelay {
     pub fn is_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;
         let probability = self.mixture.map_or(0.0, |mixture| mixture.delayed(ack_ms));
+        if rules::off("delay") {
+            return wait.is(fact::PURE_ACK) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS;
+        }
         wait.is(fact::PURE_ACK) && probability > 0.5 && !self.is_path_slow(wait)
     }
 

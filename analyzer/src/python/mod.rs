@@ -113,6 +113,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     module.add_function(wrap_pyfunction!(reasons, module)?)?;
     module.add_function(wrap_pyfunction!(thresholds, module)?)?;
+    #[cfg(feature = "ablation")]
+    module.add("RULES", crate::rules::DECLARED.to_vec())?;
     frame_rows::add_to(module)?;
     why::add_to(module)?;
     Ok(())

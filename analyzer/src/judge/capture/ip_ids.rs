@@ -2,6 +2,7 @@
 //! point, or by the capture.
 
 use crate::judge::thresholds::{LONGEST_RTO_NS, MISSING_ONE_OF, MOST_LOST, SHORTEST_RTO_NS};
+use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
@@ -18,7 +19,7 @@ pub struct Ids {
 
 impl Ids {
     pub fn of(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
-        if !connection.half(side).counts_ids() {
+        if rules::off("ip_ids") || !connection.half(side).counts_ids() {
             return Self::default();
         }
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_evidence());

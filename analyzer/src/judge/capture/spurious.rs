@@ -4,6 +4,7 @@
 
 use crate::judge::capture::point::{CapturePoint, capture_point};
 use crate::judge::thresholds::{FEW_RELEASES, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
+use crate::rules;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
@@ -20,6 +21,9 @@ pub fn is_needless<'a>(
     waits: &[Wait],
     held: impl Iterator<Item = &'a Wait>,
 ) -> bool {
+    if rules::off("needless") {
+        return false;
+    }
     let receiver_rtt_ns = connection.half(side.other()).measured_rtt_ns().unwrap_or(0);
     let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
     for wait in held {
@@ -50,7 +54,8 @@ pub fn is_at_receiver(connection: &Connection, side: Side) -> bool {
 /// Do these bytes, sent again, come a second time, and did the receiver keep its ACK back till then? A
 /// capture taken there shows both copies, and no ACK of the first that could have been lost.
 pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
-    at_receiver
+    !rules::off("second_copy")
+        && at_receiver
         && wait.is(fact::RETRANSMITTED)
         && !wait.has_any(fact::LOST_BEFORE | fact::ZERO_WINDOW)
         && wait.len > 0

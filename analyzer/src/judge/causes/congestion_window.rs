@@ -37,10 +37,9 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
 fn is_outrun(wait: &Wait, direction: &DirectionFacts) -> bool {
     let path = &direction.path;
     let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
-    let since_ms = since_ns as f64 / 1e6;
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
     stream
         && direction.receiver_seen
         && path.is_measured()
-        && since_ms < path.rtt_or_zero_ms() - path.early_ms()
+        && (since_ns as f64) < 1e6 * (path.rtt_or_zero_ms() - path.early_ms())
 }

@@ -20,6 +20,7 @@ use crate::judge::capture::ip_ids::Ids;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::Path;
+use crate::rules;
 use crate::track::wait::Wait;
 
 /// Facts of a wait's direction that a cause may ask for, in ns.
@@ -94,8 +95,10 @@ pub fn explain(name: &str) -> Option<&'static str> {
 
 impl Cause {
     pub fn of(wait: &Wait, direction: &DirectionFacts) -> Self {
-        let first = RULES.iter().position(|recognises| recognises(wait, direction));
-        first.map_or(Self::Unknown, |place| Self::ALL[place])
+        let mut each = Self::ALL.iter().zip(RULES);
+        let is_asked = |cause: &Self| !rules::off(cause.name());
+        let first = each.find(|(cause, recognises)| is_asked(cause) && recognises(wait, direction));
+        first.map_or(Self::Unknown, |(cause, _)| *cause)
     }
 
     pub fn name(self) -> &'static str {

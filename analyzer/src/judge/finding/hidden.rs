@@ -1,11 +1,12 @@
 //! Does a connection without a stall show that it has none? The tests of the reasons why not.
 
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::verdict::{Hidden, REASONS};
+use crate::judge::finding::verdict::{Hidden, REASONS, Reason};
 use crate::judge::finding::{edge, losses};
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
+use crate::rules;
 use crate::track::{Connection, Side};
 
 /// All that a reason may ask for.
@@ -22,7 +23,8 @@ pub struct Seen<'a> {
 impl Seen<'_> {
     /// The first reason why it cannot be called clean.
     pub fn hidden(&self) -> Hidden {
-        let reason = REASONS.iter().find(|reason| (reason.applies)(self));
+        let is_asked = |reason: &&Reason| !rules::off(reason.hidden.name());
+        let reason = REASONS.iter().filter(is_asked).find(|reason| (reason.applies)(self));
         reason.map_or(Hidden::Nothing, |reason| reason.hidden)
     }
 

@@ -3,6 +3,7 @@
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
+use crate::rules;
 use crate::track::thresholds::NEAR;
 use crate::track::wait::fact;
 use crate::track::{Connection, Side};
@@ -23,6 +24,9 @@ impl Short {
         findings: Findings<'_>,
         listed: impl Fn(&Finding<'_>) -> bool,
     ) -> Self {
+        if rules::off("short") {
+            return Self::default();
+        }
         let mut short = Self::default();
         for side in Side::BOTH.into_iter().filter(|&side| may_be_holds(connection, nagle, side)) {
             let counted = connection.half(side).short_holds();

@@ -5,6 +5,7 @@ use crate::judge::thresholds::{
     COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SET_LATER,
     SET_LATER_SHARE, SWITCH, TOGGLED, TOGGLED_SHARE,
 };
+use crate::rules;
 
 /// Shares of waits that are holds while the algorithm is on, equally likely.
 const SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02];
@@ -54,7 +55,8 @@ impl Chain {
             (SET_LATER, SET_LATER_SHARE),
             ((TOGGLED, TOGGLED), TOGGLED_SHARE),
         ];
-        let switches = &switches[..if contradicted { switches.len() } else { 1 }];
+        let is_asked = contradicted && !rules::off("switches");
+        let switches = &switches[..if is_asked { switches.len() } else { 1 }];
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
         for (at, share) in SHARES.into_iter().enumerate() {
             let power = |ratio: f32| {
@@ -106,7 +108,10 @@ pub fn of_share(share: f64, ratio: f64) -> f64 {
 /// The exponent by which the evidence of `waits` counts: a program's habits recur, and in a coarse clock
 /// all the more.
 fn independence(waits: usize, step_ms: f64) -> f64 {
-    let coarse = (step_ms / COARSE_CLOCK_MS).min(1.0);
+    if rules::off("independence") {
+        return 1.0;
+    }
+    let coarse = rules::weight("coarse", (step_ms / COARSE_CLOCK_MS).min(1.0));
     let independent = INDEPENDENT_WAITS / (1.0 + 100.0 * coarse * coarse);
     (independent / waits.max(1) as f64).powf(0.5 + 0.1 * coarse).min(1.0)
 }

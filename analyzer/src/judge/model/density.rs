@@ -7,6 +7,7 @@ use crate::judge::thresholds::{
     ANSWERS_DATA, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
     PATH_VERY_LATE, REACTION_MS, RIVALLED, SOFTIRQ,
 };
+use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Reactions};
 
@@ -64,6 +65,9 @@ impl Path {
     /// How possible a place of releases is, whatever others show: not before the round trip, nor beyond what
     /// bounds it.
     pub fn allows(&self, release_ms: f64) -> f64 {
+        if rules::off("allows") {
+            return 1.0;
+        }
         match (self.yardstick_ms(), self.far) {
             (Some(rtt_ms), _) if release_ms - rtt_ms < -self.early_ms() => {
                 (1.0 - self.known()).max(1e-3)
@@ -84,6 +88,9 @@ impl Path {
 /// How much likelier for a hold a wait is at most: programs answer what they saw just before about as soon as a
 /// kernel releases, so that its release tells little; and a full window, or a full-sized segment, waits for an ACK, too.
 pub fn most(wait: &Wait, connection: &Connection) -> f64 {
+    if rules::off("most") {
+        return BOUND;
+    }
     let is_behind_window = wait.is(fact::LARGE_FLIGHT) && !wait.is(fact::UNACKED_SMALL);
     if wait.is(fact::ACK_FIN) || is_behind_window {
         RIVALLED

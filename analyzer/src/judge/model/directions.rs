@@ -6,6 +6,7 @@ use crate::judge::model::candidates::candidates;
 use crate::judge::path::Path;
 use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::statistics;
+use crate::rules;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
@@ -84,7 +85,7 @@ fn of_block<'a>(number: usize, block: &'a Block, clocks: &Clocks) -> Vec<Directi
         let connection = &block.connections[place];
         let clock_ns = clocks.behind_ns(waits);
         let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
-        let may_be_by_data = has_data && clock_ns <= COARSE_NS;
+        let may_be_by_data = !rules::off("by_data") && has_data && clock_ns <= COARSE_NS;
         let kinds = Side::BOTH.map(|side| [(side, false), (side, true)]);
         let each = kinds.into_iter().flatten().filter(|(_, by_data)| !by_data || may_be_by_data);
         let of_kinds = each.flat_map(|(side, by_data)| {

@@ -9,6 +9,7 @@ use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
     BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_HOLDS, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
+use crate::rules;
 use crate::track::wait::Wait;
 
 /// The waits of a direction by the clock of its sender.
@@ -91,7 +92,7 @@ impl Direction<'_> {
 
     /// Evidence of the sender's timestamps, across a network.
     pub fn own_clock(&self) -> Option<(OwnClock, Chain)> {
-        if !self.path.far {
+        if !self.path.far || rules::off("own_clock") {
             return None;
         }
         let waits = self.candidate_waits();
@@ -124,6 +125,9 @@ impl Direction<'_> {
     /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not known while
     /// releases are as even as pauses, or it varies and several come about as late as that.
     pub fn is_open(&self, from_past: &[f32]) -> bool {
+        if rules::off("open") {
+            return false;
+        }
         let mostly = |count: usize| 2 * count > self.candidates.len();
         let even = || from_past.iter().filter(|&&ratio| f64::from(ratio) >= OPEN_RATIO).count();
         match self.path.yardstick_ms() {

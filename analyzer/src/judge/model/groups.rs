@@ -8,6 +8,7 @@ use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::thresholds::{
     CLOCK_COST, LEARNT_HOLDS, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS,
 };
+use crate::rules;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -142,7 +143,7 @@ impl<'a> Groups<'a> {
                 self.events.push(direction.event(at));
             }
             self.ranges.push(begin..self.places.len());
-            others.extend(direction.other_pauses());
+            others.extend(direction.other_pauses().filter(|_| !rules::off("other_pauses")));
             step_ms = step_ms.max(direction.path.step_ms);
             far |= direction.path.far;
             is_known |= direction.path.is_known();
@@ -194,7 +195,7 @@ impl<'a> Groups<'a> {
         self.states = self.by_direction(threads, &all, |at| self.alone(at));
         self.ask_siblings(threads);
         let mut moving = all;
-        for _ in 0..ROUNDS {
+        for _ in 0..if rules::off("rounds") { 0 } else { ROUNDS } {
             let held = self.held.clone();
             for &group in moving.iter().filter(|_| self.keeps_before) {
                 let events = self.kinds[group].events.clone();

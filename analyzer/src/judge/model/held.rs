@@ -5,6 +5,7 @@ use crate::judge::path::Path;
 use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
 };
+use crate::rules;
 use crate::track::wait::Wait;
 
 /// Waits of fewer steps of a coarse clock are possible stalls at most.
@@ -106,9 +107,10 @@ impl DirectionModel {
     pub fn of(held: &[f32], on: &[f32], late: f64, (all_holds, all_on): (f64, f64)) -> Self {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
         let (holds, candidates) = (sum(held), sum(on) + late);
+        let siblings = rules::weight("share_of_siblings", SHARE_OF_SIBLINGS);
         Self {
-            holds: holds + SHARE_OF_SIBLINGS * (all_holds - holds).max(0.0),
-            candidates: candidates + SHARE_OF_SIBLINGS * (all_on - candidates).max(0.0),
+            holds: holds + siblings * (all_holds - holds).max(0.0),
+            candidates: candidates + siblings * (all_on - candidates).max(0.0),
             ..Self::default()
         }
     }
@@ -126,6 +128,9 @@ impl DirectionModel {
 
     /// The share of waits that are holds while Nagle's algorithm is on, as the others of the same kind show it.
     pub fn share(&self, held: f64, on: f64) -> f64 {
+        if rules::off("share") {
+            return 0.5;
+        }
         (1.0 + self.holds - held) / (2.0 + self.candidates - on)
     }
 }
@@ -133,7 +138,7 @@ impl DirectionModel {
 /// The probability at most that a clock with steps of `step_ms` allows for a wait.
 pub fn most_by_clock(step_ms: f64, wait: &Wait) -> f64 {
     let steps = wait.span_ns() as f64 / 1e6 / step_ms.max(1e-3);
-    match step_ms < COARSE_CLOCK_MS / 2.0 {
+    match rules::off("clock_bound") || step_ms < COARSE_CLOCK_MS / 2.0 {
         true => 1.0,
         // A wait of a step or two may be next to nothing.
         false if steps < FEW_STEPS => MOST_OF_FEW_STEPS,

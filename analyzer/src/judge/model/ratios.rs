@@ -2,6 +2,7 @@
 
 use crate::judge::model::learnt::{Learnt, Widths};
 use crate::judge::thresholds::{BOUND, HALF_LEARNT};
+use crate::rules;
 use std::ops::Range;
 
 /// Waits that learn from each other: a window, and some before it.
@@ -174,7 +175,7 @@ impl Learning {
         let both = (own_kind + self.others.at(pause_ms)) / mass.max(1e-9);
         // From the past: pauses of other kinds do not thin out those of this one.
         let least = match learnt {
-            None => OWN_KIND * own_kind / own_mass.max(1e-9),
+            None => rules::weight("own_kind", OWN_KIND) * own_kind / own_mass.max(1e-9),
             Some(_) => 0.0,
         };
         let learnt_holds = self.learnt_holds * hold_mass / (hold_mass + HALF_LEARNT);

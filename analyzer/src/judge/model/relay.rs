@@ -11,6 +11,7 @@ use crate::judge::thresholds::{
     PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD,
     WAKE_QUARTILE,
 };
+use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Reactions, Side};
 
@@ -29,6 +30,9 @@ pub fn relay(
     path: &Path,
     acks: &AckDelay,
 ) -> f64 {
+    if rules::off("relay") {
+        return logistic(RELAY_ASKED);
+    }
     let releases = Releases::of(holds);
     let passes_on = waits.iter().any(|wait| wait.by == side && wait.is(fact::PASSED_ON));
     let asked = match side {
@@ -46,12 +50,13 @@ pub fn relay(
         && (!is_timed || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
     let asked = if is_one_host || passes_on { 0.0 } else { asked };
     let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
-    if is_timed {
+    if is_timed && !rules::off("reaction") {
         log_odds += reaction(path_of_both_ns(connection), quartile_ms);
     } else if path.far && !is_one_host {
         let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
-        log_odds -= RELAY_PROMPT * releases.closeness(path) * prompt / releases.count.max(1e-9);
+        let close = rules::weight("prompt", RELAY_PROMPT) * releases.closeness(path);
+        log_odds -= close * prompt / releases.count.max(1e-9);
     }
     let unasked = logistic(if passes_on { log_odds } else { log_odds.min(MOST_RELAY) });
     asked * logistic(RELAY_ASKED) + (1.0 - asked) * unasked
@@ -132,7 +137,7 @@ pub struct LateRelay {
 impl LateRelay {
     pub fn of(path: &Path, holds: &[(&Wait, f64)]) -> Self {
         let releases = Releases::of(holds);
-        if !path.far || releases.count < 3.0 {
+        if !path.far || releases.count < 3.0 || rules::off("late") {
             return Self::default();
         }
         let usual_ms = releases.usual_ms(path);

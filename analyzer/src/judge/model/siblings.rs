@@ -7,6 +7,7 @@ use crate::judge::model::groups::{Group, Groups, State};
 use crate::judge::thresholds::{
     FEW_RELEASES, NAGLE_ON, OPEN_ON, SIBLING, SIBLING_BOUNDS, SIBLINGS_BOUNDS,
 };
+use crate::rules;
 use crate::track::Side;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -39,7 +40,7 @@ impl Groups<'_> {
             for (at, blurred) in group.members.clone().zip(blurred) {
                 let own = if is_asked || group.is_base() { Some(at) } else { beside[at] };
                 let own = own.map(|own| bounded(&self.states[own]));
-                let others = SIBLING * (sum - own.unwrap_or(0.0));
+                let others = rules::weight("siblings", SIBLING) * (sum - own.unwrap_or(0.0));
                 let state = &mut self.states[at];
                 state.siblings = others.clamp(SIBLINGS_BOUNDS.0, SIBLINGS_BOUNDS.1);
                 state.sibling_count = count - u32::from(own.is_some());

@@ -2,6 +2,7 @@
 //! and ports may differ; sequence numbers, bytes and times do not.
 
 use crate::judge::thresholds::COPY_LAG_NS;
+use crate::rules;
 use crate::track::tracked::Block;
 use crate::track::{Connection, Side};
 
@@ -16,6 +17,9 @@ type Row = ([u32; 2], u32, (u32, u32));
 
 /// Marks all but the first of the connections that are one, and takes their waits out: they count once.
 pub fn mark(blocks: &mut [Block]) {
+    if rules::off("copies") {
+        return;
+    }
     if copies(blocks, SAMPLE).is_empty() {
         return;
     }

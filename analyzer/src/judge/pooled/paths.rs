@@ -3,6 +3,7 @@
 
 use crate::judge::path::{Basis, Path};
 use crate::judge::thresholds::{OTHERS_WEIGHT, PATH_SAMPLES};
+use crate::rules;
 use crate::track::tracked::Block;
 use crate::track::{Connection, Ends, Side};
 use foldhash::fast::RandomState;
@@ -26,7 +27,7 @@ impl SharedPaths {
         blocks: &[Block],
         asking: impl Iterator<Item = (&'a Connection, &'a Path)>,
     ) -> Self {
-        let unknown = asking.filter(|(_, path)| needs_others(path));
+        let unknown = asking.filter(|(_, path)| needs_others(path) && !rules::off("shared_paths"));
         let mut known: HashMap<Hosts, [Vec<Path>; 2], RandomState> =
             unknown.map(|(connection, _)| (hosts(connection), Default::default())).collect();
         let blocks = if known.is_empty() { &[] } else { blocks };

@@ -1,5 +1,6 @@
 //! Times that were made up: a script or a converter gives every frame the same distance from the one before.
 
+use crate::rules;
 use crate::track::Mark;
 use crate::track::connection::Connection;
 use crate::track::thresholds::{EVEN_NS, EVEN_SEGMENTS};
@@ -57,6 +58,7 @@ impl Connection {
     /// Are all segments equally far apart, or all frames of the capture? Then their times tell nothing.
     pub fn is_even(&self) -> bool {
         match self.times {
+            _ if rules::off("even") => false,
             Times::Even => self.captured() >= EVEN_SEGMENTS,
             Times::Uneven => false,
             Times::MadeUp => true,

@@ -1,5 +1,6 @@
 //! Small segments that left while a small one was unacknowledged: they contradict Nagle's algorithm.
 
+use crate::rules;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::{
@@ -67,7 +68,7 @@ impl Half {
     /// The capture lost the receiver's segment number `received`. It may have been the ACK that freed the
     /// data sent since, so those contradictions are withdrawn.
     pub fn excuse(&mut self, received: u32) {
-        if self.has_contradicted() {
+        if self.has_contradicted() && !rules::off("excuse") {
             let all = &mut self.cold_mut().contradictions;
             all.excuse(received);
             let count = all.count;

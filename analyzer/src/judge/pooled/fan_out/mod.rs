@@ -15,6 +15,7 @@ use crate::cores;
 use crate::judge::pooled::MOST_NEAR;
 use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
+use crate::rules;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Endpoint, Side};
@@ -69,7 +70,7 @@ type Forwarding = RangeInclusive<i64>;
 /// [`fact::PASSED_ON`].
 pub fn mark(blocks: &mut [Block], threads: usize) {
     let (servers, mut brokers) = brokers(blocks, threads);
-    if brokers.is_empty() {
+    if rules::off("fan_out") || brokers.is_empty() {
         for block in blocks {
             block.arrivals = Vec::new();
         }

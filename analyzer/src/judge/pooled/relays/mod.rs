@@ -17,6 +17,7 @@ mod upstreams;
 use crate::judge::pooled::relays::deliveries::{Upstream, delivery};
 use crate::judge::pooled::relays::ends::WaitEnd;
 use crate::judge::pooled::relays::upstreams::{RelayLeg, upstreams};
+use crate::rules;
 use crate::track::Side;
 use crate::track::tracked::Block;
 use crate::track::wait::fact;
@@ -34,7 +35,7 @@ pub struct PassedOn {
 /// Marks the waits that ended because of what another connection brought or held, with
 /// [`fact::PASSED_ON`]; returns the directions that have some, in the order of their connections.
 pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
-    if !ends::may_be_of_relays(blocks) {
+    if rules::off("relays") || !ends::may_be_of_relays(blocks) {
         return Vec::new();
     }
     let ends = ends::ends(blocks);

@@ -3,6 +3,7 @@
 //! they follow what it had acknowledged by then.
 
 use super::Observation;
+use crate::rules;
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::thresholds::EVIDENCE_NS;
@@ -13,7 +14,7 @@ impl Observation<'_> {
     /// evidence only: which shorter ones are seen depends on what is to be listed.
     pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> u32 {
         let half = self.half;
-        if self.now.time_ns - from.time_ns < EVIDENCE_NS {
+        if rules::off("echo") || self.now.time_ns - from.time_ns < EVIDENCE_NS {
             return 0;
         }
         let freed = release
@@ -37,7 +38,9 @@ impl Observation<'_> {
         let data = self.peer.last_tsval().map(|tsval| tsval as u16);
         let mut known = self.half.ack_tsval().into_iter().chain(data).peekable();
         let Some(echo) = self.segment.options.echo() else { return false };
-        known.peek().is_some() && known.all(|tsval| echo.wrapping_sub(tsval).cast_signed() > 0)
+        !rules::off("echo_unseen")
+            && known.peek().is_some()
+            && known.all(|tsval| echo.wrapping_sub(tsval).cast_signed() > 0)
     }
 
     /// Does this sender take the timestamp of an ACK that comes after its last data? It had acknowledged all
