@@ -46,7 +46,6 @@ pub const DECLARED: &[(&str, &str)] = &[
     ("excuse", "A gap in the receiver's IP identifications excuses a contradiction."),
     ("fan_out", "A broker's push is not called a stall, though an ACK came just before it."),
     ("independence", "A long connection does not become certain by repeating one habit."),
-    ("ip_ids", "A gap in the sender's IP identifications shows a loss before the capture point."),
     ("late", "A relay behind a network shows by releases that spread more than the path does."),
     ("most", "An answer to data or to a FIN is not taken for a release."),
     ("needless", "Holds that a retransmission ended, with nothing lost, are found (lwIP)."),

@@ -1,7 +1,6 @@
 //! Rules on the waits of one direction, one after the other.
 
 use crate::judge::ack_delay::AckDelay;
-use crate::judge::capture::ip_ids::Ids;
 use crate::judge::capture::spurious;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
@@ -48,7 +47,6 @@ impl Judge {
                 one_at_a_time: stop_and_wait::is_throughout(half, &path, own()),
                 corks,
                 link: SlowLink::of(half, side, waits),
-                ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments > 0 && !connection.is_even(),
                 disordered: connection.is_disordered() || connection.is_out_of_order(),
                 acks,

@@ -395,17 +395,6 @@ thresholds! {
         from "a capture of a phone",
         larger "takes fewer pauses of programs for stop-and-wait";
 
-    /// Packets lost one after the other that are still an accident: the timer is then 31 times its first value.
-    MOST_LOST: u8 = 5 packets,
-        from "judgement",
-        larger "takes more counters of busy hosts for losses";
-
-    /// Waits of a sender that may lack packets where those explain a wait: a host that counts packets of all its
-    /// connections lacks some in nearly every one.
-    MISSING_ONE_OF: usize = 8 one_of,
-        from "judgement",
-        larger "leaves more losses before the capture open";
-
     /// ACKs this late are nearly as late as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
     NEARLY_RTO_NS: i64 = 150_000_000 ns,
         from "judgement",
@@ -452,10 +441,6 @@ pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
 
 /// The shortest retransmission timer of Linux (`TCP_RTO_MIN`), beside the round trip.
 pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;
-
-/// The longest first retransmission timeout, beside the round trip (RFC 6298, section 2.1): it doubles with each
-/// loss.
-pub use crate::track::thresholds::LONGEST_DELAYED_ACK_NS as LONGEST_RTO_NS;
 
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.

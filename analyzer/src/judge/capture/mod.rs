@@ -1,6 +1,5 @@
-//! May the capture fake a hold, or hide one? Where it was taken, IP IDs, spurious retransmissions.
+//! May the capture fake a hold, or hide one? Where it was taken, spurious retransmissions.
 
-pub mod ip_ids;
 pub mod made_up;
 pub mod point;
 pub mod spurious;

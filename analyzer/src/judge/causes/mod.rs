@@ -16,7 +16,6 @@ mod unknown;
 mod zero_window;
 
 use crate::judge::ack_delay::AckDelay;
-use crate::judge::capture::ip_ids::Ids;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::Path;
@@ -41,8 +40,6 @@ pub struct DirectionFacts {
     pub corks: Corks,
     /// The slow link that it came through, if it did.
     pub link: SlowLink,
-    /// The evidence of the sender's IP identifications.
-    pub ids: Ids,
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
     /// looks unacknowledged.
     pub receiver_seen: bool,

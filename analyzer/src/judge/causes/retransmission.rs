@@ -7,9 +7,6 @@
 //! unacknowledged, or as soon as its ACK comes; or an answer, most of whose wait passed before the other end
 //! had sent again what it answers. Or new data follows after 200 ms or more, as a tail-loss probe does, and
 //! bytes before it are then sent again.
-//! Or packets were lost before the capture point: a sender that counts the packets of the connection
-//! (IP identification) leaves out numbers, and its data comes as late as its retransmission timer
-//! makes it, 200 ms to 1 s and twice that after each further loss.
 //!
 //! # What it is not
 //! A pause after everything was acknowledged, whatever was sent again before: nothing was lost then. A 200 ms
@@ -33,12 +30,6 @@ use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let unseen = direction.ids.show_loss(wait) && !direction.held;
-    is_seen(wait, direction) || (unseen && may_be_loss(wait, direction))
-}
-
-/// Did the capture see that something was sent again?
-pub fn is_seen(wait: &Wait, direction: &DirectionFacts) -> bool {
     let repeated = wait.is(fact::RETRANSMITTED) || is_recovery(wait, direction);
     (repeated || is_probe(wait)) && may_be_loss(wait, direction)
 }

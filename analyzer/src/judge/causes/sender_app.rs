@@ -5,8 +5,8 @@
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was
 //! unacknowledged, or the data came at another time than the ACK that would have released it: that it was held
-//! is improbable. Both take the frames of the other side. No packet of the sender is missing that would
-//! explain it; and it did not come, across a network, between full-sized segments of a stream.
+//! is improbable. Both take the frames of the other side. And it did not come, across a network, between
+//! full-sized segments of a stream.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
@@ -36,5 +36,4 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
         && direction.receiver_seen
         && !direction.disordered
         && !unseen
-        && !direction.ids.allow_loss(wait)
 }

@@ -6,6 +6,7 @@ use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
+use crate::track::story::{Story, client, server};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -192,4 +193,15 @@ fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have
     assert_eq!(cause_of(&small, &afar), Cause::SenderApp);
     let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
     assert_eq!(cause_of(&few, &afar), Cause::Unknown);
+}
+
+/// They belong to other connections of the host as often as not.
+#[test]
+fn missing_ip_identifications_do_not_make_a_loss_of_a_slow_program() {
+    let replies = (1..=12).fold(Story::new().handshake(0.02, 10.0), |story, number| {
+        let story = story.after_ms(5.0, client(100));
+        story.after_ms(30.0, server(200).ip_id(number)).after_ms(0.02, client(0))
+    });
+    let late = replies.after_ms(5.0, client(100)).after_ms(230.0, server(200).ip_id(14));
+    assert_eq!(late.end().judge().1.last().unwrap().cause, Cause::SenderApp);
 }
