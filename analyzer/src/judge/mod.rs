@@ -1,4 +1,5 @@
-//! Judges one connection, when all of it is known.
+//! Judges all connections, when all of them are known: [`weigh_all`] first, as one connection is evidence
+//! on others; then each by itself, [`judge`].
 
 pub mod ack_delay;
 pub mod capture;
@@ -16,7 +17,9 @@ pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
+use crate::cores::{self, blocks_at_once};
 use crate::judge::ack_delay::AckDelay;
+use crate::judge::capture::made_up;
 use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::direction::Judge;
@@ -25,14 +28,57 @@ use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
 use crate::judge::finding::{half, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
-use crate::judge::model::Held;
+use crate::judge::model::{BlockModel, Held, model};
+use crate::judge::pooled::relays::{self, PassedOn};
+use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
+use crate::track::clock::Clocks;
+use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
+use std::sync::{Mutex, PoisonError};
 
-/// Judges `connection` by all its `waits`, in the order of their ends, and by what the model says of them. Adds a ruling for each of the
-/// waits less those that are superseded or too short to be listed, and leaves out the latter: the first
-/// of `waits` have the new `rulings`.
+/// All connections, weighed together.
+pub struct Weighed {
+    /// One for each block.
+    pub models: Vec<BlockModel>,
+    /// Directions that pass on what arrives on another connection.
+    pub passed_on: Vec<PassedOn>,
+}
+
+/// Weighs all connections together: how likely Nagle's algorithm held each wait until an ACK, or until data.
+pub fn weigh_all(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Weighed {
+    let passed_on = mark_all(blocks, clocks, threads);
+    let models = model(blocks, clocks, threads);
+    Weighed { models, passed_on }
+}
+
+/// Marks what the model is to know, each step by what the ones before have marked: made-up times, connections that the
+/// capture holds twice, what brokers and relays passed on. Sorts the waits of each block by connection and time.
+pub fn mark_all(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<PassedOn> {
+    made_up::mark(blocks, clocks);
+    copies::mark(blocks);
+    fan_out::mark(blocks, threads);
+    let passed_on = relays::mark(blocks);
+    sort_waits(blocks, threads);
+    passed_on
+}
+
+fn sort_waits(blocks: &mut [Block], threads: usize) {
+    let len = blocks_at_once(blocks.len());
+    let pieces: Vec<Mutex<&mut [Block]>> = blocks.chunks_mut(len).map(Mutex::new).collect();
+    cores::all(threads, pieces.len(), |piece| {
+        let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        for block in &mut **blocks {
+            block.waits.append(&mut block.by_data);
+            block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
+        }
+    });
+}
+
+/// Judges `connection`: the causes of all its `waits`, in the order of their ends, then what the capture
+/// hides, then the verdicts on both ends. Adds a ruling for each of the waits less those that are superseded
+/// or too short to be listed, and leaves out the latter: the first of `waits` have the new `rulings`.
 pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],

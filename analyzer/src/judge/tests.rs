@@ -12,10 +12,10 @@ use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Ruling;
-use crate::judge::judge;
-use crate::judge::model::{Confidence, by_data, model};
+use crate::judge::model::{Confidence, by_data};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
+use crate::judge::{judge, weigh_all};
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::story::{MIN_WAIT_NS, Story, StorySegment, Told, block, client, server};
@@ -50,9 +50,8 @@ fn judge_all<'a>(
     });
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();
-    let mut models = model(&blocks, &clocks, 1);
-    by_data::drop_unlikely(&mut blocks[0], &mut models[0]);
-    let model = models.remove(0);
+    let mut model = weigh_all(&mut blocks, &clocks, 1).models.remove(0);
+    by_data::drop_unlikely(&mut blocks[0], &mut model);
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {
         let is_own = |wait: &&Wait| wait.connection == place as u32;

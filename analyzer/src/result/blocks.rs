@@ -1,15 +1,12 @@
 //! All connections of a scan, judged block by block on all cores.
 
-use crate::cores::{self, blocks_at_once, in_order};
-use crate::judge::capture::made_up;
+use crate::cores::{blocks_at_once, in_order};
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
-use crate::judge::judge;
-use crate::judge::model::{BlockModel, by_data, model};
-use crate::judge::pooled::copies;
-use crate::judge::pooled::fan_out;
-use crate::judge::pooled::relays::{self, PassedOn};
+use crate::judge::model::{BlockModel, by_data};
+use crate::judge::pooled::relays::PassedOn;
+use crate::judge::{Weighed, judge, weigh_all};
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
 use crate::result::server_exchanges::ServerJudged;
@@ -51,25 +48,6 @@ struct Sums {
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Marks connections whose times are made up, or that the capture holds several times, and the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
-/// directions that pass on what arrives on another connection.
-pub fn prepare(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<PassedOn> {
-    made_up::mark(blocks, clocks);
-    copies::mark(blocks);
-    fan_out::mark(blocks, threads);
-    let passed_on = relays::mark(blocks);
-    let len = blocks_at_once(blocks.len());
-    let pieces: Vec<Mutex<&mut [Block]>> = blocks.chunks_mut(len).map(Mutex::new).collect();
-    cores::all(threads, pieces.len(), |piece| {
-        let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
-        for block in &mut **blocks {
-            block.waits.append(&mut block.by_data);
-            block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
-        }
-    });
-    passed_on
-}
-
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
 /// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
 /// only.
@@ -80,8 +58,7 @@ pub fn judge_all(
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let passed_on = prepare(&mut blocks, clocks, threads);
-    let models = model(&blocks, clocks, threads);
+    let Weighed { models, passed_on } = weigh_all(&mut blocks, clocks, threads);
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();

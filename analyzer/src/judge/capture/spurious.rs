@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn bytes_that_the_receiver_had_were_not_lost_and_the_answer_is_what_took_so_long() {
         let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
-        let late = [("server", Cause::SenderApp), ("server", Cause::DelayedAck)];
+        let late = [("server", Cause::DelayedAck), ("server", Cause::SenderApp)];
         assert_eq!(causes(reported.after_ms(90.0, server(200))), late);
         let lost = sent_again().after_ms(1.0, server(0));
         let causes = causes(lost.after_ms(90.0, server(200)));

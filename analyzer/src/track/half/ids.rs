@@ -60,7 +60,7 @@ impl Half {
     }
 
     /// Does it count the packets of this connection, though some are missing?
-    fn counts_ids(&self) -> bool {
+    pub fn counts_ids(&self) -> bool {
         self.state.is(state::COUNTS_IDS)
     }
 
