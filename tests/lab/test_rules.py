@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import rules
 import shared_truth
@@ -22,6 +23,13 @@ def test_no_threshold_lacks_anything_or_is_declared_twice() -> None:
         reason, _, larger = row[2:]
         assert reason.endswith("."), name
         assert not larger.endswith("."), name
+
+
+def test_every_threshold_is_used() -> None:
+    """The compiler takes the list of all thresholds for a use."""
+    text = "".join(file.read_text() for file in SOURCE.rglob("*.rs"))
+    words = Counter(re.findall(r"\b[A-Z][A-Z_0-9]+\b", text))
+    assert not [name for name, *_ in _core.thresholds() if words[name] < 2]
 
 
 def test_no_threshold_is_declared_elsewhere() -> None:
