@@ -30,7 +30,7 @@ thresholds! {
         larger "keeps holds of programs that toggle the option";
 
     /// How many directions with segments that left unheld are of such programs.
-    TOGGLED_SHARE: f64 = 0.01 share,
+    TOGGLED_SHARE: f64 = 0.001 share,
         from "judgement",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
 

@@ -93,7 +93,12 @@ pub fn is_blurred(seen: &Seen<'_>) -> bool {
         let own = || findings.clone().filter(|one| one.wait.by == side && !one.is_stall());
         let open: f64 = own().map(|finding| f64::from(finding.held.probability)).sum();
         let undecided = own().any(|finding| finding.held.is_open);
-        nagle == Nagle::Unknown && (open >= OPEN_HOLDS || undecided)
+        match nagle {
+            Nagle::Unknown => open >= OPEN_HOLDS || undecided,
+            // A program that sets and clears the option for each message.
+            Nagle::Off => open >= 2.0 * OPEN_HOLDS,
+            Nagle::On | Nagle::Switched => false,
+        }
     })
 }
 

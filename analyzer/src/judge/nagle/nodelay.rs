@@ -76,10 +76,12 @@ impl AddAssign for NagleTotals {
     }
 }
 
-/// The probability that the algorithm was on, over all waits of `side` that may have been holds.
+/// The probability that the algorithm was on, over the waits of `side` that may have been holds although something had
+/// contradicted before.
 fn mean_on(side: Side, findings: Findings<'_>) -> f64 {
     let may_be_held = |finding: &Finding<'_>| {
-        finding.wait.by == side && finding.held.on > 0.0 && !finding.wait.is(fact::DATA_ACK)
+        let (wait, on) = (finding.wait, finding.held.on);
+        wait.by == side && on > 0.0 && wait.contradictions > 0 && !wait.is(fact::DATA_ACK)
     };
     let all = || findings.iter().filter(may_be_held).map(|finding| f64::from(finding.held.on));
     all().sum::<f64>() / all().count().max(1) as f64
