@@ -134,9 +134,9 @@ thresholds! {
         from "statistics: one in 40,000 directions of senders with `TCP_NODELAY`",
         larger "finds fewer holds where directions are stamped apart";
 
-    /// Segments of a connection that are stamped earlier than one before, from which its frames are out of order: in
-    /// a file that was put together of two directions nearly half are, in a reversed one all.
-    OUT_OF_ORDER_ONE_OF: u32 = 4 one_of,
+    /// Part of a connection's segments that are data stamped earlier than data before, from which its frames are out of
+    /// order: in a file that was put together of two directions a quarter and more are, in a reversed one half.
+    OUT_OF_ORDER_ONE_OF: u32 = 8 one_of,
         from "judgement",
         larger "judges fewer captures whose clock was set back";
 

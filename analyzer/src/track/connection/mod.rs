@@ -173,7 +173,9 @@ impl Connection {
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
         self.compare_gap(now);
-        self.compare_order(side, now);
+        if segment.len > 0 {
+            self.compare_order(side, now);
+        }
         self.halves[side as usize].count(segment, now);
         if segment.has(RST) {
             self.halves[side as usize].reset();

@@ -7,18 +7,19 @@ use crate::track::thresholds::{LEAST_REORDER_NS, OUT_OF_ORDER_ONE_OF};
 use crate::track::{Mark, Side};
 
 impl Connection {
-    /// Counts a segment that is stamped earlier than the last data of either side, by more than queues write frames out
-    /// of order.
+    /// Counts data that is stamped earlier than the last data of either side, by more than queues write frames out of
+    /// order.
     #[inline]
     pub(super) fn compare_order(&mut self, by: Side, now: Mark) {
-        let [client, server] = &self.halves;
-        let before_ns = client.last_data.time_ns.max(server.last_data.time_ns);
-        if now.time_ns < before_ns - LEAST_REORDER_NS {
-            self.halves[by as usize].take_earlier();
+        let is_earlier = |half: &Half| now.time_ns < half.last_data.time_ns - LEAST_REORDER_NS;
+        let (own, other) = (self.half(by), self.half(by.other()));
+        if is_earlier(own) || is_earlier(other) {
+            let than_own = is_earlier(own);
+            self.halves[by as usize].take_earlier(than_own);
         }
     }
 
-    /// Do many segments come before ones that are earlier? A clock that was set back once makes few.
+    /// Does much data come behind data that is later? A clock that was set back once makes little.
     pub fn is_out_of_order(&self) -> bool {
         let earlier: u32 = self.halves.iter().map(Half::earlier).sum();
         earlier > 0 && earlier >= self.captured() / OUT_OF_ORDER_ONE_OF
@@ -68,6 +69,15 @@ mod tests {
         };
         let out_of_order = (Verdict::Inconclusive, Hidden::OutOfOrder);
         assert_eq!(judged((1..8).fold(story, answers)), out_of_order);
+    }
+
+    /// The server only acknowledges: the data that the clock left ahead is never followed by more.
+    #[test]
+    fn a_clock_that_was_set_back_once_beside_a_silent_peer_leaves_the_rest_to_be_judged() {
+        let sent = |story: Story| story.after_ms(30.0, client(100)).after_ms(0.1, server(0));
+        let story = Story::new().handshake(0.02, 0.02).after_ms(1.0, server(20)).times(8, sent);
+        let told = story.after_ms(-3.6e6, client(100)).times(8, sent).end();
+        assert!(told.connection.is_in_order());
     }
 
     #[test]

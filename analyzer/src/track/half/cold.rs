@@ -46,6 +46,8 @@ pub struct Frozen {
     pub unseen: Unseen,
     /// Segments that are stamped earlier than one before them.
     pub earlier: u32,
+    /// Was its own clock set back? Then the other side's last data may lie ahead for good.
+    pub is_set_back: bool,
     /// ACKs of it that came just behind what they may have released.
     pub acks_behind: u32,
     /// Contradictions that were taken back for them.
@@ -113,6 +115,7 @@ impl Frozen {
         stray: 0,
         unseen: Unseen::NONE,
         earlier: 0,
+        is_set_back: false,
         acks_behind: 0,
         taken_back: 0,
         urgent_end: 0,

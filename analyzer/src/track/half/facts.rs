@@ -101,11 +101,12 @@ impl Half {
         self.frozen().tail
     }
 
-    /// A segment of it is stamped earlier than one before.
+    /// A segment of it is stamped earlier than its own data before, or than the other side's.
     #[cold]
-    pub fn take_earlier(&mut self) {
-        let earlier = &mut self.frozen_mut().earlier;
-        *earlier = earlier.saturating_add(1);
+    pub fn take_earlier(&mut self, than_own: bool) {
+        let frozen = self.frozen_mut();
+        frozen.earlier = frozen.earlier.saturating_add((than_own || !frozen.is_set_back).into());
+        frozen.is_set_back |= than_own;
     }
 
     /// How many are.
