@@ -2,13 +2,19 @@
 //! is a mixture of the path's jitter and of timers, whose share and spread follow from all ACKs of the direction.
 
 use crate::judge::model::density::{exponential, log_normal};
-use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARE};
+use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
 use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS, Side};
 
 /// The longest delay by a timer, in ms (RFC 1122, section 4.2.3.2).
 const LONGEST_MS: f64 = 500.0;
+/// Timers that stacks are known to have, in ms: from Linux to lwIP.
+const KNOWN_MS: (f64, f64) = (35.0, 260.0);
+/// Part of prompt ACKs that a queue delays, by this many ms on average; and more of them before a round trip was seen.
+const QUEUE: f64 = 0.02;
+const QUEUE_MS: f64 = 2.0;
+const QUEUE_UNSEEN: f64 = 0.3;
 /// ACKs from which the mixture is fitted, and rounds in which it is.
 const MOST: usize = 64;
 const ROUNDS: usize = 12;
@@ -31,6 +37,9 @@ pub struct AckDelay {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Mixture {
     rtt_ms: f64,
+    /// Share of prompt ACKs that a queue delayed, and by how much on average.
+    queue: f64,
+    queue_ms: f64,
     /// Share of ACKs that a timer delayed.
     timer: f64,
     /// Mean excess of the others.
@@ -108,13 +117,17 @@ impl Mixture {
     fn of(acks_ms: &[f64], way: WayToReceiver) -> Self {
         let step = acks_ms.len().div_ceil(MOST).max(1);
         let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - way.rtt_ms).max(0.0));
-        let excess: Vec<(f64, Densities)> = excess.map(|ms| (ms, Densities::of(ms))).collect();
         let far = way.rtt_ms > 1.0;
+        // A path that few round trips show may have any queue, and a long one longer queues.
+        let queue = if far { QUEUE + QUEUE_UNSEEN / f64::from(1 + way.samples) } else { QUEUE };
+        let queue_ms = QUEUE_MS + if far { way.rtt_ms / 4.0 } else { 0.0 };
+        let excess: Vec<(f64, Densities)> =
+            excess.map(|ms| (ms, Densities::of(ms, queue_ms))).collect();
         let least_ms = if far { 0.3 } else { 0.1 };
         let most_ms = way.step_ms + if far { SPREAD_FAR_MS } else { SPREAD_NEAR_MS };
         let usual_ms = way.jitter_ms.max(least_ms) + way.step_ms;
         let weight = 2.0 + f64::from(way.samples.min(40));
-        let mut fit = Self { rtt_ms: way.rtt_ms, timer: 0.5, spread_ms: usual_ms };
+        let mut fit = Self { rtt_ms: way.rtt_ms, queue, queue_ms, timer: 0.5, spread_ms: usual_ms };
         for _ in 0..ROUNDS {
             let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
             for (excess_ms, densities) in &excess {
@@ -137,12 +150,13 @@ impl Mixture {
     /// Probability that a timer delayed an ACK that came this much later than its data.
     fn delayed(&self, ack_ms: f64) -> f64 {
         let excess_ms = (ack_ms - self.rtt_ms).max(0.0);
-        self.delayed_by(excess_ms, Densities::of(excess_ms))
+        self.delayed_by(excess_ms, Densities::of(excess_ms, self.queue_ms))
     }
 
     fn delayed_by(&self, excess_ms: f64, densities: Densities) -> f64 {
         let timer = self.timer * densities.timer;
-        let path = 0.98 * exponential(excess_ms, self.spread_ms) + 0.02 * densities.queue;
+        let path = (1.0 - self.queue) * exponential(excess_ms, self.spread_ms)
+            + self.queue * densities.queue;
         timer / (timer + (1.0 - self.timer) * path + 1e-300)
     }
 }
@@ -155,21 +169,25 @@ struct Densities {
 }
 
 impl Densities {
-    fn of(excess_ms: f64) -> Self {
-        Self { timer: timer(excess_ms), queue: exponential(excess_ms, 2.0) }
+    fn of(excess_ms: f64, queue_ms: f64) -> Self {
+        Self { timer: timer(excess_ms), queue: exponential(excess_ms, queue_ms) }
     }
 }
 
-/// Density of the delays that timers make: around 40 ms mostly.
+/// Density of the delays that timers make: around 40 ms mostly, else anything from 35 to 250 ms, and rarely shorter or
+/// longer.
 fn timer(excess_ms: f64) -> f64 {
-    let broad = 1.0 / (excess_ms.max(1.0) * (LONGEST_MS / DELAY_SHORTEST_MS).ln());
-    match excess_ms {
-        ..DELAY_SHORTEST_MS => 1e-6,
-        _ => {
-            DELAY_TIMER_SHARE * log_normal(excess_ms, DELAY_TIMER.0, DELAY_TIMER.1)
-                + (1.0 - DELAY_TIMER_SHARE) * broad
-        }
+    if excess_ms < DELAY_SHORTEST_MS {
+        return 1e-6;
     }
+    let even = |(from_ms, to_ms): (f64, f64)| {
+        let within = (from_ms..to_ms).contains(&excess_ms);
+        if within { 1.0 / (excess_ms * (to_ms / from_ms).ln()) } else { 0.0 }
+    };
+    let [usual, known, rare] = DELAY_TIMER_SHARES;
+    usual * log_normal(excess_ms, DELAY_TIMER.0, DELAY_TIMER.1)
+        + known * even(KNOWN_MS)
+        + rare * even((DELAY_SHORTEST_MS, LONGEST_MS))
 }
 
 #[cfg(test)]

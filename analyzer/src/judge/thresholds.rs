@@ -268,10 +268,10 @@ thresholds! {
         from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",
         larger "takes late paths for timers";
 
-    /// Share of delays around that.
-    DELAY_TIMER_SHARE: f64 = 0.7 share,
-        from "judgement: other stacks have any timer up to 500 ms",
-        larger "takes unusual timers for late paths";
+    /// Shares of delays around that, of others from 35 to 250 ms, and of any up to 500 ms.
+    DELAY_TIMER_SHARES: [f64; 3] = [0.7, 0.25, 0.05] shares,
+        from "judgement: Windows, macOS, BSD and lwIP in the second; PLCs and slow hosts in the third",
+        larger "takes unusual timers for late paths, if the first";
 
     /// Timers are no shorter: the shortest that can be set fires after 13.9 ms, the least known is 10 ms.
     DELAY_SHORTEST_MS: f64 = 7.5 ms,
