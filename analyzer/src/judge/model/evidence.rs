@@ -7,7 +7,7 @@ use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_HOLDS, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
 use crate::rules;
 use crate::track::wait::Wait;
@@ -112,8 +112,7 @@ impl Direction<'_> {
         };
         let events: Vec<Event> = waits.map(event).collect();
         let releases = clock.widths();
-        let (learnt_holds, learnt_pauses) = (LEARNT_HOLDS, LEARNT_PAUSES);
-        let manner = Manner { releases, pauses: releases, learnt_holds, learnt_pauses };
+        let manner = Manner { releases, pauses: releases, learnt_pauses: LEARNT_PAUSES };
         let mut learning = Learning::default();
         let each = windows(events.len())
             .map(|window| learning.ratios_from_past(&events, window, &[], manner));

@@ -5,9 +5,7 @@ use crate::judge::model::chain::{self, Chain};
 use crate::judge::model::directions::Direction;
 use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
-use crate::judge::thresholds::{
-    CLOCK_COST, LEARNT_HOLDS, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS,
-};
+use crate::judge::thresholds::{CLOCK_COST, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS};
 use crate::rules;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -356,11 +354,6 @@ fn manner(far: bool, is_known: bool, step_ms: f64, by_data: bool) -> Manner {
     Manner {
         releases: if far { wide } else { narrow },
         pauses: wide,
-        learnt_holds: match (by_data, far && is_known) {
-            // Where the path is known, a place of releases that it explains costs a hold no more than a program.
-            (false, true) => LEARNT_PAUSES,
-            _ => LEARNT_HOLDS,
-        },
         learnt_pauses: match (by_data, far && is_known) {
             // Where a kernel releases and where a program answers is one place: nothing tells them apart there.
             (true, _) => 0.0,

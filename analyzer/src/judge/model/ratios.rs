@@ -1,7 +1,7 @@
 //! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
 
 use crate::judge::model::learnt::{Learnt, Widths};
-use crate::judge::thresholds::{BOUND, HALF_LEARNT};
+use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS};
 use crate::rules;
 use std::ops::Range;
 
@@ -41,8 +41,7 @@ impl Event {
 pub struct Manner {
     pub releases: Widths,
     pub pauses: Widths,
-    /// The weight of what earlier releases show, once there are many, and of what earlier pauses do.
-    pub learnt_holds: f64,
+    /// The weight of what earlier pauses show, once there are many.
     pub learnt_pauses: f64,
 }
 
@@ -52,7 +51,6 @@ pub struct Learning {
     releases: Learnt,
     pauses: Learnt,
     others: Learnt,
-    learnt_holds: f64,
     learnt_pauses: f64,
 }
 
@@ -83,7 +81,6 @@ impl Learning {
         self.releases.clear(manner.releases);
         self.pauses.clear(manner.pauses);
         self.others.clear(manner.pauses);
-        self.learnt_holds = manner.learnt_holds;
         self.learnt_pauses = manner.learnt_pauses;
     }
 
@@ -178,7 +175,7 @@ impl Learning {
             None => rules::weight("own_kind", OWN_KIND) * own_kind / own_mass.max(1e-9),
             Some(_) => 0.0,
         };
-        let learnt_holds = self.learnt_holds * hold_mass / (hold_mass + HALF_LEARNT);
+        let learnt_holds = LEARNT_HOLDS * hold_mass / (hold_mass + HALF_LEARNT);
         let learnt_pauses = self.learnt_pauses * mass / (mass + HALF_LEARNT + 1.0);
         let learnt = hold / hold_mass.max(1e-9) * f64::from(event.allowed);
         Densities {
@@ -211,8 +208,7 @@ mod tests {
     use crate::judge::model::density;
 
     const WIDTHS: Widths = [(0.1, 0.4), (0.8, 0.3), (4.0, 0.3)];
-    const MANNER: Manner =
-        Manner { releases: WIDTHS, pauses: WIDTHS, learnt_holds: 0.6, learnt_pauses: 0.75 };
+    const MANNER: Manner = Manner { releases: WIDTHS, pauses: WIDTHS, learnt_pauses: 0.75 };
 
     /// Waits of so many ms, each with a release so long after its ACK.
     fn events(all: impl IntoIterator<Item = (f64, f64)>) -> Vec<Event> {
