@@ -10,7 +10,7 @@ use crate::judge::model::ratios::{Densities, Learning, windows};
 use crate::judge::model::relay::{self, LateRelay};
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
-use crate::judge::thresholds::POSSIBLE;
+use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
 use crate::track::Reactions;
 use crate::track::wait::Wait;
 use std::convert::Infallible;
@@ -132,7 +132,12 @@ impl Groups<'_> {
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
             let probability = own * (1.0 - model.passed_on(wait));
             let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
-            Held { probability: probability as f32, on, ratio, is_open: state.is_open }
+            Held {
+                probability: probability as f32,
+                on,
+                ratio,
+                is_open: state.is_open && f64::from(on) >= OPEN_ON,
+            }
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();
         (model, answers)
