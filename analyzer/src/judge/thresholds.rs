@@ -104,7 +104,7 @@ thresholds! {
         larger "finds less in merged captures";
 
     /// The longest round trip within the sender's own host, or beside it.
-    NEAR_RTT_MS: f64 = 0.15 ms,
+    NEAR_RTT_MS: f64 = 0.08 ms,
         from "measured on Linux 6.18",
         larger "compares releases on fast networks with the kernel's reaction alone";
 

@@ -21,6 +21,12 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
 
+    /// A kernel releases within this of an ACK, mostly. Data that leaves across a network without waiting for its ACK
+    /// comes so soon behind it once in fifty times.
+    KERNEL_RELEASE_NS: i64 = 50_000 ns,
+        from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
+        larger "sees less `TCP_NODELAY` from afar";
+
     /// No kernel sends later than this after the data that let a segment go: the middle is 14 us, most take 50.
     KERNEL_REACTION_NS: i64 = 200_000 ns,
         from "measured on 779 holds that data released",

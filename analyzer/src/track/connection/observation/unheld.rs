@@ -6,7 +6,8 @@ use crate::decode::{FIN, PSH, URG};
 use crate::track::NETWORK_RTT_NS;
 use crate::track::half::Half;
 use crate::track::thresholds::{
-    HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KNOWN_ROUND_TRIPS, LEAST_MSS, PROBE_NS,
+    HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KERNEL_RELEASE_NS, KNOWN_ROUND_TRIPS, LEAST_MSS,
+    PROBE_NS,
 };
 
 impl Observation<'_> {
@@ -111,6 +112,10 @@ impl Observation<'_> {
             return false;
         }
         let since = self.now.time_ns - acked.time_ns;
+        // Right behind the ACK it was released: the handshake took longer than the path.
+        if (0..KERNEL_RELEASE_NS).contains(&since) {
+            return false;
+        }
         let one_of = match half.rtt_samples {
             ..KNOWN_ROUND_TRIPS => IN_TRANSIT_ONE_OF,
             _ => HALF_WAY_ONE_OF,
