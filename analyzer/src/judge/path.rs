@@ -4,6 +4,7 @@
 //! sample bounds a round trip from above only, replies may all have been slow, and releases that agree among
 //! themselves are a measurement, too. All times in ms.
 
+use crate::judge::statistics;
 use crate::judge::thresholds::{
     FEW_RELEASES, KNOWN_BY_REPLIES, KNOWN_BY_SHARING, LONE_SAMPLE, NEAR_RTT_MS,
 };
@@ -19,6 +20,9 @@ const ENOUGH_KNOWN: f64 = 0.3;
 const UNBOUNDED_MS: f64 = 1000.0;
 /// A release that is later than this in the middle, where the round trip is not known, came over a network.
 const FAR_RELEASE_MS: f64 = 0.5;
+/// Kernels release so soon, mostly; and what is this many times rarer by chance is none.
+const QUICK_MS: f64 = 0.1;
+const CHANCE: f64 = 0.05;
 
 /// The basis of a round trip, the weakest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,13 +80,24 @@ impl Path {
 
     /// The path to the sender of releases: they tell whether there is a network where nothing else does. ACKs that are
     /// stamped behind what they released show beside the sender only.
-    pub fn with_releases(self, middle_ns: Option<i64>, behind_ns: Option<i64>) -> Self {
+    pub fn with_releases(self, releases_ns: &mut [i64], behind_ns: Option<i64>) -> Self {
         let far = match (behind_ns, self.is_known()) {
             (Some(_), _) => false,
             (None, true) => self.far,
-            (None, false) => middle_ns.is_some_and(|ns| ms(ns) > FAR_RELEASE_MS),
+            (None, false) => self.are_far(releases_ns),
         };
         Self { far, behind_ms: behind_ns.map_or(0.0, ms), ..self }
+    }
+
+    /// Did releases come over a network, by their middle? Where most are pauses, a few as quick as a kernel tell that its
+    /// host is here: by chance data seldom follows an ACK so soon.
+    fn are_far(&self, releases_ns: &mut [i64]) -> bool {
+        let Some(middle_ns) = statistics::upper(releases_ns) else { return false };
+        let quick_ms = QUICK_MS + self.step_ms;
+        let is_quick = |ns: &&i64| (0.0..=quick_ms).contains(&ms(**ns));
+        let quick = releases_ns.iter().filter(is_quick).count() as f64;
+        let by_chance = releases_ns.len() as f64 * quick_ms / ms(middle_ns).max(quick_ms);
+        ms(middle_ns) > FAR_RELEASE_MS && CHANCE * quick <= by_chance
     }
 
     /// The path by what releases agree on, where no handshake tells: the shortest of the largest group, the shortest

@@ -5,7 +5,6 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::model::candidates::candidates;
 use crate::judge::path::Path;
 use crate::judge::pooled::paths::SharedPaths;
-use crate::judge::statistics;
 use crate::rules;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
@@ -48,10 +47,6 @@ impl Direction<'_> {
         behind.map(|wait| -wait.release_ns()).max()
     }
 
-    fn middle_release_ns(&self) -> Option<i64> {
-        statistics::upper(&mut self.candidate_waits().map(Wait::release_ns).collect::<Vec<i64>>())
-    }
-
     /// Its candidates, in their order.
     pub fn candidate_waits(&self) -> impl Iterator<Item = &Wait> + Clone {
         self.candidates.iter().map(|&at| &self.waits[at as usize])
@@ -69,7 +64,9 @@ pub fn directions<'a>(blocks: &'a [Block], clocks: &Clocks, threads: usize) -> V
     let shared = SharedPaths::of(blocks, all.iter().map(|one| (one.connection, &one.path)));
     for direction in &mut all {
         let path = shared.apply(direction.connection, direction.side, direction.path);
-        direction.path = path.with_releases(direction.middle_release_ns(), direction.behind_ns());
+        let mut releases_ns =
+            direction.candidate_waits().map(Wait::release_ns).collect::<Vec<i64>>();
+        direction.path = path.with_releases(&mut releases_ns, direction.behind_ns());
     }
     share_reactions(&mut all);
     all
