@@ -32,6 +32,8 @@ class Frame:
     length: int
     number: int
     is_pure_ack: bool = False
+    is_syn: bool = False
+    sender: str = ""
 
 
 Frames = list[Frame]
@@ -134,6 +136,32 @@ def stepped(frames: Sequence[Frame], _: Random, back_ns: int) -> Frames:
     ]
 
 
+def slow_handshake(frames: Sequence[Frame], _: Random, by_ns: int) -> Frames:
+    """Each SYN earlier by this: its answer looks slow, by ARP, a firewall or a busy peer."""
+    return in_order(replace(f, time_ns=f.time_ns - by_ns) if f.is_syn else f for f in frames)
+
+
+def late_direction(frames: Sequence[Frame], dice: Random, most_ns: int) -> Frames:
+    """A tap that reads the server's frames at its own polls, each up to this later."""
+    return in_order(
+        replace(f, time_ns=f.time_ns + dice.randint(0, most_ns // US) * US)
+        if f.sender == "server"
+        else f
+        for f in frames
+    )
+
+
+def early_stamp(frames: Sequence[Frame], _: Random) -> Frames:
+    """One frame in the middle stamped as the one before it, of the other side."""
+    found = list(frames)
+    for at in range(len(found) // 2, len(found)):
+        last, own = found[at - 1], found[at]
+        if own.sender and last.sender and own.sender != last.sender:
+            found[at] = replace(own, time_ns=last.time_ns)
+            break
+    return found
+
+
 def coarse(frames: Sequence[Frame], _: Random, tick_ns: int) -> Frames:
     """A clock that ticks only so often."""
     return [replace(f, time_ns=f.time_ns // tick_ns * tick_ns) for f in frames]
@@ -164,6 +192,10 @@ DISTURBANCES: dict[str, Disturbance] = {
     "swapped within 20 us": swapped,
     "clock back by 1 h": partial(stepped, back_ns=HOUR),
     "clock back by 30 ms": partial(stepped, back_ns=30 * MS),
+    "SYN 0.5 ms earlier": partial(slow_handshake, by_ns=MS // 2),
+    "SYN 2 ms earlier": partial(slow_handshake, by_ns=2 * MS),
+    "one stamp too early": early_stamp,
+    "server stamped 0.25 ms late": partial(late_direction, most_ns=MS // 4),
     "clock of 1 ms": partial(coarse, tick_ns=MS),
     "clock of 10 ms": partial(coarse, tick_ns=10 * MS),
     "snap length 54": partial(snapped, most=54),

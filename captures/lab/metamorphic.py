@@ -93,7 +93,7 @@ def labelled(folder: Path, truth: Row) -> Labelled:
     path = truths.capture(folder, truth)
     scan, capture = nagle_scan.scan(path, threads=1), disturb.read(path)
     made = Labelled(truth, capture, {}, {}, holds_of(truth), options(truth))
-    pure_acks = set()
+    pure_acks, syns, senders = set(), set(), {}
     for connection in truth["connections"]:
         table = scan.segments(connection["connection"])
         data, ack = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
@@ -106,9 +106,20 @@ def labelled(folder: Path, truth: Row) -> Labelled:
                 data[sender] = frame
             elif flags == "ACK":
                 pure_acks.add(frame)
+            if flags == "SYN":
+                syns.add(frame)
+            senders[frame] = sender
             if "ACK" in flags:
                 ack[sender] = frame
-    frames = [replace(f, is_pure_ack=f.number in pure_acks) for f in capture.frames]
+    frames = [
+        replace(
+            f,
+            is_pure_ack=f.number in pure_acks,
+            is_syn=f.number in syns,
+            sender=senders.get(f.number, ""),
+        )
+        for f in capture.frames
+    ]
     return replace(made, capture=capture._replace(frames=frames))
 
 

@@ -86,8 +86,8 @@ pub struct Half {
     ids: IpIds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     echoes: u8,
-    /// Round trips about as short as the shortest; saturates.
-    near: u8,
+    /// Round trips that were seen; saturates.
+    round_trips: u8,
 }
 
 const _: () =

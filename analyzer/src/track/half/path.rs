@@ -32,6 +32,7 @@ impl Half {
     /// A pure ACK came late: the round trip to this host is no longer than that.
     #[cold]
     pub fn bound_round_trip(&mut self, sample_ns: i64) {
+        self.round_trips = self.round_trips.saturating_add(1);
         if sample_ns < self.frozen().soonest_late_ack_ns {
             self.frozen_mut().soonest_late_ack_ns = sample_ns;
         }
@@ -40,13 +41,13 @@ impl Half {
     /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
     /// program answers.
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
-        if self.near >= SEVERAL && sample_ns < self.rtt_ns - about_ns(self.rtt_ns) {
+        if self.round_trips >= SEVERAL && self.is_early(sample_ns) {
             self.add_early(sample_ns);
             return;
         }
         self.rtt_ns = self.rtt_ns.min(sample_ns);
+        self.round_trips = self.round_trips.saturating_add(1);
         let over_ns = sample_ns - self.rtt_ns;
-        self.near = self.near.saturating_add((over_ns < about_ns(self.rtt_ns)).into());
         // A late one is a delayed ACK or a queue; on a long path a part of the round trip is neither.
         let most_ns = MAX_TOLERANCE_NS.max(self.rtt_ns / LATE_ONE_OF);
         if pure && over_ns < most_ns && self.rtt_samples < u16::MAX {
@@ -55,12 +56,21 @@ impl Half {
         }
     }
 
+    /// Is a round trip much shorter than all others?
+    fn is_early(&self, sample_ns: i64) -> bool {
+        let shortest_ns = match self.rtt_ns {
+            i64::MAX => self.frozen().soonest_late_ack_ns,
+            rtt_ns => rtt_ns,
+        };
+        sample_ns < shortest_ns.saturating_sub(about_ns(shortest_ns))
+    }
+
     /// A round trip much shorter than several others: a wrong stamp, until another one agrees.
     #[cold]
     fn add_early(&mut self, sample_ns: i64) {
         let before_ns = mem::replace(&mut self.frozen_mut().early_ns, sample_ns);
         if before_ns.abs_diff(sample_ns) < about_ns(sample_ns).unsigned_abs() {
-            (self.rtt_ns, self.near) = (sample_ns, 1);
+            self.rtt_ns = sample_ns;
             (self.over_us, self.rtt_samples) = (0, 1);
         }
     }

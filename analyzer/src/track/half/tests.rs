@@ -101,6 +101,22 @@ fn the_shortest_round_trip_counts_and_its_jitter() {
     assert_eq!(half.jitter_ns(), 4 * MS / 3);
 }
 
+/// A frame stamped too early would turn every hold into a pause: one is no measurement, two are.
+#[test]
+fn one_round_trip_much_shorter_than_several_waits_for_a_second() {
+    let acked = |story: Story, ms: f64| story.after_ms(5.0, client(100)).after_ms(ms, server(0));
+    let rtt_after = |story: Story, shorter_ms: &[f64]| {
+        let several = (0..4).fold(story, |story, _| acked(story, 26.0));
+        let story = shorter_ms.iter().fold(several, |story, &ms| acked(story, ms));
+        story.half(Side::Server).measured_rtt_ns()
+    };
+    assert_eq!(rtt_after(connected(), &[0.02]), Some(26 * MS));
+    assert_eq!(rtt_after(connected(), &[0.02, 0.03]), Some(MS * 3 / 100));
+    // Joined midway, late ACKs bound the round trip.
+    assert_eq!(rtt_after(Story::new(), &[0.02]), None);
+    assert_eq!(rtt_after(Story::new(), &[0.02, 0.03]), Some(MS * 3 / 100));
+}
+
 #[test]
 fn a_segment_sent_again_gives_no_round_trip() {
     let story = connected()
