@@ -123,6 +123,8 @@ impl Groups<'_> {
             by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
             ..common
         };
+        // Where no round trip is known, what pauses show says little about Nagle's algorithm.
+        let is_unknown = direction.path.yardstick_ms().is_none();
         let one = |place: usize| {
             let wait = direction.wait(place);
             // Until the share is that of the probability itself: readers compute the one from the other.
@@ -136,7 +138,7 @@ impl Groups<'_> {
                 probability: probability as f32,
                 on,
                 ratio,
-                is_open: state.is_open && f64::from(on) >= OPEN_ON,
+                is_open: state.is_open && (f64::from(on) >= OPEN_ON || is_unknown),
             }
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();

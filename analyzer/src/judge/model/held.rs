@@ -3,7 +3,8 @@
 use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
+    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_ON, POSSIBLE, SHARE_OF_SIBLINGS,
+    UNSURE,
 };
 use crate::rules;
 use crate::track::wait::Wait;
@@ -48,7 +49,8 @@ impl Held {
     /// May it have been held, for all that the capture shows, though that is no stall?
     pub fn is_unsure(&self) -> bool {
         let probability = f64::from(self.probability);
-        probability < POSSIBLE && (self.is_open || probability >= UNSURE)
+        let may_be_on = f64::from(self.on) >= OPEN_ON;
+        probability < POSSIBLE && (self.is_open && may_be_on || probability >= UNSURE)
     }
 
     pub fn confidence(&self) -> Option<Confidence> {
