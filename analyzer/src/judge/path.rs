@@ -5,9 +5,7 @@
 //! themselves are a measurement, too. All times in ms.
 
 use crate::judge::statistics;
-use crate::judge::thresholds::{
-    FEW_RELEASES, KNOWN_BY_REPLIES, KNOWN_BY_SHARING, LONE_SAMPLE, NEAR_RTT_MS,
-};
+use crate::judge::thresholds::{FEW_RELEASES, KNOWN_LESS, LONE_SAMPLE, NEAR_RTT_MS};
 use crate::rules;
 use crate::track::band::Band;
 use crate::track::thresholds::LOCAL_TOLERANCE_NS;
@@ -154,8 +152,8 @@ impl Path {
         let by_samples = samples.max(1.0) / (samples.max(1.0) + LONE_SAMPLE);
         match self.basis {
             Basis::Nothing => 0.0,
-            Basis::Estimate => KNOWN_BY_REPLIES * samples / (samples + 3.0),
-            Basis::Shared => KNOWN_BY_SHARING * by_samples,
+            Basis::Estimate => KNOWN_LESS.0 * samples / (samples + 3.0),
+            Basis::Shared => KNOWN_LESS.1 * by_samples,
             Basis::Handshake => by_samples,
         }
     }

@@ -3,6 +3,7 @@
 use crate::thresholds::thresholds;
 
 thresholds! {
+    // Is the algorithm on?
     /// Log-odds that Nagle's algorithm is on, before anything is seen: it is the default, but most programs that
     /// people complain about were told of `TCP_NODELAY` long ago.
     NAGLE_ON: f64 = (-1.0) log_odds,
@@ -19,30 +20,20 @@ thresholds! {
         from "judgement: SSH sets it once the session starts",
         larger "keeps single holds beside segments that left unheld";
 
-    /// How many directions are of such programs.
-    SET_LATER_SHARE: f64 = 0.1 share,
-        from "judgement",
-        larger "keeps single holds beside segments that left unheld";
-
     /// Chance that `TCP_NODELAY` is set or cleared before the next wait in programs that do so for each message.
     TOGGLED: f64 = 0.3 chance,
         from "judgement: once or twice in a message of a few segments",
         larger "keeps holds of programs that toggle the option";
 
-    /// How many directions with segments that left unheld are of such programs.
-    TOGGLED_SHARE: f64 = 0.001 share,
+    /// How many directions are of programs that set it later, and, where segments left unheld, of those that toggle it.
+    SWITCHERS: (f64, f64) = (0.1, 0.001) shares,
         from "judgement",
-        larger "keeps accidental releases of senders with `TCP_NODELAY`";
+        larger "keeps single holds beside segments that left unheld, and accidental releases";
 
     /// How likely a small segment is seen to leave unheld although the algorithm is on: by artefacts of captures and
-    /// clocks.
-    CONTRADICTION: f64 = 0.03 chance,
-        from "half of the share that artefacts cause among holds, 1 in 20, for each",
-        larger "keeps accidental releases of senders with `TCP_NODELAY`";
-
-    /// As `CONTRADICTION`, where most were at least 10 ms late and bytes are missing: so may be ACKs that freed them.
-    LATE_CONTRADICTION: f64 = 0.3 chance,
-        from "judgement",
+    /// clocks; and where most were at least 10 ms late and bytes are missing, as ACKs that freed them may be.
+    CONTRADICTION: (f64, f64) = (0.03, 0.3) chances,
+        from "half of the share that artefacts cause among holds, 1 in 20, for each; judgement",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
 
     /// Waits that count as independent of each other: programs have habits.
@@ -50,22 +41,65 @@ thresholds! {
         from "judgement",
         larger "lets a long habit of a program look like holds";
 
-    /// A clock with steps as coarse as this cannot tell a kernel's release from a program's pause that ends slightly
-    /// later, however often.
-    COARSE_CLOCK_MS: f64 = 1.0 ms,
+    /// Which part of the evidence of another connection of the same server counts.
+    SIBLING: f64 = 0.5 share,
+        from "judgement: programs set the option on all their sockets, or on none",
+        larger "takes the connections of a server for one";
+
+    /// Least and greatest log-odds that one other connection contributes.
+    SIBLING_BOUNDS: (f64, f64) = (-1.0, 3.0) log_odds,
         from "judgement",
-        larger "calls more stalls of coarse captures likely";
+        larger "lets one connection speak for a server";
 
-    /// Part of releases on a path that are late, and very late: queues, scheduling on two hosts.
-    PATH_LATE: f64 = 0.1 share,
-        from "measured in the lab",
-        larger "finds more on bad paths, and takes more program writes for holds";
+    /// Least and greatest log-odds that all other connections contribute together.
+    SIBLINGS_BOUNDS: (f64, f64) = (-1.5, 4.0) log_odds,
+        from "judgement",
+        larger "lets the others outvote a connection's own waits";
 
-    /// As `PATH_LATE`, by up to a round trip.
-    PATH_VERY_LATE: f64 = 0.02 share,
-        from "measured in the lab",
-        larger "finds more on bad paths, and takes more program writes for holds";
+    /// Which part of the share of holds on other connections of the same kind counts.
+    SHARE_OF_SIBLINGS: f64 = 0.3 share,
+        from "judgement",
+        larger "takes the connections of a server for one";
 
+    /// Where Nagle's algorithm was on with this probability, a likely stall proves it.
+    SURELY_ON: f64 = 0.99 chance,
+        from "judgement",
+        larger "answers fewer times whether `TCP_NODELAY` is set";
+
+    /// Where Nagle's algorithm was on with this probability at the waits of a direction, segments that left unheld do
+    /// not prove that `TCP_NODELAY` is set.
+    OPEN_ON: f64 = 0.1 chance,
+        from "below it other explanations are ten times likelier",
+        larger "answers more often that `TCP_NODELAY` is set";
+
+    // The kernel. How soon it releases is said here; all other places refer to it.
+    /// The kernel's reaction at the sender's own host: median in ms, and the deviation of its logarithm.
+    KERNEL_MS: (f64, f64) = (0.02, 0.8) ms,
+        from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// Part of the kernel's reactions that softirqs make late, by some 0.1 ms, and that are late by a jiffy.
+    KERNEL_LATE: (f64, f64) = (0.027, 0.003) shares,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// How late releases at the sender itself recur: on containers and busy hosts.
+    NEAR_SENDER_MS: f64 = 0.5 ms,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// The kernel's reaction: median of lower quartiles, in round trips within the host, and the deviation of their
+    /// logarithm.
+    KERNEL_QUARTILE: (f64, f64) = (1.5, 0.6) round_trips,
+        from "1,655 directions that hold, up to 200 connections on two cores of Linux 6.18",
+        larger "calls more holds certain where a relay may be hidden";
+
+    /// How long a kernel is busy with each frame between an ACK and what it released.
+    FRAME_MS: f64 = 0.008 ms,
+        from "measured on Linux 6.18",
+        larger "calls more holds certain where a relay may be hidden";
+
+    // The program.
     /// How soon programs react to data at their own host, where nothing shows it: median in ms, and the deviation of
     /// its logarithm.
     REACTION_MS: (f64, f64) = (0.12, 1.2) ms,
@@ -77,16 +111,74 @@ thresholds! {
         from "judgement: one in thirty",
         larger "calls fewer holds that data released likely";
 
-    /// Weight of a round trip that replies show, and no handshake: they may all have been slow.
-    KNOWN_BY_REPLIES: f64 = 0.8 weight,
-        from "judgement",
-        larger "finds less in captures that begin in the middle, with fewer false";
+    /// No program wakes up, reads and writes faster: plain relays took 41 us at least. Two releases of one tick are that
+    /// close, too.
+    WAKE_NS: i64 = 15_000 ns,
+        from "measured on Linux 6.18",
+        larger "loses relays of fast hosts, and so reports them as senders that hold";
+
+    /// The same of a program that wakes up, reads and writes, in ms.
+    WAKE_QUARTILE: (f64, f64) = (0.1, 0.4) ms,
+        from "591 directions of relays: plain, nginx, haproxy, socat, stunnel",
+        larger "calls more holds certain where a relay may be hidden";
+
+    /// The longest lower quartile of programs that wake up within one host.
+    LONGEST_WAKE_MS: f64 = 0.7 ms,
+        from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
+        larger "calls fewer stalls certain where two captures were merged";
+
+    /// How soon a program passes on what arrives: waking up, reading and writing take 0.05-0.3 ms, up to 3 ms on two
+    /// overloaded cores. The next piece behind a delayed ACK comes 40 ms later.
+    PASS_ON_NS: i64 = 5_000_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes what comes by chance for what was passed on";
+
+    /// The weight of what earlier pauses show, once there are many; and at the sender's own host or where the round
+    /// trip is not known: a period looks like one there.
+    LEARNT_PAUSES: (f64, f64) = (0.75, 0.85) weights,
+        from "calibrated on all labelled captures",
+        larger "explains more waits by the program";
+
+    /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms after ACKs
+    /// that were 50 ms late, on a phone.
+    NEXT_BLOCK_ONE_OF: i64 = 10 one_of,
+        from "a capture of a phone",
+        larger "takes fewer pauses of programs for stop-and-wait";
+
+    /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
+    /// for 200 ms are up to 1.5 ms late.
+    CORK_EARLY_NS: i64 = 2_000_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes fewer timers of programs for corks";
+
+    /// How far corked waits of one direction differ: less than a tick at HZ=250.
+    CORK_SPREAD_NS: i64 = 4_000_000 ns,
+        from "Linux, CONFIG_HZ",
+        larger "takes more timers of programs for corks";
+
+    // The path.
+    /// The longest round trip within the sender's own host, or beside it.
+    NEAR_RTT_MS: f64 = 0.08 ms,
+        from "measured on Linux 6.18",
+        larger "compares releases on fast networks with the kernel's reaction alone";
+
+    /// The longest round trip of a host that calls itself, over loopback or virtual interfaces: 5-30 us. A network
+    /// card alone takes as long.
+    ONE_HOST_RTT_NS: i64 = 100_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes neighbours on a fast network for the host itself";
 
     /// How little a single round trip is believed: n samples weigh n / (n + this). A handshake may be slow by ARP, by a
     /// firewall, or by a peer that acknowledges late.
     LONE_SAMPLE: f64 = 0.3 samples,
         from "judgement: one sample in four is off where hosts meet for the first time",
         larger "learns paths from releases rather than from handshakes";
+
+    /// Weights of a round trip that only replies show, which may all have been slow; and that the handshake of another
+    /// connection shows, which may be of another capture point.
+    KNOWN_LESS: (f64, f64) = (0.8, 0.9) weights,
+        from "judgement",
+        larger "finds less in captures that begin in the middle, and in merged ones, with fewer false";
 
     /// Round trips from which a connection needs no others of its hosts to tell its jitter.
     PATH_SAMPLES: u16 = 8 samples,
@@ -98,36 +190,32 @@ thresholds! {
         from "judgement",
         larger "believes the others for longer";
 
-    /// Weight of a round trip that the handshake of another connection shows: it may be of another capture point.
-    KNOWN_BY_SHARING: f64 = 0.9 weight,
+    /// Part of releases on a path that are late, and by up to a round trip: queues, scheduling on two hosts.
+    PATH_LATE: (f64, f64) = (0.1, 0.02) shares,
+        from "measured in the lab",
+        larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// The same of a kernel's releases across a path without jitter.
+    PATH_SPREAD: (f64, f64) = (0.05, 0.8) ms,
+        from "606 directions of holds at a distance: 0.08 ms in the middle",
+        larger "calls more late releases likely";
+
+    /// The shortest round trip that may vary so much that holds look like pauses.
+    BLURRED_RTT_MS: f64 = 4.0 ms,
         from "judgement",
-        larger "finds less in merged captures";
+        larger "says 'clean' of more connections";
 
-    /// The longest round trip within the sender's own host, or beside it.
-    NEAR_RTT_MS: f64 = 0.08 ms,
-        from "measured on Linux 6.18",
-        larger "compares releases on fast networks with the kernel's reaction alone";
+    /// A late release is about a round trip after the ACK up to this factor, either way.
+    BLURRED_WITHIN: f64 = 2.0 times,
+        from "judgement",
+        larger "says 'clean' of fewer connections";
 
-    /// The kernel's reaction at the sender's own host: median in ms, and the deviation of its logarithm.
-    KERNEL_MS: (f64, f64) = (0.02, 0.8) ms,
-        from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
-        larger "takes programs that wake up soon after an ACK for holds";
+    /// Share of the round trip up to which a host is where the capture was taken.
+    CAPTURE_POINT_ONE_OF: i64 = 4 one_of,
+        from "judgement",
+        larger "says 'between' more often";
 
-    /// Part of the kernel's reactions that softirqs make late, by some 0.1 ms.
-    SOFTIRQ: f64 = 0.027 share,
-        from "measured on Linux 6.18",
-        larger "takes programs that wake up soon after an ACK for holds";
-
-    /// Part of them that is late by a jiffy.
-    JIFFY: f64 = 0.003 share,
-        from "measured on Linux 6.18",
-        larger "takes programs that wake up soon after an ACK for holds";
-
-    /// How late releases at the sender itself recur: on containers and busy hosts.
-    NEAR_SENDER_MS: f64 = 0.5 ms,
-        from "measured on Linux 6.18",
-        larger "takes programs that wake up soon after an ACK for holds";
-
+    // Likelihood ratios, and what is learnt.
     /// The bound of one likelihood ratio, either way: no accident decides by itself.
     BOUND: f64 = 3000.0 times,
         from "judgement",
@@ -155,16 +243,6 @@ thresholds! {
         from "judgement: with 0.8, 0.002 more recall and 1,700 more false ones joined midway",
         larger "finds more, and takes habits of programs for holds";
 
-    /// The weight of what earlier pauses show, once there are many.
-    LEARNT_PAUSES: f64 = 0.75 weight,
-        from "calibrated on all labelled captures",
-        larger "explains more waits by the program";
-
-    /// The same at the sender's own host, and where the round trip is not known: a period looks like one there.
-    LEARNT_PAUSES_NEAR: f64 = 0.85 weight,
-        from "calibrated on all labelled captures",
-        larger "explains more waits by the program";
-
     /// Events after which what they show has half of its weight.
     HALF_LEARNT: f64 = 3.0 events,
         from "judgement",
@@ -175,31 +253,18 @@ thresholds! {
         from "most settle after the second, and hardly any moves after the sixth",
         larger "takes longer";
 
-    /// Which part of the evidence of another connection of the same server counts.
-    SIBLING: f64 = 0.5 share,
-        from "judgement: programs set the option on all their sockets, or on none",
-        larger "takes the connections of a server for one";
-
-    /// Least and greatest log-odds that one other connection contributes.
-    SIBLING_BOUNDS: (f64, f64) = (-1.0, 3.0) log_odds,
+    /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
+    FEW_RELEASES: u32 = 3 releases,
         from "judgement",
-        larger "lets one connection speak for a server";
+        larger "doubts more stalls of short connections";
 
-    /// Least and greatest log-odds that all other connections contribute together.
-    SIBLINGS_BOUNDS: (f64, f64) = (-1.5, 4.0) log_odds,
-        from "judgement",
-        larger "lets the others outvote a connection's own waits";
+    /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
+    /// counts is beyond 99.9 % from three events on.
+    PEAK_OVER_CHANCE: f64 = 4.0 times,
+        from "statistics",
+        larger "rejects true peaks of few events";
 
-    /// Which part of the share of holds on other connections of the same kind counts.
-    SHARE_OF_SIBLINGS: f64 = 0.3 share,
-        from "judgement",
-        larger "takes the connections of a server for one";
-
-    /// How much larger the evidence by the sender's clock must be: it is looked at besides.
-    CLOCK_COST: f64 = 1.0 log_odds,
-        from "two ways to look find more by accident: nearly three times",
-        larger "finds less on bad paths";
-
+    // Relays.
     /// Log-odds of a relay that is asked by its own client, across a network: both timers must fire together there.
     RELAY_ASKED: f64 = (-8.0) log_odds,
         from "judgement: with e^-7 nothing away from the sender's host can be certain",
@@ -216,11 +281,6 @@ thresholds! {
     RELAY_SPREAD: (f64, f64) = (1.0, 1.0) ms,
         from "ticks of 1 to 4 ms on two hosts",
         larger "calls fewer late releases on bad paths likely";
-
-    /// The same of a kernel's releases across a path without jitter.
-    PATH_SPREAD: (f64, f64) = (0.05, 0.8) ms,
-        from "606 directions of holds at a distance: 0.08 ms in the middle",
-        larger "calls more late releases likely";
 
     /// Log-odds at most that spread adds to a relay.
     MOST_BY_SPREAD: f64 = 9.0 log_odds,
@@ -242,27 +302,12 @@ thresholds! {
         from "judgement: nothing certain is lost to a mere possibility",
         larger "loses holds of slow hosts";
 
-    /// The kernel's reaction: median of lower quartiles, in round trips within the host, and the deviation of their
-    /// logarithm.
-    KERNEL_QUARTILE: (f64, f64) = (1.5, 0.6) round_trips,
-        from "1,655 directions that hold, up to 200 connections on two cores of Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
+    /// Where a relay is as likely as this, advice says so.
+    RELAY_NOTED: f64 = 0.05 chance,
+        from "what a likely stall may lack",
+        larger "says it less often";
 
-    /// The same of a program that wakes up, reads and writes, in ms.
-    WAKE_QUARTILE: (f64, f64) = (0.1, 0.4) ms,
-        from "591 directions of relays: plain, nginx, haproxy, socat, stunnel",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// The longest lower quartile of programs that wake up within one host.
-    LONGEST_WAKE_MS: f64 = 0.7 ms,
-        from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
-        larger "calls fewer stalls certain where two captures were merged";
-
-    /// How long a kernel is busy with each frame between an ACK and what it released.
-    FRAME_MS: f64 = 0.008 ms,
-        from "measured on Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
-
+    // ACK and retransmission timers.
     /// Delayed-ACK timers: median in ms, and the deviation of its logarithm.
     DELAY_TIMER: (f64, f64) = (42.0, 0.22) ms,
         from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",
@@ -278,85 +323,32 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes short delays for the path";
 
+    /// ACKs this late are nearly as late as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
+    NEARLY_RTO_NS: i64 = 150_000_000 ns,
+        from "judgement",
+        larger "takes more late ACKs for losses";
+
+    /// Holds that must show needless retransmissions: no network in use loses a quarter.
+    NEEDLESS_ONE_OF: usize = 4 one_of,
+        from "judgement",
+        larger "accepts rarer habits, but more of what was sent again must be needless";
+
+    // Clocks and copies.
+    /// A clock with steps as coarse as this cannot tell a kernel's release from a program's pause that ends slightly
+    /// later, however often.
+    COARSE_CLOCK_MS: f64 = 1.0 ms,
+        from "judgement",
+        larger "calls more stalls of coarse captures likely";
+
     /// No stall is surer by a clock with steps of half a `COARSE_CLOCK_MS`, or coarser.
     MOST_BY_COARSE_CLOCK: f64 = 0.998 chance,
         from "below `CERTAIN`",
         larger "calls stalls of coarse captures certain";
 
-    /// A stall is certain from this probability on.
-    CERTAIN: f64 = 0.999 chance,
-        from "calibrated on all labelled captures: 99.9 % are true",
-        larger "calls fewer stalls certain";
-
-    /// A stall is likely from this probability on.
-    LIKELY: f64 = 0.95 chance,
-        from "calibrated on all labelled captures",
-        larger "calls fewer stalls likely";
-
-    /// A stall is possible from this probability on.
-    POSSIBLE: f64 = 0.4 chance,
-        from "calibrated on all labelled captures",
-        larger "tells of fewer possible stalls";
-
-    /// Where Nagle's algorithm was on with this probability, a likely stall proves it.
-    SURELY_ON: f64 = 0.99 chance,
-        from "judgement",
-        larger "answers fewer times whether `TCP_NODELAY` is set";
-
-    /// Where Nagle's algorithm was on with this probability at the waits of a direction, segments that left unheld do
-    /// not prove that `TCP_NODELAY` is set.
-    OPEN_ON: f64 = 0.1 chance,
-        from "below it other explanations are ten times likelier",
-        larger "answers more often that `TCP_NODELAY` is set";
-
-    /// Where a relay is as likely as this, advice says so.
-    RELAY_NOTED: f64 = 0.05 chance,
-        from "what a likely stall may lack",
-        larger "says it less often";
-
-    /// The shortest round trip that may vary so much that holds look like pauses.
-    BLURRED_RTT_MS: f64 = 4.0 ms,
-        from "judgement",
-        larger "says 'clean' of more connections";
-
-    /// A late release is about a round trip after the ACK up to this factor, either way.
-    BLURRED_WITHIN: f64 = 2.0 times,
-        from "judgement",
-        larger "says 'clean' of fewer connections";
-
-    /// A release and a pause that are as likely as this for a hold, or likelier, leave it open what a wait was where
-    /// the round trip is not known: both may be as even.
-    OPEN_RATIO: f64 = 0.3 times,
-        from "the weight of what is learnt of holds over that of pauses, halved",
-        larger "says 'clean' of more connections";
-
-    /// The sum of what waits leave open from which a connection without a stall is not called clean: half a hold.
-    OPEN_HOLDS: f64 = 0.5 holds,
-        from "judgement",
-        larger "says 'clean' of more connections";
-
-    /// A wait held with at least this probability leaves it open whether the program paused.
-    UNSURE: f64 = 0.25 chance,
-        from "half of `OPEN_HOLDS`",
-        larger "says 'clean' of more connections";
-
-    /// How much faster than the round trip a release may look: incoming and outgoing frames are stamped at
-    /// different points of the stack. The narrowest core of a peak, too: kernels release within 140 us (p99,
-    /// idle and loaded).
-    EARLY_NS: i64 = 200_000 ns,
-        from "measured at senders on Linux 6.18",
-        larger "takes more program writes for holds, but rejects peaks that have neighbours";
-
-    /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
-    /// counts is beyond 99.9 % from three events on.
-    PEAK_OVER_CHANCE: f64 = 4.0 times,
-        from "statistics",
-        larger "rejects true peaks of few events";
-
-    /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
-    FEW_RELEASES: u32 = 3 releases,
-        from "judgement",
-        larger "doubts more stalls of short connections";
+    /// How much larger the evidence by the sender's clock must be: it is looked at besides.
+    CLOCK_COST: f64 = 1.0 log_odds,
+        from "two ways to look find more by accident: nearly three times",
+        larger "finds less on bad paths";
 
     /// Waits from which a sender's clock is asked whether its pauses follow the ACK.
     CLOCK_EVENTS: usize = 6 waits,
@@ -373,67 +365,45 @@ thresholds! {
         from "judgement",
         larger "knows the step of fewer timestamps";
 
-    /// Holds that must show needless retransmissions: no network in use loses a quarter.
-    NEEDLESS_ONE_OF: usize = 4 one_of,
+    /// How far apart a packet is captured on its way through one host or its NAT: bridges and veth pairs take
+    /// 0.01-0.1 ms, a busy host a time slice.
+    COPY_LAG_NS: i64 = 10_000_000 ns,
+        from "judgement: a time slice of Linux, three times",
+        larger "takes replays of a recorded connection for the connection itself";
+
+    // Answers.
+    /// A stall is certain from this probability on.
+    CERTAIN: f64 = 0.999 chance,
+        from "calibrated on all labelled captures: 99.9 % are true",
+        larger "calls fewer stalls certain";
+
+    /// A stall is likely from this probability on.
+    LIKELY: f64 = 0.95 chance,
+        from "calibrated on all labelled captures",
+        larger "calls fewer stalls likely";
+
+    /// A stall is possible from this probability on.
+    POSSIBLE: f64 = 0.4 chance,
+        from "calibrated on all labelled captures",
+        larger "tells of fewer possible stalls";
+
+    /// A release and a pause that are as likely as this for a hold, or likelier, leave it open what a wait was where
+    /// the round trip is not known: both may be as even.
+    OPEN_RATIO: f64 = 0.3 times,
+        from "the weight of what is learnt of holds over that of pauses, halved",
+        larger "says 'clean' of more connections";
+
+    /// The sum of what waits leave open from which a connection without a stall is not called clean: half a hold. Half of
+    /// that leaves it open whether a program paused.
+    OPEN_HOLDS: f64 = 0.5 holds,
         from "judgement",
-        larger "accepts rarer habits, but more of what was sent again must be needless";
-
-    /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
-    /// for 200 ms are up to 1.5 ms late.
-    CORK_EARLY_NS: i64 = 2_000_000 ns,
-        from "measured on Linux 6.18",
-        larger "takes fewer timers of programs for corks";
-
-    /// How far corked waits of one direction differ: less than a tick at HZ=250.
-    CORK_SPREAD_NS: i64 = 4_000_000 ns,
-        from "Linux, CONFIG_HZ",
-        larger "takes more timers of programs for corks";
-
-    /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms after ACKs
-    /// that were 50 ms late, on a phone.
-    NEXT_BLOCK_ONE_OF: i64 = 10 one_of,
-        from "a capture of a phone",
-        larger "takes fewer pauses of programs for stop-and-wait";
-
-    /// ACKs this late are nearly as late as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
-    NEARLY_RTO_NS: i64 = 150_000_000 ns,
-        from "judgement",
-        larger "takes more late ACKs for losses";
-
-    /// Share of the round trip up to which a host is where the capture was taken.
-    CAPTURE_POINT_ONE_OF: i64 = 4 one_of,
-        from "judgement",
-        larger "says 'between' more often";
+        larger "says 'clean' of more connections";
 
     /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames, and more than
     /// a quarter then lacks one. A single hold may leave no trace.
     LOSSY_ONE_OF: u64 = 10 one_of,
         from "statistics",
         larger "says 'clean' of fewer captures that lost frames";
-
-    /// How soon a program passes on what arrives: waking up, reading and writing take 0.05-0.3 ms, up to 3 ms on two
-    /// overloaded cores. The next piece behind a delayed ACK comes 40 ms later.
-    PASS_ON_NS: i64 = 5_000_000 ns,
-        from "measured on Linux 6.18",
-        larger "takes what comes by chance for what was passed on";
-
-    /// No program wakes up, reads and writes faster: plain relays took 41 us at least, kernels send 5-40 us after an
-    /// incoming ACK. Two releases of one tick are that close, too.
-    WAKE_NS: i64 = 15_000 ns,
-        from "measured on Linux 6.18",
-        larger "loses relays of fast hosts, and so reports them as senders that hold";
-
-    /// The longest round trip of a host that calls itself, over loopback or virtual interfaces: 5-30 us. A network
-    /// card alone takes as long.
-    ONE_HOST_RTT_NS: i64 = 100_000 ns,
-        from "measured on Linux 6.18",
-        larger "takes neighbours on a fast network for the host itself";
-
-    /// How far apart a packet is captured on its way through one host or its NAT: bridges and veth pairs take
-    /// 0.01-0.1 ms, a busy host a time slice.
-    COPY_LAG_NS: i64 = 10_000_000 ns,
-        from "judgement: a time slice of Linux, three times",
-        larger "takes replays of a recorded connection for the connection itself";
 }
 
 /// A clock that ticks this slowly hides the shortest waits that are evidence.

@@ -15,28 +15,23 @@ thresholds! {
         from "judgement",
         larger "sees less `TCP_NODELAY` from afar, and fewer early releases";
 
-    /// At the sender only the kernel lies between ACK and release: 3-140 us, idle and overloaded. This
-    /// leaves room for slower machines, but not for a program that wakes up 0.2-4 ms after the ACK.
+    /// At the sender only the kernel lies between ACK and release: `KERNEL_MS`. This leaves room for slower
+    /// machines, but not for a program that wakes up later.
     LOCAL_TOLERANCE_NS: i64 = 500_000 ns,
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// A kernel releases within this of an ACK, mostly. Data that leaves across a network without waiting for its ACK
-    /// comes so soon behind it once in fifty times.
+    /// A kernel releases within this of an ACK, mostly (`KERNEL_MS`). Data that leaves across a network without waiting for
+    /// its ACK comes so soon behind it once in fifty times.
     KERNEL_RELEASE_NS: i64 = 50_000 ns,
         from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
         larger "sees less `TCP_NODELAY` from afar";
 
-    /// No kernel sends later than this after the data that let a segment go: the middle is 14 us, most take 50.
+    /// No kernel sends later than this after the data that let a segment go (`KERNEL_MS`). Programs that react in half
+    /// of it are counted from their first such reaction on, others once a segment looks as if data had let it go.
     KERNEL_REACTION_NS: i64 = 200_000 ns,
         from "measured on 779 holds that data released",
         larger "keeps more answers of programs, which the judge tells apart";
-
-    /// Programs that react to data as soon as this are counted from their first such reaction on, others once a
-    /// segment looks as if data had let it go.
-    QUICK_REACTION_NS: i64 = 100_000 ns,
-        from "most of what a kernel takes, and its longest",
-        larger "takes memory for more connections";
 
     /// Scheduling on two hosts, on top of the path's own jitter.
     NETWORK_TOLERANCE_NS: i64 = 2_000_000 ns,

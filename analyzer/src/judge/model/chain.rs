@@ -2,8 +2,7 @@
 //! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
 
 use crate::judge::thresholds::{
-    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SET_LATER,
-    SET_LATER_SHARE, SWITCH, TOGGLED, TOGGLED_SHARE,
+    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, SET_LATER, SWITCH, SWITCHERS, TOGGLED,
 };
 use crate::rules;
 
@@ -39,7 +38,7 @@ pub struct Chain {
 impl Chain {
     /// By likelihood `ratios`, from log-odds that the algorithm is on.
     pub fn of(ratios: &[f32], evidence: Evidence<'_>, log_odds: f64) -> Self {
-        let contradiction = if evidence.late { LATE_CONTRADICTION } else { CONTRADICTION };
+        let contradiction = if evidence.late { CONTRADICTION.1 } else { CONTRADICTION.0 };
         let cost: Vec<f64> = evidence
             .contradictions
             .iter()
@@ -51,9 +50,9 @@ impl Chain {
         // Where nothing contradicts, a switch explains nothing.
         let contradicted = evidence.contradictions.iter().any(|&count| count > 0);
         let switches = [
-            ((SWITCH, SWITCH), 1.0 - SET_LATER_SHARE - TOGGLED_SHARE),
-            (SET_LATER, SET_LATER_SHARE),
-            ((TOGGLED, TOGGLED), TOGGLED_SHARE),
+            ((SWITCH, SWITCH), 1.0 - SWITCHERS.0 - SWITCHERS.1),
+            (SET_LATER, SWITCHERS.0),
+            ((TOGGLED, TOGGLED), SWITCHERS.1),
         ];
         let is_asked = contradicted && !rules::off("switches");
         let switches = &switches[..if is_asked { switches.len() } else { 1 }];

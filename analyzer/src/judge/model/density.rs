@@ -4,8 +4,8 @@
 use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    ANSWERS_DATA, BOUND, JIFFY, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
-    PATH_VERY_LATE, REACTION_MS, RIVALLED, SOFTIRQ,
+    ANSWERS_DATA, BOUND, KERNEL_LATE, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
+    REACTION_MS, RIVALLED,
 };
 use crate::rules;
 use crate::track::wait::{Wait, fact};
@@ -43,11 +43,12 @@ impl Path {
     pub fn across(&self, off_ms: f64, rtt_ms: f64) -> f64 {
         let (step_ms, jitter_ms) = (self.step_ms, self.jitter_ms);
         let base_ms = (0.3 + rtt_ms / 3.0).min(1.0);
-        let core = 0.75 - PATH_LATE - PATH_VERY_LATE;
+        let (late, very_late) = PATH_LATE;
+        let core = 0.75 - late - very_late;
         let density = core * laplace(off_ms, 0.05 + 0.05 * base_ms + step_ms + 0.2 * jitter_ms)
             + 0.25 * laplace(off_ms, 0.5 * base_ms + step_ms + jitter_ms)
-            + PATH_LATE * laplace(off_ms, 2.0 * base_ms + step_ms + 2.0 * jitter_ms)
-            + PATH_VERY_LATE * laplace(off_ms, 8.0 * base_ms + rtt_ms / 4.0);
+            + late * laplace(off_ms, 2.0 * base_ms + step_ms + 2.0 * jitter_ms)
+            + very_late * laplace(off_ms, 8.0 * base_ms + rtt_ms / 4.0);
         density
             * match off_ms {
                 0.0.. => 1.4,
@@ -120,10 +121,11 @@ pub fn answer(reactions: &Reactions, after_ms: f64, step_ms: f64) -> f64 {
 /// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock has steps of
 /// `step_ms`.
 pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
-    let core = 1.0 - SOFTIRQ - JIFFY;
+    let (softirq, jiffy) = KERNEL_LATE;
+    let core = 1.0 - softirq - jiffy;
     core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
-        + SOFTIRQ * exponential(release_ms, 0.1 + step_ms)
-        + JIFFY * exponential(release_ms, 1.5)
+        + softirq * exponential(release_ms, 0.1 + step_ms)
+        + jiffy * exponential(release_ms, 1.5)
 }
 
 pub fn laplace(x: f64, width: f64) -> f64 {

@@ -112,7 +112,7 @@ impl Direction<'_> {
         };
         let events: Vec<Event> = waits.map(event).collect();
         let releases = clock.widths();
-        let manner = Manner { releases, pauses: releases, learnt_pauses: LEARNT_PAUSES };
+        let manner = Manner { releases, pauses: releases, learnt_pauses: LEARNT_PAUSES.0 };
         let mut learning = Learning::default();
         let each = windows(events.len())
             .map(|window| learning.ratios_from_past(&events, window, &[], manner));

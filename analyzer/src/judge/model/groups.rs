@@ -5,7 +5,7 @@ use crate::judge::model::chain::{self, Chain};
 use crate::judge::model::directions::Direction;
 use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
-use crate::judge::thresholds::{CLOCK_COST, LEARNT_PAUSES, LEARNT_PAUSES_NEAR, NAGLE_ON, ROUNDS};
+use crate::judge::thresholds::{CLOCK_COST, LEARNT_PAUSES, NAGLE_ON, ROUNDS};
 use crate::rules;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -357,8 +357,8 @@ fn manner(far: bool, is_known: bool, step_ms: f64, by_data: bool) -> Manner {
         learnt_pauses: match (by_data, far && is_known) {
             // Where a kernel releases and where a program answers is one place: nothing tells them apart there.
             (true, _) => 0.0,
-            (_, true) => LEARNT_PAUSES,
-            _ => LEARNT_PAUSES_NEAR,
+            (_, true) => LEARNT_PAUSES.0,
+            _ => LEARNT_PAUSES.1,
         },
     }
 }

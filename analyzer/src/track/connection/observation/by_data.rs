@@ -4,7 +4,7 @@
 use super::Observation;
 use super::idle::Idle;
 use crate::track::half::Release;
-use crate::track::thresholds::{KERNEL_REACTION_NS, QUICK_REACTION_NS};
+use crate::track::thresholds::KERNEL_REACTION_NS;
 use crate::track::wait::{Wait, fact};
 
 /// How a segment followed data of the peer.
@@ -38,7 +38,7 @@ impl Observation<'_> {
             return is_small.then_some(reaction);
         }
         // Of slow ones the first few do not matter; most directions never need any.
-        let counts = half.counts_reactions() || after_ns <= QUICK_REACTION_NS;
+        let counts = half.counts_reactions() || after_ns <= KERNEL_REACTION_NS / 2;
         (counts && data.after(ack.mark)).then_some(Reaction::OfProgram(after_ns))
     }
 
