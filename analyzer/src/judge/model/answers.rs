@@ -4,10 +4,10 @@ use crate::cores;
 use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
 use crate::judge::model::directions::Direction;
-use crate::judge::model::groups::{AT_ONCE, Groups, WORTH_THREADS};
+use crate::judge::model::groups::{Group, Member};
 use crate::judge::model::held::{ByData, DirectionModel, Held, most_by_clock};
-use crate::judge::model::ratios::{Densities, Learning, windows};
 use crate::judge::model::relay::{self, LateRelay};
+use crate::judge::model::settle::{AT_ONCE, Weighing};
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
@@ -20,23 +20,19 @@ const SUREST_ON: f32 = 0.99999;
 /// Rounds after which a share of holds and a probability agree to a millionth.
 const SHARE_ROUNDS: usize = 8;
 
-impl Groups<'_> {
+impl<'a> Weighing<'a> {
     /// Hands over what was found: each direction, and its candidates in their order.
-    pub fn answers(
-        self,
-        threads: usize,
-        mut take: impl FnMut(&Direction<'_>, DirectionModel, Vec<Held>),
-    ) {
-        let threads = if self.events.len() < WORTH_THREADS { 1 } else { threads };
-        let sums = self.sums();
-        let pieces = self.directions.len().div_ceil(AT_ONCE);
+    pub fn answers(&self, mut take: impl FnMut(&Direction<'a>, DirectionModel, Vec<Held>)) {
+        let members: Vec<(&Group<'a>, &Member<'a>)> = self.members().collect();
+        let pieces: Vec<&[(&Group<'a>, &Member<'a>)]> = members.chunks(AT_ONCE).collect();
         let work = |piece: usize| {
-            let some = piece * AT_ONCE..self.directions.len().min((piece + 1) * AT_ONCE);
-            some.map(|at| (at, self.answer(at, &sums))).collect::<Vec<_>>()
+            let each = pieces[piece].iter().map(|(group, member)| member.answer(group));
+            each.collect::<Vec<_>>()
         };
-        let Ok(()) = cores::in_order(threads, pieces, work, |some| {
-            for (at, (model, held)) in some {
-                take(&self.directions[at], model, held);
+        let mut members = members.iter();
+        let Ok(()) = cores::in_order(self.threads, pieces.len(), work, |some| {
+            for ((model, held), (_, member)) in some.into_iter().zip(members.by_ref()) {
+                take(&member.direction, model, held);
             }
             Ok::<(), Infallible>(())
         });
@@ -44,62 +40,35 @@ impl Groups<'_> {
 
     /// The terms of a candidate, by its place in its block.
     pub fn terms(&self, block: u32, wait: usize) -> Option<Terms> {
-        let sums = self.sums();
-        let is_it = |direction: &Direction<'_>| {
-            let own = direction.begin..direction.begin + direction.waits.len();
-            direction.block == block && own.contains(&wait)
-        };
-        let of_connection = (0..self.directions.len()).filter(|&at| is_it(&self.directions[at]));
-        of_connection.into_iter().find_map(|at| {
-            let direction = &self.directions[at];
-            let candidate = (wait - direction.begin) as u32;
+        let mut of_block = self.members().filter(|(_, member)| member.direction.block == block);
+        of_block.find_map(|(group, member)| {
+            let direction = &member.direction;
+            let candidate = wait.checked_sub(direction.begin)? as u32;
             let place = direction.candidates.binary_search(&candidate).ok()?;
-            let (model, held) = self.answer(at, &sums);
+            let (model, held) = member.answer(group);
             Some(Terms {
                 exclusion: None,
                 held: held[place],
                 direction: model,
-                densities: Some(self.densities(at, place)),
+                densities: Some(group.densities(member.places[place] as usize)),
                 most: most(direction.wait(place), direction.connection),
             })
         })
     }
+}
 
-    /// The likelihood ratios of the last round for a direction's candidate.
-    fn densities(&self, at: usize, place: usize) -> Densities {
-        let mut learning = Learning::default();
-        let group = &self.kinds[self.group_of(at)];
-        let event = self.places[self.ranges[at].start + place] as usize - group.events.start;
-        let (events, held) =
-            (&self.events[group.events.clone()], &self.held_before[group.events.clone()]);
-        let window = windows(events.len()).find(|window| window.contains(&event)).unwrap_or(0..0);
-        let of = |at: usize| f64::from(held[at]);
-        learning.learn_all((events, of), window, &group.others, group.manner);
-        learning.given(&events[event], of(event))
-    }
-
-    fn answer(&self, at: usize, sums: &[(f64, f64)]) -> (DirectionModel, Vec<Held>) {
-        let (direction, state) = (&self.directions[at], &self.states[at]);
-        let held = self.own(at, &self.held);
-        let ratios = self.ratios_of(at);
+impl Member<'_> {
+    fn answer(&self, group: &Group<'_>) -> (DirectionModel, Vec<Held>) {
+        let (direction, state) = (&self.direction, &self.state);
+        let held = self.own(&group.held);
+        let ratios = self.ratios(group);
         let probabilities = held.iter().map(|&held| f64::from(held));
         let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
-        let relay = match &direction.reactions {
-            Some(reactions) => relay::answers(reactions, &weighed),
-            None => relay::relay(
-                direction.connection,
-                direction.side,
-                direction.waits,
-                &weighed,
-                &direction.path,
-                &direction.acks,
-            ),
+        let (relay, late) = match &direction.reactions {
+            Some(reactions) => (relay::answers(reactions, &weighed), LateRelay::default()),
+            None => (relay::relay(direction, &weighed), LateRelay::of(&direction.path, &weighed)),
         };
-        let late = match &direction.reactions {
-            Some(_) => LateRelay::default(),
-            None => LateRelay::of(&direction.path, &weighed),
-        };
-        let common = self.common(at, &held, sums);
+        let common = self.common(group, &held);
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
         let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
         let release_ns = statistics::upper(&mut releases).unwrap_or(0);

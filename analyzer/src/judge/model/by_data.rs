@@ -3,8 +3,6 @@
 //! was on, the waits beside them tell that pure ACKs ended.
 
 use crate::judge::model::directions::Direction;
-use crate::judge::model::groups::Groups;
-use crate::judge::model::held::DirectionModel;
 use crate::judge::model::{BlockModel, Held};
 use crate::judge::thresholds::POSSIBLE;
 use crate::track::tracked::Block;
@@ -29,14 +27,6 @@ impl Direction<'_> {
         let late =
             self.reactions.is_some().then(|| self.connection.half(self.side).reactions().late);
         late.unwrap_or(0).into()
-    }
-}
-
-impl Groups<'_> {
-    /// The parameters that the waits of a direction share.
-    pub fn common(&self, at: usize, held: &[f32], sums: &[(f64, f64)]) -> DirectionModel {
-        let late = self.directions[at].late();
-        DirectionModel::of(held, &self.states[at].chain.on, late, sums[self.group_of(at)])
     }
 }
 

@@ -22,6 +22,7 @@ mod learnt;
 mod ratios;
 mod relay;
 pub mod sender_clock;
+mod settle;
 mod siblings;
 mod terms;
 
@@ -30,7 +31,7 @@ pub use held::{ByData, Confidence, DirectionModel, Held, most_by_clock};
 pub use terms::{Terms, explain};
 
 use crate::judge::model::directions::directions;
-use crate::judge::model::groups::Groups;
+use crate::judge::model::settle::Weighing;
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
@@ -69,10 +70,8 @@ pub fn model(blocks: &[Block], clocks: &Clocks, threads: usize) -> Vec<BlockMode
     if directions.is_empty() {
         return all;
     }
-    let mut groups = Groups::of(directions);
-    groups.weigh(threads);
     let mut others = Vec::new();
-    groups.answers(threads, |direction, model, held| {
+    Weighing::of(directions, threads).answers(|direction, model, held| {
         let block = &mut all[direction.block as usize];
         let key = (direction.place, direction.side as u8);
         let by_data = direction.reactions.is_some();

@@ -1,9 +1,9 @@
 //! May the holds of a direction be what a relay passed on from a connection that the capture lacks? On one host
 //! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
 
-use crate::judge::ack_delay::AckDelay;
 use crate::judge::model::chain::logistic;
 use crate::judge::model::density::log_normal;
+use crate::judge::model::directions::Direction;
 use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
@@ -20,21 +20,14 @@ const AS_QUICK: i64 = 3;
 /// The shortest and the longest round trip within a host that a kernel's reaction is measured by, in ms.
 const ONE_HOST_MS: (f64, f64) = (0.007, 0.05);
 
-/// Probability of a relay, of `side` with these candidates among its connection's waits; with each the probability
-/// that it was a hold.
-pub fn relay(
-    connection: &Connection,
-    side: Side,
-    waits: &[Wait],
-    holds: &[(&Wait, f64)],
-    path: &Path,
-    acks: &AckDelay,
-) -> f64 {
+/// Probability of a relay in this direction, by its candidates, each with the probability that it was a hold.
+pub fn relay(direction: &Direction<'_>, holds: &[(&Wait, f64)]) -> f64 {
+    let Direction { connection, side, waits, path, acks, .. } = direction;
     if rules::off("relay") {
         return logistic(RELAY_ASKED);
     }
     let releases = Releases::of(holds);
-    let passes_on = waits.iter().any(|wait| wait.by == side && wait.is(fact::PASSED_ON));
+    let passes_on = waits.iter().any(|wait| wait.by == *side && wait.is(fact::PASSED_ON));
     let asked = match side {
         Side::Client => 1.0,
         Side::Server => asked(connection, releases.count),

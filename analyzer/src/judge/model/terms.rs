@@ -2,9 +2,9 @@
 
 use crate::judge::model::candidates::{self, Exclusion};
 use crate::judge::model::directions::directions;
-use crate::judge::model::groups::Groups;
 use crate::judge::model::held::{DirectionModel, Held};
 use crate::judge::model::ratios::Densities;
+use crate::judge::model::settle::Weighing;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 
@@ -31,10 +31,8 @@ pub fn explain(
 ) -> Terms {
     let wait = &blocks[block].waits[at];
     let connection = blocks[block].place_of(wait).map(|place| &blocks[block].connections[place]);
-    let mut groups = Groups::of(directions(blocks, clocks, threads));
-    groups.keeps_before = true;
-    groups.weigh(threads);
-    groups.terms(block as u32, at).unwrap_or(Terms {
+    let weighed = Weighing::of(directions(blocks, clocks, threads), threads);
+    weighed.terms(block as u32, at).unwrap_or(Terms {
         exclusion: connection.and_then(|connection| {
             candidates::exclusion(wait, connection, &blocks[block].waits[..at])
         }),
