@@ -66,7 +66,6 @@ class Group:
     ack_delay_ms: float
     ack_delay_min_ms: float
     ack_delay_max_ms: float
-    timer_proven: bool
     consistent_with: str
     quick_acks: bool
     len_unacked: int

@@ -36,7 +36,6 @@ def group(**fields: Any) -> _core.Group:
         "ack_delay_ms": 41.3,
         "ack_delay_min_ms": 40.2,
         "ack_delay_max_ms": 44.0,
-        "timer_proven": True,
         "consistent_with": "Linux, or Windows 8 and later, 40 ms",
         "quick_acks": True,
         "len_unacked": 143,

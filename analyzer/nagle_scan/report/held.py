@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.acks import DELAYED, LATE, Acks
+from nagle_scan.words.acks import DELAYED
 from nagle_scan.words.wording import count, duration, endpoint, range_ms, round_trip_counts, times
 
 ALIKE = 1.25
@@ -35,7 +35,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
     if len(named) == 1:
         return _told(party(named[0]), total, held_ms, _reason(named[0]))
-    kinds = {_acks(group) for group in named}
+    kinds = {causes.acks_of(group.worst.cause) for group in named}
     waited_for = min(kinds).several
     if len(kinds) > 1:
         waited_for = f"ACKs ({_or(sorted(acks.kind for acks in kinds))}: see the table)"
@@ -86,12 +86,6 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     ends = told, name(server(worst))
     by, to = ends if worst.sender == "client" else ends[::-1]
     return by, to, certainty.cell(group), _acks_in_detail(group)
-
-
-def _acks(group: _core.ServerGroup) -> Acks:
-    """What kind of ACKs the sender waited for."""
-    acks = causes.acks_of(group.worst.cause)
-    return LATE if acks is DELAYED and not group.worst.timer_proven else acks
 
 
 def word(group: _core.ServerGroup) -> str:
@@ -158,7 +152,7 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
         unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, is_split, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
-    return begin + _acks(group).plainly.format(message=message)
+    return begin + causes.acks_of(group.worst.cause).plainly.format(message=message)
 
 
 def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
@@ -212,22 +206,22 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 
 def _acks_in_detail(group: _core.ServerGroup) -> str:
     """The same, and how late they were."""
-    acks = _acks(group)
-    if acks is LATE:
-        return f"{_how_late(group.worst)} late"
+    acks = causes.acks_of(group.worst.cause)
     return f"{acks.kind} ({_timer(group)})" if acks is DELAYED else acks.kind
 
 
 def _reason(group: _core.ServerGroup) -> str:
-    acks, late = _acks(group), _how_late(group.worst)
+    acks = causes.acks_of(group.worst.cause)
     waited_for = f"a {acks.kind} ACK" if group.stalls == 1 else acks.several
     other, timer = receiver(group), _timer(group)
-    return acks.reason.format(acks=waited_for, other=other, late=late, timer=timer)
+    return acks.reason.format(acks=waited_for, other=other, timer=timer)
 
 
 def _timer(group: _core.ServerGroup) -> str:
     """What the ACK delay is consistent with, and what share of the wait it explains."""
     worst = group.worst
+    if not worst.ack_delay_ms:
+        return "how late is not known"
     if not group.consistent_with:
         return f"{_how_late(worst)} late: no common default"
     named = f"consistent with {group.consistent_with}"

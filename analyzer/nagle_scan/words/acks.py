@@ -29,13 +29,6 @@ DELAYED = Acks(
     plainly=". The receiver, meanwhile, delays that ACK, hoping to send it along with a reply "
     "(delayed ACK). Both sides wait until the receiver's ACK timer fires.",
 )
-LATE = DELAYED._replace(
-    kind="late",
-    several="late ACKs",
-    reason="waiting for {acks} from {other} ({late} late: delayed by the receiver or by the path).",
-    plainly=", and that acknowledgement came late: delayed by the receiver or by the path.",
-)
-"""Later than the round trip explains, and no timer explains it either."""
 PROMPT = Acks(
     kind="prompt",
     one="pure ACK, not delayed",

@@ -4,11 +4,10 @@
 use crate::judge::model::density::{exponential, log_normal};
 use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
 use crate::rules;
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS, Side};
 
-/// The longest delay by a timer, in ms (RFC 1122, section 4.2.3.2).
-const LONGEST_MS: f64 = 500.0;
 /// Timers that stacks are known to have, in ms: from Linux to lwIP.
 const KNOWN_MS: (f64, f64) = (35.0, 260.0);
 /// Part of prompt ACKs that a queue delays, by this many ms on average; and more of them before a round trip was seen.
@@ -187,7 +186,7 @@ fn timer(excess_ms: f64) -> f64 {
     let [usual, known, rare] = DELAY_TIMER_SHARES;
     usual * log_normal(excess_ms, DELAY_TIMER.0, DELAY_TIMER.1)
         + known * even(KNOWN_MS)
-        + rare * even((DELAY_SHORTEST_MS, LONGEST_MS))
+        + rare * even((DELAY_SHORTEST_MS, LONGEST_DELAYED_ACK_NS as f64 / 1e6))
 }
 
 #[cfg(test)]

@@ -313,7 +313,7 @@ thresholds! {
         from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",
         larger "takes late paths for timers";
 
-    /// Shares of delays around that, of others from 35 to 250 ms, and of any up to 500 ms.
+    /// Shares of delays around that, of others from 35 to 250 ms, and of any other (`LONGEST_DELAYED_ACK_NS`).
     DELAY_TIMER_SHARES: [f64; 3] = [0.7, 0.25, 0.05] shares,
         from "judgement: Windows, macOS, BSD and lwIP in the second; PLCs and slow hosts in the third",
         larger "takes unusual timers for late paths, if the first";

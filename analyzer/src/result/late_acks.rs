@@ -22,7 +22,7 @@ pub struct LateAckSums {
 impl LateAckSums {
     fn of<'a>(by: Side, connections: impl Iterator<Item = &'a JudgedConnection>) -> Option<Self> {
         let found: Vec<LateAcks> =
-            connections.filter_map(|judged| of_receiver(judged, by)).collect();
+            connections.filter_map(|judged| judged.half(by).detail().late_acks).collect();
         let prompt = |acks: &LateAcks| (acks.prompt < u16::MAX).then_some(u64::from(acks.prompt));
         let mut medians: Vec<(i64, u64)> =
             found.iter().map(|acks| (acks.timer.median_ns, acks.timer.count)).collect();
@@ -35,11 +35,6 @@ impl LateAckSums {
             first_frame: found.iter().map(|acks| acks.first_frame).min()?,
         })
     }
-}
-
-fn of_receiver(judged: &JudgedConnection, by: Side) -> Option<LateAcks> {
-    let half = judged.half(by);
-    half.detail().late_acks.filter(|acks| acks.timer.is_of_receiver(half.rtt_ns()))
 }
 
 /// A row for each side that has any.

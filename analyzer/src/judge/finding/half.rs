@@ -105,7 +105,8 @@ fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -
     losses::is_lossy(connection) || losses::may_release(connection, side, findings)
 }
 
-/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short.
+/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short. How late they are
+/// the round trip to it tells.
 pub fn late_acks(
     connection: &Connection,
     side: Side,
@@ -113,7 +114,8 @@ pub fn late_acks(
     acks: AckDelay,
 ) -> Option<LateAcks> {
     let half = connection.half(side);
-    let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
+    let rtt_ns = half.measured_rtt_ns()?;
+    let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(Some(rtt_ns));
     let late = |finding: &Finding| {
         let wait = &finding.wait;
         wait.acknowledged_by() == side

@@ -28,8 +28,6 @@ pub struct Group {
     pub ack_delay_ms: f64,
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
-    /// For a delayed ACK: the receiver was late, not the path.
-    pub timer_proven: bool,
     pub consistent_with: &'static str,
     /// The receiver acknowledges at once while a connection is young.
     pub quick_acks: bool,
@@ -69,7 +67,6 @@ impl Group {
             ack_delay_ms: delays.map_or(0.0, |timer| ms(timer.median_ns)),
             ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
-            timer_proven: pair.timer_proven,
             consistent_with: pair.consistent_with(),
             quick_acks: pair.has_quick_acks(),
             len_unacked: pair.pieces.unacked_len,

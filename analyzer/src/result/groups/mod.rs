@@ -170,7 +170,6 @@ mod tests {
             nagle: Nagle::On,
             nagle_proof: (2, 3),
             ack_delays: timer(40),
-            timer_proven: true,
             pieces: Pieces::default(),
         }
     }

@@ -44,9 +44,8 @@ pub struct HostPair {
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
     pub nagle_proof: (u32, u32),
+    /// How late the ACKs were, where round trips to the receiver were measured.
     pub ack_delays: Option<Timer>,
-    /// Is it known that the receiver delayed its ACKs, and not the path?
-    pub timer_proven: bool,
     pub pieces: Pieces,
 }
 
@@ -60,13 +59,16 @@ impl HostPair {
 
     /// Does the receiver acknowledge at once while a connection is young?
     pub fn has_quick_acks(&self) -> bool {
-        self.timer_proven && self.ack_delays.as_ref().is_some_and(Timer::has_quick_acks)
+        self.timer().is_some_and(|timer| timer.has_quick_acks())
     }
 
     /// The stack whose timer delays the ACKs like this; empty where none is known to.
     pub fn consistent_with(&self) -> &'static str {
-        let timer = self.ack_delays.filter(|_| self.timer_proven);
-        timer.map_or("", |timer| timer.consistent_with())
+        self.timer().map_or("", |timer| timer.consistent_with())
+    }
+
+    fn timer(&self) -> Option<Timer> {
+        self.ack_delays.filter(|_| self.cause == Cause::NagleDelack)
     }
 }
 
@@ -126,8 +128,6 @@ pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = Host
 struct PairSums {
     pair: HostPair,
     ack_delays_ns: Vec<i64>,
-    /// The longest round trip to the receiver; `None` where one is not known.
-    rtt_ns: Option<i64>,
     pieces: PieceCounter,
 }
 
@@ -150,11 +150,10 @@ impl PairSums {
             nagle: judged.half(sender).nagle,
             nagle_proof: judged.half(sender).proof,
             ack_delays: None,
-            timer_proven: false,
             exchanges: 0,
             pieces: Pieces::default(),
         };
-        Self { pair, ack_delays_ns: Vec::new(), rtt_ns: Some(0), pieces: PieceCounter::new(judged) }
+        Self { pair, ack_delays_ns: Vec::new(), pieces: PieceCounter::new(judged) }
     }
 
     /// Adds all its `stalls` on a connection.
@@ -162,8 +161,7 @@ impl PairSums {
         let pair = &mut self.pair;
         pair.connections += 1;
         pair.exchanges += u64::from(judged.exchanges);
-        let rtt_ns = judged.half(pair.sender.other()).rtt_ns();
-        self.rtt_ns = self.rtt_ns.zip(rtt_ns).map(|(longest, one)| longest.max(one));
+        let is_measured = judged.half(pair.sender.other()).rtt_ns().is_some();
         if judged.half(pair.sender).nagle != pair.nagle {
             pair.nagle = Nagle::Unknown;
         }
@@ -175,7 +173,7 @@ impl PairSums {
             let held_ns = (stall.lost_ns(), stall.lost_ns());
             widen((&mut pair.confidence, &mut pair.held_ns), (confidence, held_ns));
             // A retransmission cuts the delay short.
-            if !stall.wait.is(fact::RESENT) {
+            if is_measured && !stall.wait.is(fact::RESENT) {
                 self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));
             }
             self.pieces.add(stall.wait);
@@ -183,10 +181,8 @@ impl PairSums {
     }
 
     fn pair(mut self) -> HostPair {
-        let ack_delays = Timer::of(&mut self.ack_delays_ns);
         HostPair {
-            timer_proven: ack_delays.is_some_and(|timer| timer.is_of_receiver(self.rtt_ns)),
-            ack_delays,
+            ack_delays: Timer::of(&mut self.ack_delays_ns),
             pieces: self.pieces.total(),
             ..self.pair
         }
