@@ -28,7 +28,7 @@ impl<'a> Weighing<'a> {
         let groups = groups(directions);
         let events: usize = groups.iter().map(|group| group.events.len()).sum();
         let mut all = Self { groups, threads: if events < WORTH_THREADS { 1 } else { threads } };
-        all.set_ratios(|group, learning, window| group.ratios_from_past(learning, window));
+        all.set_ratios(Group::ratios_from_past);
         let alone = all.of_members(|group, member| member.alone(group));
         all.put(alone, |member, state, _| member.state = state);
         all.ask_siblings();
@@ -51,7 +51,7 @@ impl<'a> Weighing<'a> {
             group.held_before.clone_from(&group.held);
             group.sum();
         }
-        self.set_ratios(|group, learning, window| group.ratios_from_all(learning, window));
+        self.set_ratios(Group::ratios_from_all);
         let again = self.of_members(|group, member| member.again(group));
         self.put(again, |member, (own, ratios), held| {
             member.put(&own, held);
@@ -68,10 +68,10 @@ impl<'a> Weighing<'a> {
     /// Sets the ratios of the groups that move, to what `work` makes of each of their windows.
     fn set_ratios(
         &mut self,
-        work: impl Fn(&Group<'_>, &mut Learning, Range<usize>) -> Vec<f32> + Sync,
+        work: impl Fn(&Group<'a>, &mut Learning, Range<usize>) -> Vec<f32> + Sync,
     ) {
         let moving = self.groups.iter().filter(|group| group.is_moving);
-        let jobs: Vec<(&Group<'_>, Range<usize>)> = moving
+        let jobs: Vec<(&Group<'a>, Range<usize>)> = moving
             .flat_map(|group| windows(group.events.len()).map(move |window| (group, window)))
             .collect();
         let pieces = cores::of_pieces(self.threads, &jobs, AT_ONCE, |jobs| {
