@@ -28,52 +28,68 @@ pub struct Cold {
 
 const _: () = assert!(size_of::<Cold>() <= 88, "allocators round 8 bytes more up to 112");
 
-/// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frozen {
-    /// A full-sized segment and a small one that left while only full-sized ones were
-    /// unacknowledged; frames, 0 for none.
-    pub tail: (u32, u32),
-    pub all_acked: Release,
-    pub advanced: Mark,
-    /// The last data that was new.
-    pub last_new: Mark,
-    /// The last small segment and its length.
-    pub small_sent: Mark,
-    pub small_len: u32,
-    /// Sequence number that was too far ahead to be believed at once, if there is one.
-    pub stray: u32,
-    pub unseen: Unseen,
-    /// Segments that are stamped earlier than one before them.
-    pub earlier: u32,
-    /// Was its own clock set back? Then the other side's last data may lie ahead for good.
-    pub is_set_back: bool,
-    /// ACKs of it that came just behind what they may have released.
-    pub acks_behind: u32,
-    /// Contradictions that were taken back for them.
-    pub taken_back: u32,
-    /// End of the last segment that was marked urgent.
-    pub urgent_end: u32,
-    /// Last frame in which this host advertised a window of zero.
-    pub zero_window_frame: u32,
-    pub repeats: Repeats,
-    /// Where the bytes began that were sent again last, and in which frame; 0 for none.
-    pub repeated: (u32, u32),
-    /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
-    /// trip; `i64::MAX` for none.
-    pub shortest_release_ns: i64,
-    /// The soonest of its late pure ACKs, which may have been delayed, where the handshake tells no round
-    /// trip, in ns; `i64::MAX` for none.
-    pub soonest_late_ack_ns: i64,
-    /// A round trip much shorter than several others, seen once; `i64::MAX` for none.
-    pub early_ns: i64,
-    /// Waits that were kept as possible holds though nothing is known of the path.
-    pub candidates: u8,
-    pub short: ShortHolds,
-    /// Of its program, once something of it looked as if data had let it go.
-    pub reactions: Reactions,
-    /// The opening of the connection, if this is its server.
-    pub connecting: ConnectTimes,
+/// Declares each part of a state with what it is before anything has happened.
+macro_rules! beginning_with {
+    ($(#[$meta:meta])* $state:ident { $($(#[$doc:meta])* $part:ident: $type:ty = $none:expr,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $state {
+            $($(#[$doc])* pub $part: $type,)+
+        }
+
+        impl $state {
+            const NONE: Self = Self { $($part: $none),+ };
+        }
+    };
+}
+
+beginning_with! {
+    /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
+    Frozen {
+        /// A full-sized segment and a small one that left while only full-sized ones were
+        /// unacknowledged; frames, 0 for none.
+        tail: (u32, u32) = (0, 0),
+        all_acked: Release = Release::NONE,
+        advanced: Mark = Mark::NONE,
+        /// The last data that was new.
+        last_new: Mark = Mark::NONE,
+        /// The last small segment and its length.
+        small_sent: Mark = Mark::NONE,
+        small_len: u32 = 0,
+        /// Sequence number that was too far ahead to be believed at once, if there is one.
+        stray: u32 = 0,
+        unseen: Unseen = Unseen::NONE,
+        /// Segments that are stamped earlier than one before them.
+        earlier: u32 = 0,
+        /// Was its own clock set back? Then the other side's last data may lie ahead for good.
+        is_set_back: bool = false,
+        /// ACKs of it that came just behind what they may have released.
+        acks_behind: u32 = 0,
+        /// Contradictions that were taken back for them.
+        taken_back: u32 = 0,
+        /// End of the last segment that was marked urgent.
+        urgent_end: u32 = 0,
+        /// Last frame in which this host advertised a window of zero.
+        zero_window_frame: u32 = 0,
+        repeats: Repeats = Repeats::NONE,
+        /// Where the bytes began that were sent again last, and in which frame; 0 for none.
+        repeated: (u32, u32) = (0, 0),
+        /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
+        /// trip; `i64::MAX` for none.
+        shortest_release_ns: i64 = i64::MAX,
+        /// The soonest of its late pure ACKs, which may have been delayed, where the handshake tells no round
+        /// trip, in ns; `i64::MAX` for none.
+        soonest_late_ack_ns: i64 = i64::MAX,
+        /// A round trip much shorter than several others, seen once; `i64::MAX` for none.
+        early_ns: i64 = i64::MAX,
+        /// Waits that were kept as possible holds though nothing is known of the path.
+        candidates: u8 = 0,
+        short: ShortHolds = ShortHolds::NONE,
+        /// Of its program, once something of it looked as if data had let it go.
+        reactions: Reactions = Reactions::NONE,
+        /// The opening of the connection, if this is its server.
+        connecting: ConnectTimes = ConnectTimes::NONE,
+    }
 }
 
 impl Cold {
@@ -102,32 +118,4 @@ impl Cold {
     pub fn frozen_mut(&mut self) -> &mut Frozen {
         self.frozen.get_or_insert_with(|| Box::new(Frozen::NONE))
     }
-}
-
-impl Frozen {
-    const NONE: Self = Self {
-        tail: (0, 0),
-        all_acked: Release::NONE,
-        advanced: Mark::NONE,
-        last_new: Mark::NONE,
-        small_sent: Mark::NONE,
-        small_len: 0,
-        stray: 0,
-        unseen: Unseen::NONE,
-        earlier: 0,
-        is_set_back: false,
-        acks_behind: 0,
-        taken_back: 0,
-        urgent_end: 0,
-        zero_window_frame: 0,
-        repeats: Repeats::NONE,
-        repeated: (0, 0),
-        shortest_release_ns: i64::MAX,
-        soonest_late_ack_ns: i64::MAX,
-        early_ns: i64::MAX,
-        candidates: 0,
-        short: ShortHolds::NONE,
-        reactions: Reactions::NONE,
-        connecting: ConnectTimes::NONE,
-    };
 }

@@ -7,6 +7,51 @@ use crate::track::half::{Half, Release};
 use crate::track::thresholds::ECHOES;
 use crate::track::{Mark, Reactions};
 
+/// Declares what a bit of the state answers.
+macro_rules! bits {
+    ($($(#[$doc:meta])* $name:ident: $bit:ident,)+) => {
+        impl Half {
+            $(
+                $(#[$doc])*
+                #[inline]
+                pub fn $name(&self) -> bool {
+                    self.state.is(state::$bit)
+                }
+            )+
+        }
+    };
+}
+
+bits! {
+    /// Is its next sequence number known?
+    is_seq_known: SEQ_KNOWN,
+    /// Has it sent RST?
+    has_reset: RESET,
+    /// Has it sent FIN?
+    has_finished: FIN_SENT,
+    /// Was its SYN captured?
+    has_syn: SYN,
+    has_timestamps: TIMESTAMPS,
+    is_window_scale_known: SCALE_KNOWN,
+    /// Was the last data small?
+    is_last_small: LAST_SMALL,
+    /// Has it sent bytes again since the last new data?
+    is_recovering: RECOVERING,
+    /// Has the capture shown an ACK of it without anything else?
+    has_pure_acks: PURE_ACKS,
+    /// Was urgent data unacknowledged when the last data had left? It switches Nagle's algorithm off
+    /// (Linux `tcp_nagle_test`, `tcp_urg_mode`).
+    is_urgent: URGENT,
+    /// Was more than an initial window in flight when the last data had left?
+    is_flight_large: LARGE_FLIGHT,
+    /// Was more than one packet in flight when the last data had left?
+    is_flight_several: SEVERAL_IN_FLIGHT,
+    /// Are those counted?
+    counts_reactions: REACTIONS,
+    /// Did its last data leave before all of the peer's had come?
+    has_crossed: CROSSED,
+}
+
 impl Half {
     /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
     pub fn offset_of(&self, seq: u32) -> u64 {
@@ -21,68 +66,9 @@ impl Half {
         self.sequence.nxt.wrapping_sub(self.offset as u32).wrapping_sub(fin)
     }
 
-    /// Is its next sequence number known?
-    pub fn is_seq_known(&self) -> bool {
-        self.state.is(state::SEQ_KNOWN)
-    }
-
-    /// Has it sent RST?
-    pub fn has_reset(&self) -> bool {
-        self.state.is(state::RESET)
-    }
-
-    /// Has it sent FIN?
-    pub fn has_finished(&self) -> bool {
-        self.state.is(state::FIN_SENT)
-    }
-
-    /// Was its SYN captured?
-    pub fn has_syn(&self) -> bool {
-        self.state.is(state::SYN)
-    }
-
-    pub fn has_timestamps(&self) -> bool {
-        self.state.is(state::TIMESTAMPS)
-    }
-
-    pub fn is_window_scale_known(&self) -> bool {
-        self.state.is(state::SCALE_KNOWN)
-    }
-
     /// Its largest payload, in bytes.
     pub fn largest(&self) -> u32 {
         self.largest.into()
-    }
-
-    /// Was the last data small?
-    pub fn is_last_small(&self) -> bool {
-        self.state.is(state::LAST_SMALL)
-    }
-
-    /// Has it sent bytes again since the last new data?
-    pub fn is_recovering(&self) -> bool {
-        self.state.is(state::RECOVERING)
-    }
-
-    /// Has the capture shown an ACK of it without anything else?
-    pub fn has_pure_acks(&self) -> bool {
-        self.state.is(state::PURE_ACKS)
-    }
-
-    /// Was urgent data unacknowledged when the last data had left? It switches Nagle's algorithm off
-    /// (Linux `tcp_nagle_test`, `tcp_urg_mode`).
-    pub fn is_urgent(&self) -> bool {
-        self.state.is(state::URGENT)
-    }
-
-    /// Was more than an initial window in flight when the last data had left?
-    pub fn is_flight_large(&self) -> bool {
-        self.state.is(state::LARGE_FLIGHT)
-    }
-
-    /// Was more than one packet in flight when the last data had left?
-    pub fn is_flight_several(&self) -> bool {
-        self.state.is(state::SEVERAL_IN_FLIGHT)
     }
 
     /// Has it ever sent something new while something was unacknowledged?
@@ -121,12 +107,6 @@ impl Half {
     /// How soon its program reacts to data while nothing of its own is outstanding.
     pub fn reactions(&self) -> &Reactions {
         &self.frozen().reactions
-    }
-
-    /// Are those counted?
-    #[inline]
-    pub fn counts_reactions(&self) -> bool {
-        self.state.is(state::REACTIONS)
     }
 
     /// From now on they are: data looked as if it had let something go.
@@ -179,11 +159,6 @@ impl Half {
     /// Does it end so?
     pub fn is_last_tsval(&self, end: u16) -> bool {
         self.last_tsval().is_some_and(|tsval| tsval as u16 == end)
-    }
-
-    /// Did its last data leave before all of the peer's had come?
-    pub fn has_crossed(&self) -> bool {
-        self.state.is(state::CROSSED)
     }
 
     /// It echoed the timestamp of a pure ACK.
