@@ -128,7 +128,13 @@ impl DirectionModel {
         1.0 - (1.0 - self.relay) * (1.0 - self.late.probability(&self.path, wait))
     }
 
-    /// The share of waits that are holds while Nagle's algorithm is on, as the others of the same kind show it.
+    /// The share of waits that are holds while Nagle's algorithm is on, without the one of this answer.
+    pub fn share_beside(&self, held: &Held, wait: &Wait) -> f64 {
+        let own = f64::from(held.probability) / (1.0 - self.passed_on(wait));
+        self.share(own.min(1.0), held.on.into())
+    }
+
+    /// The same as the others of its kind show it.
     pub fn share(&self, held: f64, on: f64) -> f64 {
         if rules::off("share") {
             return 0.5;

@@ -46,10 +46,13 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| stall.on(out));
         add(&|out| stall.relay(out));
     }
-    if stall.most_by_clock() < 1.0 {
-        add(&|out| stall.coarse(out));
+    let most = most_by_clock(stall.model.path.step_ms, stall.wait);
+    if most < 1.0 {
+        let ticks = "the capture's clock ticks too coarsely for more than a probability of";
+        add(&|out| write!(out, "{ticks} {most:.3}"));
     }
-    add(&|out| stall.together(out));
+    let probability = finding.held.probability;
+    add(&|out| write!(out, "together: held with a probability of {probability:.5}"));
 }
 
 /// A stall, with what its sentences need.
@@ -188,14 +191,8 @@ impl<'a> ExplainedStall<'a> {
                 " ({count} other connection{plural} of this server: log-odds {siblings:+.1})"
             )?;
         }
-        write!(out, "; then {:.4} of such waits are holds", self.share())
-    }
-
-    /// The share of waits that are holds while the algorithm is on, without this one.
-    fn share(&self) -> f64 {
-        let held = &self.finding.held;
-        let own = f64::from(held.probability) / (1.0 - self.model.passed_on(self.wait));
-        self.model.share(own.min(1.0), held.on.into())
+        let share = self.model.share_beside(held, self.wait);
+        write!(out, "; then {share:.4} of such waits are holds")
     }
 
     fn relay(&self, out: &mut String) -> fmt::Result {
@@ -206,24 +203,6 @@ impl<'a> ExplainedStall<'a> {
             self.by,
             self.model.passed_on(self.wait)
         )
-    }
-
-    fn coarse(&self, out: &mut String) -> fmt::Result {
-        write!(
-            out,
-            "the capture's clock ticks too coarsely for more than a probability of {:.3}",
-            self.most_by_clock()
-        )
-    }
-
-    fn most_by_clock(&self) -> f64 {
-        most_by_clock(self.model.path.step_ms, self.wait)
-    }
-
-    fn together(&self, out: &mut String) -> fmt::Result {
-        let held = &self.finding.held;
-        let probability = held.probability;
-        write!(out, "together: held with a probability of {probability:.5}")
     }
 }
 

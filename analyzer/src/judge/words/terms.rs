@@ -30,8 +30,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         return vec![row("probability", value.to_owned(), text)];
     };
     let contradictions = connection.half(wait.by).contradictions();
-    let own = f64::from(held.probability) / (1.0 - direction.passed_on(wait));
-    let share = direction.share(own.min(1.0), held.on.into());
+    let share = direction.share_beside(held, wait);
     let text = format!(
         "frame {} {} the ACK in frame {}; {}",
         wait.to.frame,
