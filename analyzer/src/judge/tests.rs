@@ -10,7 +10,6 @@ use crate::judge::capture::point::CapturePoint;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Ruling;
 use crate::judge::model::{Confidence, by_data};
 use crate::judge::nagle::nodelay::Nagle;
@@ -206,18 +205,6 @@ fn what_leaves_long_after_the_ack_was_the_programs_pause() {
 }
 
 #[test]
-fn one_direction_only_proves_nothing() {
-    let mut told = Story::new().after_ms(0.0, client(100)).after_ms(40.0, client(50)).end();
-    let (judged, rulings) = told.judge();
-    assert_eq!(
-        (judged.stalls, judged.is_conclusive(), judged.hidden),
-        (0, false, Hidden::OneDirection)
-    );
-    assert_eq!(judged.half(Side::Client).nagle, Nagle::Unknown);
-    assert_eq!(causes(&rulings), [Cause::Unknown]);
-}
-
-#[test]
 fn a_programs_quick_writes_do_not_outvote_its_holds() {
     // 1.5 ms after a prompt ACK the program writes of its own; 0.02 ms after a late one a hold ends.
     let quick = |story: Story| {
@@ -372,20 +359,6 @@ fn a_segment_sent_again_while_its_ack_was_delayed_is_not_counted_as_lost() {
     let (_, rulings) = told.judge();
     assert_eq!(causes(&rulings), [Cause::NagleDelack; 3]);
     assert_eq!(sure(&stalls(&rulings)), 3);
-}
-
-#[test]
-fn a_loss_is_no_stall() {
-    let lost = |story: Story| {
-        story
-            .after_ms(5.0, client(100))
-            .after_ms(205.0, client(100).again())
-            .after_ms(1.0, server(200))
-    };
-    let mut told = opened().times(3, lost).end();
-    let (judged, rulings) = told.judge();
-    assert_eq!(judged.stalls, 0);
-    assert!(causes(&rulings).contains(&Cause::Retransmission));
 }
 
 #[test]

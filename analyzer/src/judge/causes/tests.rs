@@ -6,7 +6,6 @@ use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
-use crate::track::story::{Story, client, server};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -109,27 +108,10 @@ fn what_was_not_held_is_the_programs_pause_or_unknown() {
 }
 
 #[test]
-fn what_nagle_lets_go_is_not_held() {
-    for exempt in [fact::FIN, fact::URGENT] {
-        assert_eq!(cause(Wait { facts: HELD | exempt, ..held() }), Cause::SenderApp);
-    }
-}
-
-#[test]
 fn a_closed_window_is_not_a_hold_and_its_probe_no_loss() {
     assert_eq!(cause(Wait { facts: HELD | fact::ZERO_WINDOW, ..held() }), Cause::ZeroWindow);
     let probe = fact::RETRANSMITTED | fact::ZERO_WINDOW;
     assert_eq!(cause(Wait { facts: probe, ..held() }), Cause::ZeroWindow);
-}
-
-#[test]
-fn a_full_sized_segment_after_a_late_ack_is_no_stall() {
-    assert_eq!(cause(Wait { facts: HELD & !fact::SMALL, ..held() }), Cause::DelayedAck);
-}
-
-#[test]
-fn where_bytes_are_missing_nothing_is_claimed() {
-    assert_eq!(cause(Wait { facts: HELD | fact::UNSEEN, ..held() }), Cause::Unknown);
 }
 
 #[test]
@@ -193,15 +175,4 @@ fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have
     assert_eq!(cause_of(&small, &afar), Cause::SenderApp);
     let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
     assert_eq!(cause_of(&few, &afar), Cause::Unknown);
-}
-
-/// They belong to other connections of the host as often as not.
-#[test]
-fn missing_ip_identifications_do_not_make_a_loss_of_a_slow_program() {
-    let replies = (1..=12).fold(Story::new().handshake(0.02, 10.0), |story, number| {
-        let story = story.after_ms(5.0, client(100));
-        story.after_ms(30.0, server(200).ip_id(number)).after_ms(0.02, client(0))
-    });
-    let late = replies.after_ms(5.0, client(100)).after_ms(230.0, server(200).ip_id(14));
-    assert_eq!(late.end().judge().1.last().unwrap().cause, Cause::SenderApp);
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::judge::causes::Cause;
     use crate::judge::finding::verdict::Verdict;
-    use crate::track::story::{CLOCK_NS, Story, StorySegment, client, server};
+    use crate::track::story::{CLOCK_NS, Story, client, server};
 
     /// Captured at the client, 1 ms away from its server.
     fn opened() -> Story {
@@ -126,22 +126,6 @@ mod tests {
 
     fn asked(story: Story) -> Story {
         story.after_ms(5.0, client(100)).after_ms(1.0, server(200))
-    }
-
-    fn held(story: Story, held: StorySegment) -> Story {
-        story.after_ms(5.0, client(100)).after_ms(40.0, server(0)).after_ms(0.02, held)
-    }
-
-    #[test]
-    fn a_single_doubtful_stall_is_possible_and_several_are_stalls() {
-        // Of a classic sender, behind a full-sized segment.
-        let once = opened()
-            .after_ms(5.0, client(1460))
-            .after_ms(40.0, server(0))
-            .after_ms(3.0, client(50).fin());
-        assert_eq!(verdict(once).0, Verdict::Clean);
-        let often = opened().times(3, |story| held(story, client(50)));
-        assert_eq!(verdict(often).0, Verdict::Stalls);
     }
 
     #[test]
