@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The stages in the order in which data passes them.
-const STAGES: [&str; 11] = [
+const STAGES: [&str; 12] = [
     "cores",
+    "named",
     "rules",
     "thresholds",
     "capture",

@@ -35,6 +35,7 @@ mod cores;
 mod decode;
 mod frames;
 mod judge;
+mod named;
 mod output;
 #[cfg(feature = "python")]
 mod python;

@@ -2,6 +2,7 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
+use crate::named::named;
 use crate::track::Side;
 use crate::track::wait::{Wait, fact};
 use std::ops::AddAssign;
@@ -23,24 +24,20 @@ impl CauseTotal {
     }
 }
 
-/// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// The other end had asked for it; or the wait is of another cause.
-    Asked,
-    /// It came behind the sender's own data, which nobody had answered: the next part, or the next message.
-    Midway,
-    /// No request was open.
-    Idle,
+named! {
+    /// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Turn {
+        /// The other end had asked for it; or the wait is of another cause.
+        Asked = "asked",
+        /// It came behind the sender's own data, which nobody had answered: the next part, or the next message.
+        Midway = "midway",
+        /// No request was open.
+        Idle = "idle",
+    }
 }
 
 impl Turn {
-    pub const NAMES: [&'static str; 3] = ["asked", "midway", "idle"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
     pub fn of(finding: Finding<'_>) -> Self {
         let wait = finding.wait;
         let is_midway = wait.is(fact::OWN_DATA_BEFORE) && wait.turn_ns == Wait::NO_TURN;

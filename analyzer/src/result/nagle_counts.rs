@@ -27,10 +27,8 @@ pub struct NagleParty {
 #[derive(Debug, Clone)]
 pub struct NagleCount {
     pub totals: NagleTotals,
-    /// The first connection that shows each of them, if one does.
-    first_on: u32,
-    first_off: u32,
-    first_switched: u32,
+    /// The first connection that shows each answer, if one does.
+    first: [u32; 4],
     first_variant: u32,
     variant: Variant,
 }
@@ -46,7 +44,7 @@ type Counts = HashMap<NagleParty, NagleCount, RandomState>;
 /// The parties that sent data, the one with most connections first, and how many there are in all.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>, usize) {
     let order = |(party, count): &(NagleParty, NagleCount)| {
-        let known = count.totals.connections() > count.totals.unknown;
+        let known = count.totals.connections() > count.totals.of(Nagle::Unknown);
         (
             !known,
             Reverse(count.totals.connections()),
@@ -101,9 +99,7 @@ impl Default for NagleCount {
         let none = u32::MAX;
         Self {
             totals: NagleTotals::default(),
-            first_on: none,
-            first_off: none,
-            first_switched: none,
+            first: [none; 4],
             first_variant: none,
             variant: Variant::Unknown,
         }
@@ -115,12 +111,8 @@ impl NagleCount {
     fn add_one(&mut self, judged: &JudgedConnection, side: Side) {
         let (end, id) = (judged.half(side), judged.id);
         self.totals.add(end.nagle);
-        match end.nagle {
-            Nagle::On => self.first_on = self.first_on.min(id),
-            Nagle::Off => self.first_off = self.first_off.min(id),
-            Nagle::Switched => self.first_switched = self.first_switched.min(id),
-            Nagle::Unknown => {}
-        }
+        let first = &mut self.first[end.nagle as usize];
+        *first = id.min(*first);
         let variant = end.detail.as_ref().map_or(Variant::Unknown, |detail| detail.variant);
         if variant != Variant::Unknown && id < self.first_variant {
             (self.variant, self.first_variant) = (variant, id);
@@ -129,9 +121,9 @@ impl NagleCount {
 
     /// Adds those of other connections.
     fn add(&mut self, more: &Self) {
-        self.first_on = self.first_on.min(more.first_on);
-        self.first_off = self.first_off.min(more.first_off);
-        self.first_switched = self.first_switched.min(more.first_switched);
+        for (first, more) in self.first.iter_mut().zip(more.first) {
+            *first = more.min(*first);
+        }
         if more.first_variant < self.first_variant {
             (self.variant, self.first_variant) = (more.variant, more.first_variant);
         }
@@ -140,7 +132,8 @@ impl NagleCount {
 
     /// One connection and two frames that prove `on`, `off` and `switched`.
     pub fn proofs(&self, scan: &Scan, side: Side) -> [Option<(u32, u32, u32)>; 3] {
-        [self.first_on, self.first_off, self.first_switched].map(|id| {
+        [Nagle::On, Nagle::Off, Nagle::Switched].map(|nagle| {
+            let id = self.first[nagle as usize];
             let (first, second) = half(scan, id, side)?.proof;
             Some((id, first, second))
         })

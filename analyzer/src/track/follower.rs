@@ -1,31 +1,28 @@
 //! Follows some connections, known by their numbers, and only looks the others up.
 
 use crate::decode::Header;
+use crate::named::named;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::waits::Waits;
 use crate::track::{Connection, Exchanged, Lengths, Mark, Recorder, Repeats, Side, Table};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// Did a segment bring something again?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repeat {
-    No,
-    /// Sent again.
-    Retransmitted,
-    /// Captured again.
-    Duplicated,
-    /// Overtaken by what was sent after it.
-    Reordered,
+named! {
+    /// Did a segment bring something again?
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Repeat {
+        No = "no",
+        /// Sent again.
+        Retransmitted = "retransmitted",
+        /// Captured again.
+        Duplicated = "duplicated",
+        /// Overtaken by what was sent after it.
+        Reordered = "reordered",
+    }
 }
 
 impl Repeat {
-    pub const NAMES: [&'static str; 4] = ["no", "retransmitted", "duplicated", "reordered"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
     /// The facts that a segment added.
     fn between(before: Repeats, after: Repeats) -> Self {
         match after {

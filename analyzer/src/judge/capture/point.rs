@@ -1,22 +1,17 @@
 //! Where the capture was taken.
 
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
+use crate::named::named;
 use crate::track::{Connection, Half};
 
-/// Where the capture was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapturePoint {
-    Client,
-    Server,
-    Between,
-    Unknown,
-}
-
-impl CapturePoint {
-    pub const NAMES: [&'static str; 4] = ["client", "server", "between", "unknown"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named! {
+    /// Where the capture was taken.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum CapturePoint {
+        Client = "client",
+        Server = "server",
+        Between = "between",
+        Unknown = "unknown",
     }
 }
 

@@ -1,27 +1,22 @@
 //! The answer in one word, and the reasons why there may be none: a capture must show what it does not hold.
 
 use crate::judge::finding::hidden::{self, Seen};
+use crate::named::named;
 use serde::Serialize;
 
-/// The answer on a connection, or on all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// One stall at least is likely or certain.
-    Stalls,
-    /// There are stalls, and each is only possible.
-    Possible,
-    /// Nothing was held, and the capture would show it.
-    Clean,
-    /// It would not.
-    Inconclusive,
-}
-
-impl Verdict {
-    pub const NAMES: [&'static str; 4] = ["stalls", "possible", "clean", "inconclusive"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named! {
+    /// The answer on a connection, or on all of them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Verdict {
+        /// One stall at least is likely or certain.
+        Stalls = "stalls",
+        /// There are stalls, and each is only possible.
+        Possible = "possible",
+        /// Nothing was held, and the capture would show it.
+        Clean = "clean",
+        /// It would not.
+        Inconclusive = "inconclusive",
     }
 }
 

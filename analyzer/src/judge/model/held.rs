@@ -6,6 +6,7 @@ use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, OPEN_ON, POSSIBLE,
     SHARE_OF_SIBLINGS,
 };
+use crate::named::named;
 use crate::rules;
 use crate::track::wait::Wait;
 
@@ -13,19 +14,13 @@ use crate::track::wait::Wait;
 const FEW_STEPS: f64 = 2.5;
 const MOST_OF_FEW_STEPS: f64 = 0.94;
 
-/// How sure a stall is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    Possible,
-    Likely,
-    Certain,
-}
-
-impl Confidence {
-    pub const NAMES: [&'static str; 3] = ["possible", "likely", "certain"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+named! {
+    /// How sure a stall is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Confidence {
+        Possible = "possible",
+        Likely = "likely",
+        Certain = "certain",
     }
 }
 

@@ -4,75 +4,63 @@
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
 use crate::judge::thresholds::{OPEN_ON, SURELY_ON};
+use crate::named::named;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
 use std::ops::AddAssign;
 
-/// Was Nagle's algorithm at work in a direction?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nagle {
-    On,
-    Off,
-    Unknown,
-    /// On until `TCP_NODELAY` was set in the middle of the connection.
-    Switched,
+named! {
+    /// Was Nagle's algorithm at work in a direction?
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Nagle {
+        On = "on",
+        Off = "off",
+        Unknown = "unknown",
+        /// On until `TCP_NODELAY` was set in the middle of the connection.
+        Switched = "switched",
+    }
 }
 
 impl Nagle {
-    pub const NAMES: [&'static str; 4] = ["on", "off", "unknown", "switched"];
-
     /// Was `TCP_NODELAY` seen in effect, even if only in the end?
     pub fn is_off(self) -> bool {
         matches!(self, Self::Off | Self::Switched)
-    }
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
     }
 }
 
 /// Connections by what is known of Nagle's algorithm on one side.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NagleTotals {
-    pub on: u32,
-    pub off: u32,
-    pub unknown: u32,
-    pub switched: u32,
-}
+pub struct NagleTotals([u32; 4]);
 
 impl NagleTotals {
     /// Adds one connection.
     pub fn add(&mut self, nagle: Nagle) {
-        *match nagle {
-            Nagle::On => &mut self.on,
-            Nagle::Off => &mut self.off,
-            Nagle::Unknown => &mut self.unknown,
-            Nagle::Switched => &mut self.switched,
-        } += 1;
+        self.0[nagle as usize] += 1;
+    }
+
+    pub fn of(&self, nagle: Nagle) -> u32 {
+        self.0[nagle as usize]
     }
 
     /// The answer that all known ones share, if they agree.
     pub fn name(&self) -> &'static str {
-        match (self.on, self.off, self.switched) {
-            (0, 0, 0) => Nagle::Unknown.name(),
-            (_, 0, 0) => Nagle::On.name(),
-            (0, _, 0) => Nagle::Off.name(),
-            (0, 0, _) => Nagle::Switched.name(),
+        match self.0 {
+            [0, 0, _, 0] => Nagle::Unknown.name(),
+            [_, 0, _, 0] => Nagle::On.name(),
+            [0, _, _, 0] => Nagle::Off.name(),
+            [0, 0, _, _] => Nagle::Switched.name(),
             _ => "mixed",
         }
     }
 
     pub fn connections(&self) -> u32 {
-        self.on + self.off + self.unknown + self.switched
+        self.0.iter().sum()
     }
 }
 
 impl AddAssign for NagleTotals {
     fn add_assign(&mut self, more: Self) {
-        self.on += more.on;
-        self.off += more.off;
-        self.unknown += more.unknown;
-        self.switched += more.switched;
+        self.0.iter_mut().zip(more.0).for_each(|(sum, more)| *sum += more);
     }
 }
 

@@ -7,25 +7,22 @@
 
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
+use crate::named::named;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
 
-/// The variant of a sender with Nagle's algorithm on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Variant {
-    Classic,
-    Minshall,
-    #[default]
-    Unknown,
+named! {
+    /// The variant of a sender with Nagle's algorithm on.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    enum Variant {
+        Classic = "classic",
+        Minshall = "minshall",
+        #[default]
+        Unknown = "unknown",
+    }
 }
 
 impl Variant {
-    pub const NAMES: [&'static str; 3] = ["classic", "minshall", "unknown"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
     /// The variant of `side`, with two frames as proof: full-sized data, and the small segment held behind
     /// it or sent at once.
     pub fn of(nagle: Nagle, half: &Half, side: Side, findings: Findings<'_>) -> (Self, (u32, u32)) {

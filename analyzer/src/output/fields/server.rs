@@ -2,7 +2,7 @@
 
 use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};
-use crate::judge::nagle::nodelay::NagleTotals;
+use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::servers::{Percentiles, ServerRow};
 
 const ADDR: Field = field!("addr", "IP address.");
@@ -50,9 +50,13 @@ impl Row for Percentiles {
 
 impl Row for NagleTotals {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(field!("on", "Connections on which it is on."), |row| row.on);
-        to.integer(field!("off", "Connections on which it is off."), |row| row.off);
-        to.integer(field!("unknown", "Connections that do not show it."), |row| row.unknown);
-        to.integer(field!("switched", "Connections on which it went off."), |row| row.switched);
+        to.integer(field!("on", "Connections on which it is on."), |row| row.of(Nagle::On));
+        to.integer(field!("off", "Connections on which it is off."), |row| row.of(Nagle::Off));
+        to.integer(field!("unknown", "Connections that do not show it."), |row| {
+            row.of(Nagle::Unknown)
+        });
+        to.integer(field!("switched", "Connections on which it went off."), |row| {
+            row.of(Nagle::Switched)
+        });
     }
 }
