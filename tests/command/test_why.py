@@ -47,7 +47,29 @@ def test_the_command_prints_the_terms_below_each_other(run: Run) -> None:
         len({line.index(f"  {term.text}") for line, term in zip(lines, case.terms, strict=True)})
         == 1
     )
-    assert lines[-2].endswith("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized)")
+    assert lines[-1].endswith("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay)")
+
+
+def test_a_stall_is_told_as_the_table_lists_it() -> None:
+    """A retransmission ends these, and other waits, which the table leaves out, at the same frames.
+
+    The sender's timestamps count, too, and the numbers above the ratio are not its own alone.
+    """
+    needless = "lwip-server-chained-rtt26/middle.pcap.gz"
+    blended = "formats-rtt26/client-step1ms.pcap.gz"
+    texts = []
+    for name in (needless, blended):
+        scan = nagle_scan.scan(CAPTURES / "labelled" / name)
+        stalls = scan.stalls
+        assert len(stalls)
+        told = zip(stalls["frame_held"], stalls["cause"], stalls["confidence"], strict=True)
+        for frame, *words in told:
+            case = scan.why(frame)
+            assert (case.verdict, [case.cause, case.confidence]) == ("held", words)
+            assert "look alike" not in str(case)
+            texts.append(str(case))
+    assert "from 0.00033 up to 3000: how much likelier this timing is" in texts[0]
+    assert any("times the same by the timestamps of the " in text for text in texts)
 
 
 def test_what_cannot_be_a_hold_says_why() -> None:

@@ -89,9 +89,6 @@ pub fn judge(
     let first = rulings.len();
     let acks = Side::BOTH.map(|side| AckDelay::of(connection, side, waits, conditions.clock_ns));
     let corked = rule(connection, waits, model.held, acks, conditions, rulings);
-    if !rules::off("superseded") {
-        superseded::drop(waits, rulings, first);
-    }
     let all = Findings::new(waits, &rulings[first..]);
     let proven = half::nagle_of_both(connection, all, corked);
     let nagle = proven.map(|(nagle, _)| nagle);
@@ -132,10 +129,11 @@ pub fn judge(
     }
 }
 
-/// Rules on all waits. Tells of each side whether the kernel held something back for a cork.
-fn rule(
+/// Rules on all waits, and leaves out those that others supersede: the first of `waits` have the new `rulings`.
+/// Returns for each side whether the kernel held something back for a cork.
+pub fn rule(
     connection: &Connection,
-    waits: &[Wait],
+    waits: &mut [Wait],
     held: &[Held],
     acks: [AckDelay; 2],
     conditions: Conditions,
@@ -147,8 +145,11 @@ fn rule(
     // Boxed: to move them takes as long as to judge.
     let mut judges = Side::BOTH
         .map(|side| Box::new(Judge::new(connection, side, waits, acks[side as usize], conditions)));
-    let each = waits.iter().zip(held);
+    let (first, each) = (rulings.len(), waits.iter().zip(held));
     rulings.extend(each.map(|(wait, held)| judges[wait.by as usize].rule(wait, *held)));
+    if !rules::off("superseded") {
+        superseded::drop(waits, rulings, first);
+    }
     judges.map(|judge| judge.corked)
 }
 

@@ -5,14 +5,14 @@ use crate::capture::progress::Progress;
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::direction::Judge;
-use crate::judge::mark_all;
 use crate::judge::model::{Held, explain};
 use crate::judge::words::terms::{TermRow, rows};
+use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track};
+use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 use std::sync::Arc;
 
 /// A wait, what was decided on it, and the terms of its probability.
@@ -39,41 +39,48 @@ pub fn why(
     let clocks = Clocks::of(&captures);
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;
-    mark_all(&mut blocks, &clocks, threads);
-    let Some((number, at)) = find(&blocks, frame) else { return Ok(None) };
-    let wait = blocks[number].waits[at];
+    let Weighed { models, .. } = weigh_all(&mut blocks, &clocks, threads);
+    let Some((number, place)) = connection_of(&blocks, frame) else { return Ok(None) };
     let block = &blocks[number];
-    let Some(place) = block.place_of(&wait) else { return Ok(None) };
-    let connection = &block.connections[place];
-    let is_own = |other: &&Wait| other.connection == wait.connection;
-    let waits: Vec<Wait> = block.waits.iter().filter(is_own).copied().collect();
-    let conditions = Conditions::of(options.min_wait_ns, &clocks, &waits);
-    let terms = explain(&blocks, &clocks, threads, number, at);
-    let acks = AckDelay::of(connection, wait.by, &waits, conditions.clock_ns);
-    let ruling = Judge::new(connection, wait.by, &waits, acks, conditions).rule(&wait, terms.held);
+    let begin = block.waits.partition_point(|wait| wait.connection < place);
+    let end = block.waits.partition_point(|wait| wait.connection <= place);
+    let own = &block.waits[begin..end];
+    let Some(at) = block.place_of(&own[0]) else { return Ok(None) };
+    let connection = &block.connections[at];
+    let conditions = Conditions::of(options.min_wait_ns, &clocks, own);
+    let acks = Side::BOTH.map(|side| AckDelay::of(connection, side, own, conditions.clock_ns));
+    let (mut waits, mut rulings) = (own.to_vec(), Vec::new());
+    rule(connection, &mut waits, &models[number].held[begin..end], acks, conditions, &mut rulings);
+    let ruled = waits.iter().zip(&rulings).filter_map(|one| Some((key(one.0, frame)?, one)));
+    let Some((key_of_best, (wait, ruling))) = ruled.min_by_key(|(key, _)| *key) else {
+        return Ok(None);
+    };
+    let is_it = |other: &Wait| {
+        key(other, frame) == Some(key_of_best) && other.is(fact::RESENT) == wait.is(fact::RESENT)
+    };
+    let among_own = own.iter().position(is_it).unwrap_or(0);
+    let terms = explain(&blocks, &clocks, threads, number, begin + among_own);
     Ok(Some(Why {
-        connection: block.numbers[wait.connection as usize],
-        rows: rows(&terms, &wait, connection),
-        wait,
+        connection: block.numbers[place as usize],
+        rows: rows(&terms, wait, connection),
+        wait: *wait,
         cause: ruling.cause,
         held: terms.held,
     }))
 }
 
-/// The wait that a frame is of: its block, and its place there.
-fn find(blocks: &[Block], frame: u64) -> Option<(usize, usize)> {
-    let rank = |wait: &Wait| {
-        [wait.to.frame, wait.ack.frame, wait.from.frame]
-            .iter()
-            .position(|&of| u64::from(of) == frame)
-    };
-    let of_block = |(number, block): (usize, &Block)| {
-        let waits = block.waits.iter().enumerate();
-        let ranked = waits.filter_map(|(at, wait)| {
-            Some(((rank(wait)?, wait.to.frame, wait.by as u8), (number, at)))
-        });
-        ranked.min_by_key(|(key, _)| *key)
-    };
-    let best = blocks.iter().enumerate().filter_map(of_block).min_by_key(|(key, _)| *key);
-    best.map(|(_, place)| place)
+/// The connection that a frame is of: its block, and its number there.
+fn connection_of(blocks: &[Block], frame: u64) -> Option<(usize, u32)> {
+    let has = |wait: &&Wait| key(wait, frame).is_some();
+    let each = blocks.iter().enumerate();
+    let mut all =
+        each.filter_map(|(at, block)| Some((at, block.waits.iter().find(has)?.connection)));
+    all.next()
+}
+
+/// Orders the waits that a frame is of: first what it ended, then what its ACK freed, then what began with it.
+fn key(wait: &Wait, frame: u64) -> Option<(usize, u32, u8)> {
+    let frames = [wait.to.frame, wait.ack.frame, wait.from.frame];
+    let rank = frames.iter().position(|&of| u64::from(of) == frame)?;
+    Some((rank, wait.to.frame, wait.by as u8))
 }

@@ -88,7 +88,7 @@ impl Member<'_> {
             late,
             siblings: state.siblings,
             sibling_count: state.sibling_count,
-            by_sender_clock: state.own_clock.is_some(),
+            by_sender_clock: state.own_clock.as_ref().map_or(0.0, |own| own.weight),
             by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
             ..common
         };

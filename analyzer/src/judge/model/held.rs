@@ -78,8 +78,8 @@ pub struct DirectionModel {
     /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
     pub siblings: f64,
     pub sibling_count: u32,
-    /// Do the sender's timestamps show more than the times of the capture?
-    pub by_sender_clock: bool,
+    /// The part of the ratios that is by the sender's timestamps, instead of the times of the capture.
+    pub by_sender_clock: f64,
     /// The same for segments that data may have released.
     pub by_data: ByData,
 }

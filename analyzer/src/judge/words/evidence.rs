@@ -153,7 +153,7 @@ impl<'a> ExplainedStall<'a> {
         write!(out, "frame {} follows the ACK by {}", wait.to.frame, Ms(wait.release_ns()))?;
         let rtt = Ms::of(model.path.rtt_or_zero_ms());
         match model.path.basis {
-            _ if model.by_sender_clock => {
+            _ if is_mostly_by_sender_clock(model) => {
                 write!(out, ", and by its timestamps the {by} pauses for as long as its ACKs take")
             }
             Basis::Handshake | Basis::Shared => {
@@ -256,6 +256,11 @@ impl Display for Ms {
         out.write_str(itoa::Buffer::new().format(us / 1000))?;
         out.write_str(str::from_utf8(&rest).unwrap_or_default())
     }
+}
+
+/// Do the sender's timestamps decide more than the times of the capture?
+pub(super) fn is_mostly_by_sender_clock(model: &DirectionModel) -> bool {
+    model.by_sender_clock >= 0.5
 }
 
 /// When a segment left, to be followed by its ACK, which late stamps put behind it.

@@ -1,8 +1,9 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{ByData, DirectionModel, Exclusion, Terms, most_by_clock};
+use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Terms, most_by_clock};
 use crate::judge::path::Basis;
-use crate::judge::words::evidence::{Digits, Ms, left};
+use crate::judge::thresholds::BOUND;
+use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
@@ -42,14 +43,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     let mut rows = vec![
         row("release", format!("{}/ms", Digits(densities.hold)), text),
         row("pause", format!("{}/ms", Digits(densities.program)), pause),
-        row(
-            "ratio (LR)",
-            Digits(held.ratio.into()).to_string(),
-            format!(
-                "release over pause, from 0.001 up to {most}: how much likelier it was held than written \
-                 then"
-            ),
-        ),
+        row("ratio (LR)", Digits(held.ratio.into()).to_string(), ratio(direction, *most, by)),
         row(
             "P(on)",
             format!("{:.5}", held.on),
@@ -73,12 +67,24 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         row("relay", format!("{:.5}", direction.passed_on(wait)), relay),
     ];
     let by_clock = most_by_clock(direction.path.step_ms, wait);
-    rows.push(row(
-        "probability",
-        format!("{:.5}", held.probability),
-        formula(by_clock, held.is_open),
-    ));
+    rows.push(row("probability", format!("{:.5}", held.probability), formula(by_clock, held)));
     rows
+}
+
+/// What the ratio compares: the densities above it, unless the sender's timestamps count, too.
+fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
+    let also = match direction.by_sender_clock {
+        0.0 => String::new(),
+        weight => format!(
+            " to the power of {:.3}, times the same by the timestamps of the {by} to the power of {weight:.3}",
+            1.0 - weight
+        ),
+    };
+    format!(
+        "release over pause{also}, from {:.5} up to {most}: how much likelier this timing is if the kernel \
+         held the segment than if the program wrote it just then",
+        1.0 / BOUND
+    )
 }
 
 /// What else explains that it left then, and what explains all such segments.
@@ -101,13 +107,13 @@ fn rivals(wait: &Wait, direction: &DirectionModel, by: &str) -> (String, String)
 }
 
 /// How the probability follows from the other terms.
-fn formula(most_by_clock: f64, is_open: bool) -> String {
+fn formula(most_by_clock: f64, held: &Held) -> String {
     let clock = if most_by_clock < 1.0 {
         format!(", {most_by_clock} at most by a coarse clock")
     } else {
         String::new()
     };
-    let open = if is_open {
+    let open = if held.is_open && held.is_unsure() {
         "; no answer: the round trip is not known or varies, so that a hold and a pause look alike"
     } else {
         ""
@@ -118,7 +124,9 @@ fn formula(most_by_clock: f64, is_open: bool) -> String {
 fn round_trip(direction: &DirectionModel, by: &str) -> String {
     let rtt = Ms::of(direction.path.rtt_or_zero_ms());
     match direction.path.basis {
-        _ if direction.by_sender_clock => format!("compared in the timestamps of the {by}"),
+        _ if is_mostly_by_sender_clock(direction) => {
+            format!("compared in the timestamps of the {by}")
+        }
         Basis::Handshake => format!("the round trip to the {by} is {rtt}"),
         Basis::Shared => {
             format!("the round trip to the {by} is {rtt} on another connection of these hosts")
