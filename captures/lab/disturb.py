@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import gcd
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -109,22 +110,33 @@ def in_bursts(frames: Sequence[Frame], dice: Random) -> Frames:
     return kept
 
 
+def tick(frames: Sequence[Frame]) -> int:
+    """The step in which all times lie, in ns: how coarse the clock of the capture is."""
+    return gcd(*(frame.time_ns - frames[0].time_ns for frame in frames)) or 1
+
+
 def doubled(frames: Sequence[Frame], dice: Random, share: float) -> Frames:
-    """This share of the frames twice, 2 us apart."""
+    """This share of the frames twice, 2 us apart where the clock of the capture ticks so finely."""
+    tick_ns = tick(frames)
+    later_ns = 2 * US // tick_ns * tick_ns
     return in_order(
         copy
         for frame in frames
-        for copy in (frame, replace(frame, time_ns=frame.time_ns + 2 * US))[
+        for copy in (frame, replace(frame, time_ns=frame.time_ns + later_ns))[
             : 1 + (dice.random() < share)
         ]
     )
 
 
 def swapped(frames: Sequence[Frame], dice: Random) -> Frames:
-    """In an order, and with times, that are right within 20 us only, as of two ports merged."""
+    """In an order, and with times, that are right within 20 us only, as of two ports merged.
+
+    A clock that ticks less often shows nothing of it.
+    """
+    tick_ns = max(US, tick(frames))
+    most = SWAP_NS // tick_ns
     return in_order(
-        replace(f, time_ns=f.time_ns + dice.randint(-SWAP_NS // US, SWAP_NS // US) * US)
-        for f in frames
+        replace(f, time_ns=f.time_ns + dice.randint(-most, most) * tick_ns) for f in frames
     )
 
 

@@ -14,7 +14,7 @@ import metamorphic
 import pytest
 import truths
 from conftest import CAPTURES
-from disturb import DISTURBANCES
+from disturb import DISTURBANCES, MS, US
 from metamorphic import LABELLED, Finding, Labelled
 from truths import Place
 
@@ -53,6 +53,20 @@ def test_of_the_pure_acks_some_are_lost_and_nothing_else(stalled: Labelled) -> N
     lost = {f.number for f in frames} - {f.number for f in kept}
     assert lost
     assert lost <= {f.number for f in frames if f.is_pure_ack}
+
+
+def test_no_disturbance_makes_a_coarse_clock_look_fine(stalled: Labelled) -> None:
+    """A clock of 10 ms stamps both copies of a frame alike, and is no better for 20 us."""
+    frames = stalled.capture.frames
+    coarse = [replace(f, time_ns=at * 10 * MS) for at, f in enumerate(frames)]
+    for given, later_ns in ((frames, 2 * US), (coarse, 0)):
+        both = DISTURBANCES["all frames doubled"](given, Random(1))
+        assert len(both) == 2 * len(given)
+        gaps = {copy.time_ns - f.time_ns for f in given for copy in both if copy.number == f.number}
+        assert gaps == {0, later_ns}
+    swapped = DISTURBANCES["swapped within 20 us"]
+    assert swapped(coarse, Random(1)) == coarse
+    assert swapped(frames, Random(1)) != frames
 
 
 def test_a_hold_whose_ack_is_missing_is_not_left(stalled: Labelled) -> None:
