@@ -14,12 +14,20 @@
 //! - **wait**: the time from the last data of either end to the next, raw, as `track` saw it.
 //! - **release**: the time from an ACK to the next data, at the capture point.
 //! - **band**: the releases that an ACK explains: the round trip to the sender and a tolerance.
-//! - **hold**: a small segment that Nagle's algorithm kept back: its release lies in the band, releases
-//!   peak there, and nothing else stood in the way. A hold that is listed is a **stall**.
+//! - **candidate**: a wait that may have been a hold: nothing that the capture shows rules it out.
+//! - **direction**: the candidates of one half, of one kind. Directions of one server and kind are a **group**.
+//! - **ratio** (LR): how much likelier its timing is of a hold than of a program that wrote then, from the two
+//!   **densities** of its release and its pause.
+//! - **P(on)**: the probability that Nagle's algorithm was on at a wait, by the **chain** of all waits of its direction;
+//!   its **siblings** are the other connections of the server.
+//! - **share**: the part of such waits that are holds while the algorithm is on.
+//! - **relay**: a program that passes on what arrives elsewhere, and so looks held.
+//! - **hold**: a small segment that Nagle's algorithm kept back until an ACK or data of the other side released it.
+//!   Its probability, of these terms, makes it `certain`, `likely` or `possible`; one that is listed is a **stall**.
 //! - **contradiction**: a small segment sent while a small one was unacknowledged; Nagle was off.
-//! - **case**: all that speaks for and against a wait's being a hold, a **line** each.
-//! - **ruling**: the cause of a wait and the doubts about it. **finding**: a wait with its ruling.
-//! - **doubt**: another explanation that is not excluded; the confidence follows from their weights.
+//! - **terms**: the numbers from which the probability of a hold was computed; `--why` prints them.
+//! - **ruling**: the cause of a wait, and how likely it was held. **finding**: a wait with its ruling.
+//! - **reason**: why a connection gets no verdict; one row of a table each.
 //! - **range**: a piece of a capture that one thread reads and decodes.
 //! - **shard**: a sixteenth of the connections, chosen by addresses and ports; it takes the ranges in order.
 //! - **block**: 1,024 connections of a shard; they are kept and judged together.

@@ -41,7 +41,7 @@ pub struct Detail {
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
     pub late_acks: Option<LateAcks>,
-    /// Timer and cause that the stalls of this end share.
+    /// The model's answer on this end's waits.
     pub model: Option<DirectionModel>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first
     /// reply, in ns, where that was a wait.

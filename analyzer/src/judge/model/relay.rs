@@ -176,7 +176,7 @@ fn reaction(path_of_both_ns: Option<i64>, quartile_ms: f64) -> f64 {
     ((wakes + slow) / (kernel + slow)).ln()
 }
 
-/// Median of reactions, each weighted by the probability that it was a hold: no threshold decides which count.
+/// Lower quartile of reactions, each weighted by the probability that it was a hold: no threshold decides which count.
 fn lower_quartile(mut reactions: Vec<(f64, f64)>) -> f64 {
     reactions.sort_by(|one, next| one.0.total_cmp(&next.0));
     let quarter = reactions.iter().map(|(_, held)| held).sum::<f64>() / 4.0;

@@ -1,4 +1,4 @@
-//! The case in sentences.
+//! The terms of the model in sentences.
 
 mod data_release;
 pub mod evidence;
