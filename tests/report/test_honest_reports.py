@@ -7,7 +7,6 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, flat
-from nagle_scan.report import sentences
 from nagle_scan.words.wording import duration
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -28,32 +27,6 @@ def test_what_may_have_been_held_is_told_from_what_was_not(run: Run) -> None:
     said = flat(run(lacking).stdout)
     assert " CLEAN " in said
     assert "unknown server 107-109 cause not visible" in said
-
-
-def test_a_pause_of_the_program_is_no_lost_time(run: Run, tmp_path: Path) -> None:
-    """An ACK timer of 40 ms races a program that pauses for 44 ms before it writes the rest."""
-    capture = CAPTURES / "labelled" / "sleep44-nagle" / "middle.pcap.gz"
-    scan = nagle_scan.scan(capture)
-    summary, stalls = scan.core.summary(), scan.stalls
-    assert summary.stalled_ms == pytest.approx(stalls["hold_ms"].sum())
-    stalls = stalls[stalls["confidence"] != "possible"]
-    waits_ms, lost_ms = stalls["wait_ms"].sum(), stalls["hold_ms"].sum()
-    assert summary.own_pauses_ms == pytest.approx(waits_ms - lost_ms)
-    own = (
-        f"The waits add up to {duration(waits_ms)}; the programs themselves pause for "
-        f"{duration(waits_ms - lost_ms)} of it."
-    )
-    done = run(capture, "-o", tmp_path / "ticket.md")
-    told, ticket = flat(done.stdout), flat((tmp_path / "ticket.md").read_bytes())
-    clearest = scan.core.clearest()
-    assert clearest is not None
-    part = f"some {clearest.hold_ms:.0f} ms of the {duration(clearest.wait_ms)}"
-    assert own in told
-    assert own in ticket
-    assert f"held for {part}, leaves" in told
-    assert f"(held for {part})" in ticket
-    whole = nagle_scan.scan(SPLIT).core
-    assert "pause" not in sentences.cost(whole.summary(), [])
 
 
 def test_numbers_that_differ_from_wiresharks_are_told(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from nagle_scan import _core
 from nagle_scan.report.stall_frames import waits_since
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import part_held
 
 WIDTH = 72
 TIME_LEN = 12
@@ -32,8 +31,6 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B {are_held} by Nagle")
     since = waits_since(stall)
     yield _band(f":  (at most, {since})" if since else "")
-    if part := part_held(stall.wait_ms, stall.hold_ms):
-        yield _band(f":  (held for {part})")
     yield _left(ack_ms, f"frame {stall.frame_ack}: {causes.ack(stall)}")
     yield _right(held_ms, f"frame {stall.frame_to}: {stall.len} B, released")
 

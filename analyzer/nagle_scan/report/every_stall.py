@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import held_for
+from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,6 @@ class Stall(NamedTuple):
     frame_ack: int
     frame_to: int
     wait_ms: float
-    hold_ms: float
     ack_delay_ms: float
 
 
@@ -43,7 +42,6 @@ def of(result: Result) -> Iterator[Stall]:
         "frame_ack",
         "frame_held",
         "wait_ms",
-        "hold_ms",
         "ack_delay_ms",
     )
     return map(Stall._make, zip(*(_values(columns[name]) for name in names), strict=True))
@@ -64,7 +62,7 @@ def frames(stall: Stall | _core.WaitRow) -> tuple[int, int, int]:
 def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str, str, str]:
     """A sentence for each of its frames, which are called as `named` tells."""
     unacked, ack, held = map(named, frames(stall))
-    was_held = f"{certainty.WAS_HELD[stall.confidence]} {held_for(stall.wait_ms, stall.hold_ms)}"
+    was_held = f"{certainty.WAS_HELD[stall.confidence]} {duration(stall.wait_ms)}"
     return (
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK",
         f"[{ack}] {causes.ack(stall)}; it releases {held}",

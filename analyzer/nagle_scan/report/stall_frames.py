@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import duration, part_held
+from nagle_scan.words.wording import duration
 
 
 class StallFrame(NamedTuple):
@@ -33,8 +33,6 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     is_held = certainty.IS_HELD[stall.confidence]
     unacked = f"not yet acknowledged: the next small segment {is_held}"
     held = certainty.WAS_HELD[stall.confidence]
-    if part := part_held(stall.wait_ms, stall.hold_ms):
-        held += f" for {part}"
     held += f", leaves {stall.release_ms:.3f} ms after the ACK"
     if since := waits_since(stall):
         held += f"; waiting for {duration(stall.wait_ms)} at most, {since}"

@@ -152,10 +152,10 @@ class Result:
         (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
         `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
         (int64, of the held segment), `time` (the same), `wait_ms` (float64: from the last data that
-        the sender had sent or received: the most it can have waited), `hold_ms` (float64: for how
-        much of that the segment was held, as expected; lost time counts this), `ack_delay_ms`
-        (float64: how long the receiver sat on its ACK), `release_ms` (float64: from the ACK to the
-        held segment, at the capture point).
+        the sender had sent or received: the most it can have waited), `hold_ms` (float64: the
+        time lost, which all sums count: as `wait_ms`, since no capture shows when the segment was
+        written), `ack_delay_ms` (float64: how long the receiver sat on its ACK), `release_ms`
+        (float64: from the ACK to the held segment, at the capture point).
         """
         return self._made_once("stalls")
 

@@ -29,7 +29,6 @@ class Wait(NamedTuple):
     release_ms: float
     confidence: str = ""
     """Of a stall."""
-    hold_ms: float = 0.0
     """Likewise."""
 
     @property

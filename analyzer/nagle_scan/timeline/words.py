@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import count, duration, held_for
+from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
     from nagle_scan.timeline.subject import Subject
@@ -36,7 +36,7 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
         return first, f"{stream}, {frames}, {wait.cause}"
     until = acks.until.format(other="client" if wait.sender == "server" else "server")
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
-    first = f"The {wait.sender} {held} for {held_for(wait.wait_ms, wait.hold_ms)}"
+    first = f"The {wait.sender} {held} for {duration(wait.wait_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return first, f"{until} ({wait.cause}; {stream}, {frames})"
 

@@ -9,8 +9,8 @@ READING = (
     "list: read the notices, and capture again as they say.",
     "Tell the confidence with every stall: 'certain', 'likely' or 'possible'. Change nothing for "
     "what is only possible.",
-    "A wait (wait_ms) is an upper bound of how long a segment was held, hold_ms is expected, and a "
-    "latency without stalls is the best case: promise none of them.",
+    "A wait (wait_ms, hold_ms) is an upper bound of how long a segment was held, and a latency "
+    "without stalls is the best case: promise neither.",
     "TCP_NODELAY is judged by what was sent, whatever the source code says. 'unknown' and 'not "
     "known' mean that nothing sent shows it: neither that it is set, nor that it is not.",
     "The stack that a delay is consistent with is named after its timer: it does not identify an "

@@ -10,8 +10,6 @@ PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 ENOUGH = (2, 4, 10, 20, 100, 1)
 """Latencies from which each of these is not the largest anyway."""
 
-OWN_PAUSE_MS = 1.0
-"""A shorter pause of the program is not worth mentioning."""
 ROUND_TRIP_COUNTS = 1.1
 """Above this ratio of wait to ACK delay, the network's share is worth mentioning."""
 
@@ -87,19 +85,6 @@ def percentiles(latency_ms: Iterable[float], exchanges: int) -> Iterator[str]:
     """The cells of a server's latency columns; a dash where so few exchanges have none."""
     for milliseconds, enough in zip(latency_ms, ENOUGH, strict=True):
         yield duration(milliseconds) if exchanges >= enough else "-"
-
-
-def held_for(wait_ms: float, hold_ms: float) -> str:
-    """How long a segment was held; of how long a wait, where the program paused for the rest."""
-    return part_held(wait_ms, hold_ms) or duration(wait_ms)
-
-
-def part_held(wait_ms: float, hold_ms: float) -> str:
-    """The same where the program paused; else empty."""
-    if wait_ms - hold_ms < OWN_PAUSE_MS:
-        return ""
-    held = f"{hold_ms:.0f} ms" if hold_ms < 999.5 else duration(hold_ms)
-    return f"some {held} of the {duration(wait_ms)}"
 
 
 def round_trip_counts(wait_ms: float, ack_delay_ms: float) -> bool:

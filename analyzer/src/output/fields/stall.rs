@@ -45,7 +45,7 @@ const LEN_UNACKED: Field =
     field!("len_unacked", "Payload of the unacknowledged segment, in bytes.");
 const HOLD: Field = field!(
     "hold_ms",
-    "Expectation: for how much of `wait_ms` it was held. The rest is a pause of the program; lost time counts this."
+    "The time lost, which all sums count: as `wait_ms`, since no capture shows when it was written."
 );
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
 const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
