@@ -92,7 +92,7 @@ def measure(value: str, unit: str) -> str:
         case "ratio":
             return "{}/{}".format(*number)
         case _:
-            numbers = number if isinstance(number, tuple) else (number,)
+            numbers = number if isinstance(number, (tuple, list)) else (number,)
             return f"{', '.join(f'{one:,.10g}' for one in numbers)} {unit.replace('_', ' ')}"
 
 

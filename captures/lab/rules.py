@@ -85,7 +85,7 @@ def cases(shared: Path) -> Iterator[Case]:
 
 def scan_all(shared: Path, base: Seen) -> Seen:
     """Results and counts; the latter again only where the result is not that of `base`."""
-    seen = {}
+    seen: Seen = {}
     for case in cases(shared):
         name = str(case.capture)
         try:
