@@ -3,8 +3,7 @@
 use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, OPEN_ON, POSSIBLE,
-    SHARE_OF_SIBLINGS,
+    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE, SHARE_OF_SIBLINGS,
 };
 use crate::named::named;
 use crate::rules;
@@ -44,8 +43,7 @@ impl Held {
     /// May it have been held, for all that the capture shows, though that is no stall?
     pub fn is_unsure(&self) -> bool {
         let probability = f64::from(self.probability);
-        let may_be_on = f64::from(self.on) >= OPEN_ON;
-        probability < POSSIBLE && (self.is_open && may_be_on || probability >= OPEN_HOLDS / 2.0)
+        probability < POSSIBLE && (self.is_open || probability >= OPEN_HOLDS / 2.0)
     }
 
     pub fn confidence(&self) -> Option<Confidence> {
