@@ -60,7 +60,8 @@ def test_the_option_is_told_as_the_table_tells_it(
         (383.0, 15.9, "prompt"),
         (0.3, 15.9, "delayed"),
         (26.0, 40.0, "delayed"),
-        (60.0, 626.0, "delayed"),
+        (60.0, 426.0, "delayed"),
+        (60.0, 626.0, "prompt"),
     ],
 )
 def test_a_late_ack_is_a_delayed_one_only_where_no_path_explains_it(

@@ -98,7 +98,7 @@ def test_a_page_says_where_tables_end_and_how_they_are_sorted(
     crowd: Path, report: Report, tmp_path: Path
 ) -> None:
     assert "of sockets: see" in page_of(crowd, tmp_path)
-    idle = shown(report("labelled/gvisor-client-five-pieces-rtt01/server.pcap.gz"))
+    idle = shown(report("labelled/rpc-threads-overloaded/loopback.pcap.gz"))
     assert "those of idle clients last" in idle
     busy = shown(report("epoll-fd0.pcap"))
     assert "of sockets: see" not in busy

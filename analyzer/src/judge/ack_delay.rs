@@ -203,8 +203,9 @@ mod tests {
     fn timers_are_told_from_paths() {
         assert_eq!(delayed(&[40.1, 44.0, 43.2, 0.1], 0.05, 0.01), [true, true, true, false]);
         assert_eq!(delayed(&[26.1, 26.4, 66.3], 26.0, 0.3), [false, false, true]);
-        // No queue of a steady path takes so long, whatever the timer that does.
-        assert_eq!(delayed(&[686.0, 686.0], 60.0, 0.1), [true, true]);
+        // No timer may run for more than half a second, so that the way is as long.
+        assert_eq!(delayed(&[486.0, 486.0], 60.0, 0.1), [true, true]);
+        assert_eq!(delayed(&[686.0, 686.0], 60.0, 0.1), [false, false]);
         // A path with 8 ms of jitter is late by 12 and by 15 ms now and then.
         assert!(!delayed(&[108.0, 112.0, 100.5, 115.0, 103.0, 106.0], 100.0, 8.0).contains(&true));
     }

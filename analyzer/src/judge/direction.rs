@@ -4,7 +4,7 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::spurious;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::causes::{Cause, DirectionFacts, stop_and_wait};
+use crate::judge::causes::{DirectionFacts, ledger, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
 use crate::judge::model::Held;
@@ -49,6 +49,7 @@ impl Judge {
                 link: SlowLink::of(half, side, waits),
                 receiver_seen: receiver.segments > 0 && !connection.is_even(),
                 disordered: connection.is_disordered() || connection.is_out_of_order(),
+                never_acked: half.never_acked(),
                 acks,
             },
             corked,
@@ -59,6 +60,6 @@ impl Judge {
     pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
         self.direction.held = f64::from(held.probability) >= POSSIBLE;
         self.direction.may_be_held = held.is_unsure();
-        Ruling { cause: Cause::of(wait, &self.direction), held }
+        Ruling { cause: ledger::cause(wait, &self.direction), held }
     }
 }

@@ -60,11 +60,11 @@ pub fn mark_all(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<Pa
     copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
-    sort_waits(blocks, threads);
+    sort_waits(blocks, clocks, threads);
     passed_on
 }
 
-fn sort_waits(blocks: &mut [Block], threads: usize) {
+fn sort_waits(blocks: &mut [Block], clocks: &Clocks, threads: usize) {
     let len = blocks_at_once(blocks.len());
     let pieces: Vec<Mutex<&mut [Block]>> = blocks.chunks_mut(len).map(Mutex::new).collect();
     cores::all(threads, pieces.len(), |piece| {
@@ -72,6 +72,7 @@ fn sort_waits(blocks: &mut [Block], threads: usize) {
         for block in &mut **blocks {
             block.waits.append(&mut block.by_data);
             block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
+            made_up::mark_scripted(block, clocks);
         }
     });
 }
@@ -93,7 +94,9 @@ pub fn judge(
     let proven = half::nagle_of_both(connection, all, corked);
     let nagle = proven.map(|(nagle, _)| nagle);
     let hidden = Seen { connection, nagle, findings: all, conditions }.hidden();
-    let listed = |wait: &Wait| is_listed(wait, connection, conditions.min_wait_ns);
+    // Of times that were made up no wait is known.
+    let is_timed = !connection.is_even();
+    let listed = |wait: &Wait| is_timed && is_listed(wait, connection, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     let halves = Side::BOTH.map(|side| {
@@ -146,7 +149,10 @@ pub fn rule(
     let mut judges = Side::BOTH
         .map(|side| Box::new(Judge::new(connection, side, waits, acks[side as usize], conditions)));
     let (first, each) = (rulings.len(), waits.iter().zip(held));
-    rulings.extend(each.map(|(wait, held)| judges[wait.by as usize].rule(wait, *held)));
+    // An ACK is late by what is known of the data that it acknowledges.
+    rulings.extend(
+        each.map(|(wait, held)| judges[wait.acknowledged_by().other() as usize].rule(wait, *held)),
+    );
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }

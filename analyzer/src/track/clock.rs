@@ -4,6 +4,9 @@ use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::{Wait, fact};
 
+/// The finest of clocks that tick: 1,000 times a second.
+const TICK_NS: i64 = 1_000_000;
+
 /// The clock of each capture.
 #[derive(Debug, Clone, Default)]
 pub struct Clocks {
@@ -55,6 +58,12 @@ impl Clocks {
             Some(FINE_NS) => own_ns(waits),
             Some(step_ns) => step_ns,
         }
+    }
+
+    /// Did a clock stamp these `waits` so finely that no two are as long by accident? Those that tick do so in
+    /// milliseconds.
+    pub fn are_fine(&self, waits: &[Wait]) -> bool {
+        waits.last().and_then(|wait| self.behind(wait)).is_some_and(|clock| clock.step_ns < TICK_NS)
     }
 
     /// When the capture ends that has the last of these `waits` of a connection.

@@ -62,9 +62,9 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes short delayed ACKs for prompt ones";
 
-    /// The longest delayed ACK: at most 0.5 s is allowed, and a slow host may take twice that. On an unknown path
-    /// an ACK releases no data later than this, either.
-    LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000 ns,
+    /// The longest delayed ACK: a longer one is not allowed. On an unknown path an ACK releases no data later than
+    /// this, either.
+    LONGEST_DELAYED_ACK_NS: i64 = 500_000_000 ns,
         from "RFC 1122, section 4.2.3.2",
         larger "takes coincidences after long pauses for holds";
 

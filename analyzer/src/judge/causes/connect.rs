@@ -18,10 +18,3 @@
 //!
 //! # References
 //! RFC 9293, section 3.8.1; RFC 6298, section 5.7; Linux `tcp_syn_retries`, `net.core.somaxconn`.
-
-use super::DirectionFacts;
-use crate::track::wait::{Wait, fact};
-
-pub(super) fn recognises(wait: &Wait, _: &DirectionFacts) -> bool {
-    wait.is(fact::CONNECTING)
-}

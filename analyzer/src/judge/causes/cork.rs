@@ -5,7 +5,8 @@
 //! # How it is recognised
 //! Time and again a small segment leaves 200 ms and a round trip after the last data, at most a few
 //! ticks of the kernel's clock later, and no ACK released it: Linux sends what a cork holds when
-//! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer.
+//! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer. Its segments carry timestamps: Windows has no cork, and sends none unless
+//! it is told to.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, which ends with an ACK: where the receiver acknowledged what was sent before
@@ -20,16 +21,11 @@
 //! # References
 //! tcp(7), send(2); Linux `tcp_check_probe_timer`, `TCP_RTO_MIN`.
 
-use super::DirectionFacts;
 use crate::judge::statistics;
 use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
 use crate::track::thresholds::JIFFY_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    direction.corks.is_repeated && direction.corks.looks_corked(wait)
-}
 
 /// How waits for the kernel's timer look in one direction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,7 +62,8 @@ impl Corks {
             let count = lengths.iter().filter(alike).count();
             corks.is_repeated = count >= FEW_RELEASES as usize && 4 * count >= 3 * lengths.len();
         }
-        corks.is_repeated &= tells_timers_apart(connection.half(side));
+        corks.is_repeated &=
+            tells_timers_apart(connection.half(side)) && is_linux(connection.half(side));
         corks
     }
 
@@ -111,6 +108,11 @@ fn tells_timers_apart(sender: &Half) -> bool {
     sender.measured_rtt_ns().is_some() && sender.jitter_ns() < CORK_EARLY_NS
 }
 
+/// Windows, which has no corks, sends no timestamps unless it is told to.
+fn is_linux(sender: &Half) -> bool {
+    sender.has_timestamps()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
@@ -121,7 +123,10 @@ mod tests {
     fn asked_after(lengths_ms: &[f64]) -> Vec<Cause> {
         let opened = Story::new().handshake(0.02, 2.0);
         let story = lengths_ms.iter().fold(opened, |story, &ms| {
-            story.after_ms(ms, client(150)).after_ms(2.1, server(90)).after_ms(0.02, client(0))
+            story
+                .after_ms(ms, client(150).tsval(1))
+                .after_ms(2.1, server(90))
+                .after_ms(0.02, client(0))
         });
         let (_, rulings) = story.end().judge();
         rulings.iter().map(|ruling| ruling.cause).collect()
@@ -168,7 +173,7 @@ mod tests {
         let causes = |uneven_ms: f64| {
             let opened = Story::new().handshake(2.0, 2.0);
             let story = opened.times(6, |story| {
-                let sent = story.after_ms(206.0, client(150)).after_ms(2.1, server(90));
+                let sent = story.after_ms(206.0, client(150).tsval(1)).after_ms(2.1, server(90));
                 let near = sent.after_ms(2.0, client(0)).after_ms(206.0, client(150));
                 near.after_ms(2.1, server(90)).after_ms(2.0 + uneven_ms, client(0))
             });

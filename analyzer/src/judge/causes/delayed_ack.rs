@@ -4,15 +4,17 @@
 //! more than one segment in flight.
 //!
 //! # How it is recognised
-//! A pure ACK later than the round trip explains, followed by nothing; or followed at once by a
+//! A pure ACK later than the round trip explains, by up to 500 ms, followed by nothing; or followed at once by a
 //! segment that Nagle's algorithm would not have held. Or so late that the sender's timer ran out: then
-//! the same bytes are seen to arrive twice, captured at the receiver, with no ACK between them.
+//! the same bytes are seen to arrive twice, captured at the receiver, with no ACK between them and one after
+//! both.
 //!
 //! All ACKs without data that come late by 10 ms or more are counted besides, whatever the wait around
 //! them is called: the report says how many of each side's ACKs do, by how much, and since which frame.
 //!
 //! # What it is not
-//! A stall of the message: that needs a small segment held until the ACK.
+//! A stall of the message: that needs a small segment held until the ACK. A loss: there the same bytes come a third
+//! time, or bytes before them are missing. A long way: an ACK later than half a second is one round trip.
 //!
 //! # What to do
 //! Nothing, if no data follows. Else enlarge the sender's window or its number of segments in
@@ -20,22 +22,3 @@
 //!
 //! # References
 //! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
-
-use super::DirectionFacts;
-use crate::judge::capture::spurious;
-use crate::track::wait::{Wait, fact};
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    wait.is(fact::ACK_ONLY)
-        || is_released(wait, direction)
-        || spurious::is_second_copy(wait, direction.at_receiver)
-}
-
-/// Did a late ACK let full-sized data go?
-pub(super) fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
-    wait.has_ack()
-        && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
-        && !wait.is(fact::SMALL)
-        && direction.path.follows_ack(wait)
-        && direction.acks.is_delayed(wait)
-}

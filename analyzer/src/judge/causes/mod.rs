@@ -1,14 +1,15 @@
-//! Causes of waits: one file each, one pure function each, first match wins.
+//! Causes of waits: what each means is told in a file of its own, which one it is by the [`ledger`].
 
 mod congestion_window;
 mod connect;
 pub mod cork;
 mod delayed_ack;
-pub mod nagle_delack;
+pub mod ledger;
+mod nagle_delack;
 mod nagle_reply;
 mod nagle_rtt;
 mod passed_on;
-pub mod retransmission;
+mod retransmission;
 mod sender_app;
 pub mod slow_link;
 pub mod stop_and_wait;
@@ -19,8 +20,7 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::Path;
-use crate::rules;
-use crate::track::wait::Wait;
+use crate::named::named;
 
 /// Facts of a wait's direction that a cause may ask for, in ns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,41 +43,31 @@ pub struct DirectionFacts {
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
     /// looks unacknowledged.
     pub receiver_seen: bool,
+    /// Offset of the first byte that was never acknowledged, if bytes were sent.
+    pub never_acked: Option<u64>,
     /// Do segments come after their ACKs? What came when is not known then.
     pub disordered: bool,
 }
 
-macro_rules! causes {
-    ($($cause:ident $name:literal $recognises:path;)*) => {
-        /// The causes, by the names that code, columns, JSON and documentation share.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Cause { $($cause,)* }
-
-        impl Cause {
-            pub const ALL: &[Self] = &[$(Self::$cause),*];
-            pub const NAMES: &[&str] = &[$($name),*];
-        }
-
-        const RULES: &[fn(&Wait, &DirectionFacts) -> bool] = &[$($recognises),*];
-    };
-}
-
-// In the order in which they are asked: what is seen directly first, what is inferred later.
-causes! {
-    Connect "connect" connect::recognises;
-    Retransmission "retransmission" retransmission::recognises;
-    ZeroWindow "zero_window" zero_window::recognises;
-    PassedOn "passed_on" passed_on::recognises;
-    NagleDelack "nagle_delack" nagle_delack::recognises;
-    NagleReply "nagle_reply" nagle_reply::recognises;
-    SlowLink "slow_link" slow_link::recognises;
-    NagleRtt "nagle_rtt" nagle_rtt::recognises;
-    StopAndWait "stop_and_wait" stop_and_wait::recognises;
-    CongestionWindow "congestion_window" congestion_window::recognises;
-    DelayedAck "delayed_ack" delayed_ack::recognises;
-    Cork "cork" cork::recognises;
-    SenderApp "sender_app" sender_app::recognises;
-    Unknown "unknown" unknown::recognises;
+named! {
+    /// The causes, by the names that code, columns, JSON and documentation share.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    enum Cause {
+        Connect = "connect",
+        Retransmission = "retransmission",
+        ZeroWindow = "zero_window",
+        PassedOn = "passed_on",
+        NagleDelack = "nagle_delack",
+        NagleReply = "nagle_reply",
+        SlowLink = "slow_link",
+        NagleRtt = "nagle_rtt",
+        StopAndWait = "stop_and_wait",
+        CongestionWindow = "congestion_window",
+        DelayedAck = "delayed_ack",
+        Cork = "cork",
+        SenderApp = "sender_app",
+        Unknown = "unknown",
+    }
 }
 
 /// Name of each file beside this one, and the doc comment at its top.
@@ -91,16 +81,22 @@ pub fn explain(name: &str) -> Option<&'static str> {
 }
 
 impl Cause {
-    pub fn of(wait: &Wait, direction: &DirectionFacts) -> Self {
-        let mut each = Self::ALL.iter().zip(RULES);
-        let is_asked = |cause: &Self| !rules::off(cause.name());
-        let first = each.find(|(cause, recognises)| is_asked(cause) && recognises(wait, direction));
-        first.map_or(Self::Unknown, |(cause, _)| *cause)
-    }
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
+    pub const ALL: &[Self] = &[
+        Self::Connect,
+        Self::Retransmission,
+        Self::ZeroWindow,
+        Self::PassedOn,
+        Self::NagleDelack,
+        Self::NagleReply,
+        Self::SlowLink,
+        Self::NagleRtt,
+        Self::StopAndWait,
+        Self::CongestionWindow,
+        Self::DelayedAck,
+        Self::Cork,
+        Self::SenderApp,
+        Self::Unknown,
+    ];
 
     /// The causes of stalls.
     pub const STALLS: [Self; 3] = [Self::NagleDelack, Self::NagleRtt, Self::NagleReply];

@@ -27,13 +27,6 @@
 //! RFC 896; RFC 1122, sections 4.2.3.2 and 4.2.3.4; RFC 9293, section 3.7.4; Linux
 //! `tcp_nagle_check`, `tcp_send_delayed_ack`.
 
-use super::DirectionFacts;
-use crate::track::wait::Wait;
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    direction.held && direction.acks.is_delayed(wait)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;

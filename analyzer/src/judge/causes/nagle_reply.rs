@@ -22,10 +22,3 @@
 //!
 //! # References
 //! RFC 896; RFC 9293, section 3.7.4; Linux `tcp_nagle_check`, `tcp_data_snd_check`.
-
-use super::DirectionFacts;
-use crate::track::wait::{Wait, fact};
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    wait.is(fact::DATA_ACK) && direction.held
-}

@@ -15,10 +15,3 @@
 //!
 //! # References
 //! RFC 896; RFC 1122, section 4.2.3.4; Linux `tcp_nagle_check`.
-
-use super::DirectionFacts;
-use crate::track::wait::Wait;
-
-pub(super) fn recognises(_: &Wait, direction: &DirectionFacts) -> bool {
-    direction.held
-}

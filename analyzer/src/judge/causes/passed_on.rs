@@ -27,10 +27,3 @@
 //!
 //! # References
 //! RFC 1122, section 4.2.3.2; Linux `tcp_send_delayed_ack`, which starts a timer in jiffies.
-
-use super::DirectionFacts;
-use crate::track::wait::{Wait, fact};
-
-pub(super) fn recognises(wait: &Wait, _: &DirectionFacts) -> bool {
-    wait.is(fact::PASSED_ON)
-}

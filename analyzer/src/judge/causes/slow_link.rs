@@ -19,18 +19,10 @@
 //! # References
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
-use super::DirectionFacts;
 use crate::judge::model::sender_clock::step_ns;
 use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let link = &direction.link;
-    // Before a program pauses it mostly sends the rest of a write, a small segment.
-    let streams = !wait.is(fact::UNACKED_SMALL) && !direction.held;
-    link.parts(wait) || (streams && link.delays(wait))
-}
 
 /// The time of a segment, and its timestamp.
 type Stamp = (i64, u32);
@@ -83,7 +75,7 @@ impl SlowLink {
     }
 
     /// Was the segment that ended this wait on its way for at least half of the wait longer than the quickest?
-    fn delays(self, wait: &Wait) -> bool {
+    pub fn delays(self, wait: &Wait) -> bool {
         let (elapsed_ns, ticks) = since(self.quickest, sent(wait));
         let left_ns =
             (ticks + f64::from(self.ticks)) * self.step_ns + elapsed_ns.abs() * CLOCK_DRIFT;

@@ -21,20 +21,10 @@
 //! # References
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
-use super::DirectionFacts;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
-
-pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let path = &direction.path;
-    let next = || is_late_block(wait) && is_next_block(wait, path);
-    direction.one_at_a_time
-        && wait.is(fact::OWN_DATA_BEFORE)
-        && wait.has_ack()
-        && (path.follows_ack(wait) || next())
-}
 
 /// Did this sender, all the time, wait for the ACK of each segment before the next?
 pub fn is_throughout<'a>(
@@ -52,6 +42,11 @@ pub fn is_throughout<'a>(
         soon >= FEW_RELEASES as usize && 2 * soon > late().count()
     };
     !sender.has_pipelined() && (full_sized().count() >= FEW_RELEASES as usize || blocks())
+}
+
+/// Is it the next block of such a sender, after a late ACK?
+pub fn is_block(wait: &Wait, path: &Path) -> bool {
+    is_late_block(wait) && is_next_block(wait, path)
 }
 
 /// Full-sized data after an ACK that came late.

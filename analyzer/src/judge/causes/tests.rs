@@ -1,6 +1,6 @@
 //! Each cause beside a look-alike that must not get its name.
 
-use super::{Cause, DirectionFacts, explain};
+use super::{Cause, DirectionFacts, explain, ledger};
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
@@ -42,7 +42,7 @@ fn direction() -> DirectionFacts {
 fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
     let freed = wait.has_pure_ack() || wait.is(fact::DATA_ACK);
     let held = direction.held && freed && may_hold(wait);
-    Cause::of(wait, &DirectionFacts { held, ..*direction })
+    ledger::cause(wait, &DirectionFacts { held, ..*direction })
 }
 
 fn cause(wait: Wait) -> Cause {
@@ -127,7 +127,7 @@ fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
 /// A receiver may keep its ACK for 250 ms: only bytes that come again show a loss.
 #[test]
 fn new_data_after_200_ms_is_a_probe_if_the_bytes_before_it_come_again() {
-    let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
+    let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND | fact::IN_FLIGHT;
     let to = Mark { time_ns: 220_000_000, frame: 12 };
     let late = Wait { facts, ack: Mark::NONE, to, ..held() };
     let probe = Wait { facts: facts | fact::LOST_BEFORE, ..late };

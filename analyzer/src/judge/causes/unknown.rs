@@ -18,10 +18,3 @@
 //!
 //! # References
 //! None.
-
-use super::DirectionFacts;
-use crate::track::wait::Wait;
-
-pub(super) fn recognises(_: &Wait, _: &DirectionFacts) -> bool {
-    true
-}

@@ -1,13 +1,17 @@
 //! Waits that another finding covers, or for which nobody waited.
 
+use crate::judge::causes::Cause;
 use crate::judge::findings::{self, Findings, Ruling};
 use crate::track::Side;
 use crate::track::wait::{Wait, fact};
 
-/// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.
+/// Leaves out ACKs that came as soon as the path allows, and the waits before bytes that the receiver then reported to have had: nobody waited for them.
 /// And of a hold that a retransmission ended, and the waits within it, leaves one or the other. They are
 /// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
 pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+    let is_prompt =
+        |wait: &Wait, ruling: &Ruling| wait.is(fact::ACK_ONLY) && ruling.cause == Cause::Unknown;
+    findings::retain(waits, rulings, first, |wait, ruling| !is_prompt(wait, ruling));
     if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
         findings::retain(waits, rulings, first, |wait, _| {
             !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)

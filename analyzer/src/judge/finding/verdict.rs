@@ -67,7 +67,7 @@ reasons! {
         "captured in one direction only",
         "Capture both directions.";
     MadeUpTimes "made_up_times" hidden::has_made_up_times:
-        "all frames are equally far apart: their times are made up",
+        "the times of its frames are made up: they lie the same few distances apart, again and again",
         "Use the capture as it was taken, with the times of its frames.";
     OutOfOrder "out_of_order" hidden::is_out_of_order:
         "frames are not in the order of time",

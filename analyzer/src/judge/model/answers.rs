@@ -12,6 +12,7 @@ use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
 use crate::track::Reactions;
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 use std::convert::Infallible;
 
@@ -92,7 +93,7 @@ impl Member<'_> {
             by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
             ..common
         };
-        // Where no round trip is known, what pauses show says little about Nagle's algorithm.
+        // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses show says little about Nagle's algorithm.
         let is_unknown = direction.path.yardstick_ms().is_none();
         let one = |place: usize| {
             let wait = direction.wait(place);
@@ -107,7 +108,9 @@ impl Member<'_> {
                 probability: probability as f32,
                 on,
                 ratio,
-                is_open: state.is_open && (f64::from(on) >= OPEN_ON || is_unknown),
+                is_open: state.is_open
+                    && wait.release_ns() <= LONGEST_DELAYED_ACK_NS
+                    && (f64::from(on) >= OPEN_ON || is_unknown),
             }
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();

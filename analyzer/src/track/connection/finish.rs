@@ -18,7 +18,10 @@ impl Connection {
             let (from, to) = (half.last_data, release.mark);
             let receiver = self.half(side.other());
             let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
-            let late = (recorder.lengths.seen_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
+            // Bytes that came again, or that only their ACK shows, tell nothing of how late it was.
+            let is_whole = !half.is_recovering() && half.unseen().1 <= from.frame;
+            let late =
+                is_whole && (recorder.lengths.seen_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             // A FIN comes from the program, and over an unknown round trip no ACK is known to be late.
             let by_timer = release.facts.is(fact::PURE_ACK)
                 && !release.facts.is(fact::ACK_FIN)

@@ -20,8 +20,18 @@ impl Connection {
     ) {
         let mss = self.current_mss(side);
         let (half, peer) = (self.half(side), self.half(side.other()));
-        let seen =
-            Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
+        let handshake_ns = self.handshake_ns;
+        let seen = Observation {
+            connection: self.id,
+            by: side,
+            half,
+            peer,
+            segment,
+            len,
+            mss,
+            now,
+            handshake_ns,
+        };
         let received = peer.segments;
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let mut conclusion = seen.classify(recorder.clock_ns);
@@ -67,7 +77,18 @@ impl Connection {
         recorder: &mut Recorder<'_>,
     ) {
         let (half, peer) = (self.half(by), self.half(by.other()));
-        let seen = Observation { connection: self.id, by, half, peer, segment, len, mss, now };
+        let handshake_ns = self.handshake_ns;
+        let seen = Observation {
+            connection: self.id,
+            by,
+            half,
+            peer,
+            segment,
+            len,
+            mss,
+            now,
+            handshake_ns,
+        };
         let Some(reaction) = seen.reaction() else { return };
         let half = &mut self.halves[by as usize];
         match reaction {
@@ -120,7 +141,7 @@ impl Connection {
                 }
             }
         }
-        let reply_ns = wait.span_ns() - half.rtt_or_zero_ns();
+        let reply_ns = wait.wait_ns().min(wait.span_ns() - half.rtt_or_zero_ns());
         let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.span_ns() } else { reply_ns };
         let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= recorder.lengths.seen_ns;
         let is_evidence = wait.is(fact::OWN_DATA_BEFORE) && wait.is_evidence();

@@ -52,13 +52,17 @@ impl Connection {
             return;
         }
         let before_last = half.repeats_before_last(segment);
+        let again = half.is_recovering();
         half.set_recovering();
         if before_last {
             recorder.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
         let from = half.repeat(segment.seq, now);
-        let unseen = when(fills, fact::LOST_BEFORE);
-        self.push_repeat(side, segment, from, now, unseen, recorder);
+        let half = self.half(side);
+        let facts = when(missing > 0, fact::LOST_BEFORE)
+            | when(half.unseen().0 > 0, fact::UNSEEN)
+            | when(again, fact::RECOVERY);
+        self.push_repeat(side, segment, from, now, facts, recorder);
     }
 
     /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.

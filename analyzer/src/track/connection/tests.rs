@@ -290,3 +290,37 @@ fn no_round_trip_takes_more_than_a_day() {
     assert_eq!(told.half(Side::Client).measured_rtt_ns(), None);
     assert_eq!(told.half(Side::Server).measured_rtt_ns(), Some(MS));
 }
+
+/// SMTP, FTP, SSH and database servers greet: late ones look up names first.
+#[test]
+fn a_late_greeting_is_told_of_the_server_that_speaks_first() {
+    let greeted = |ms: f64| Story::new().handshake(0.02, 1.0).after_ms(ms, server(30)).end().waits;
+    let late = greeted(90.0);
+    assert!(!late[0].is(fact::OWN_DATA_BEFORE));
+    assert_eq!((late[0].by, late[0].wait_ns() / 1_000_000), (Side::Server, 89));
+    assert!(greeted(1.5).is_empty());
+}
+
+#[test]
+fn an_ack_of_bytes_that_were_sent_again_is_no_delayed_one() {
+    let asked = || Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100).ip_id(1));
+    let once = asked().after_ms(90.0, server(0)).end();
+    assert!(once.wait().is(fact::ACK_ONLY));
+    let again = asked().after_ms(210.0, client(100).again().ip_id(2)).after_ms(90.0, server(0));
+    assert!(!again.end().waits.iter().any(|wait| wait.is(fact::ACK_ONLY)));
+    let too_late = asked().after_ms(600.0, server(0)).end();
+    assert!(too_late.waits.is_empty());
+}
+
+/// A sender does not fill a window below the MSS before it has waited for more (RFC 1122, section 4.2.3.4).
+#[test]
+fn a_segment_that_just_fills_a_small_window_waited_for_room() {
+    let sent = |len: u32| {
+        let small = |story: Story| story.after_ms(1.0, server(0).window(7));
+        let story = small(small(Story::new().handshake(0.02, 1.0)).after_ms(1.0, client(400)));
+        *story.after_ms(200.0, client(len)).end().waits.last().unwrap()
+    };
+    // 7 times 128 bytes.
+    assert!(sent(896).is(fact::WINDOW_FULL));
+    assert!(!sent(500).is(fact::WINDOW_FULL));
+}

@@ -46,7 +46,10 @@ impl Observation<'_> {
                 true if data_arrived => {
                     (answered.time_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
                 }
-                _ => Wait::NO_TURN,
+                true => Wait::NO_TURN,
+                false => self.connected_ns().map_or(Wait::NO_TURN, |connected_ns| {
+                    (connected_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
+                }),
             },
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
@@ -107,7 +110,10 @@ impl Observation<'_> {
         let room_now = i64::from(peer.sequence.window) - i64::from(half.sequence.in_flight());
         let opened_ns = self.now.time_ns - peer.last_ns - half.rtt_or_zero_ns();
         let waited_for_room = is_full(room_now) || opened_ns <= self.distinct_ns();
-        let window_full = is_full(half.room.into()) && waited_for_room;
+        // A segment that just fills a window below the MSS was held for more room (RFC 1122, section 4.2.3.4).
+        let is_filled =
+            peer.is_window_scale_known() && self.len < self.mss && room_now == i64::from(self.len);
+        let window_full = (is_full(half.room.into()) && waited_for_room) || is_filled;
         let closed_frame = peer.zero_window_frame();
         let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room <= 0;
         let zero_window = closed_frame > from.frame || (has_sent && closed_before);

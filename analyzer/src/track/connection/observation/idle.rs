@@ -40,9 +40,12 @@ impl Observation<'_> {
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = data_arrived && half.sequence.in_flight() == 0;
-        let own_before = release.is_some() || (half.last_data.after(peers) && !crossed);
-        let from = if own_before { half.last_data } else { peers };
-        let wait_ns = self.now.time_ns - from.time_ns;
+        // A SYN is nothing that a program sent: a server that speaks first waits since it was answered.
+        let has_sent = half.bytes() > 0;
+        let own_before = release.is_some() || (has_sent && half.last_data.after(peers) && !crossed);
+        let since_own = own_before || !has_sent && half.last_data.after(peers);
+        let from = if since_own { half.last_data } else { peers };
+        let wait_ns = self.now.time_ns - from.time_ns.max(self.connected_ns().unwrap_or(i64::MIN));
         let idle = Idle { release, own_before, from, data_arrived, answered: peers };
         (from.is_set() && wait_ns >= min_wait_ns).then_some(idle)
     }
@@ -101,6 +104,14 @@ impl Observation<'_> {
         let rtt_ns = half.rtt_or_zero_ns();
         reached_after(data, half.last_data, rtt_ns)
             && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
+    }
+
+    /// When the client had acknowledged the server's SYN, if nothing was said since: a server that speaks first
+    /// may speak from then on.
+    pub(super) fn connected_ns(&self) -> Option<i64> {
+        let (half, peer) = (self.half, self.peer);
+        (self.handshake_ns >= 0 && half.bytes() == 0 && peer.bytes() == 0)
+            .then(|| peer.last_data.time_ns + self.handshake_ns)
     }
 
     pub(super) fn distinct_ns(&self) -> i64 {

@@ -36,6 +36,8 @@ pub struct Observation<'a> {
     /// Effective MSS in bytes.
     pub mss: u32,
     pub now: Mark,
+    /// As [`Connection`](crate::track::Connection) has it.
+    pub handshake_ns: i64,
 }
 
 /// A new data segment, as evidence of its sender.
@@ -119,7 +121,8 @@ impl Observation<'_> {
         let idle = self.idle(recorder.lengths.seen_ns)?;
         if idle.is_reply() {
             // The common case, a server reply: no evidence either way.
-            let wait_ns = now.time_ns - idle.from.time_ns;
+            let wait_ns =
+                now.time_ns - idle.from.time_ns.max(self.connected_ns().unwrap_or(i64::MIN));
             if wait_ns - half.rtt_or_zero_ns() < recorder.lengths.listed_ns {
                 return None;
             }

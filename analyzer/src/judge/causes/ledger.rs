@@ -1,0 +1,206 @@
+//! The ledger: what was owed when a wait began, and what ended it, give its cause. The first row that fits is the
+//! cause.
+//!
+//! First come rows that what was seen proves, then those of what kept a sender from sending, and guesses about a
+//! program come last. What each cause means, and what it is not, is told in its own file.
+
+use crate::judge::capture::spurious;
+use crate::judge::causes::{Cause, DirectionFacts as Facts, stop_and_wait};
+use crate::rules;
+use crate::track::NETWORK_RTT_NS;
+use crate::track::thresholds::PROBE_NS;
+use crate::track::wait::{Wait, fact};
+
+type Test = fn(&Facts, &Wait) -> bool;
+
+/// What was owed, what ended the wait, and its cause.
+const ROWS: &[(Test, Test, Cause)] = &[
+    (Facts::connection, Facts::anything, Cause::Connect),
+    (Facts::bytes, Facts::same_bytes, Cause::Retransmission),
+    (Facts::bytes_sent_again, Facts::what_waited_for_them, Cause::Retransmission),
+    (Facts::bytes, Facts::probe, Cause::Retransmission),
+    (Facts::room, Facts::anything, Cause::ZeroWindow),
+    (Facts::anything, Facts::other_connection, Cause::PassedOn),
+    (Facts::small_segment, Facts::late_ack, Cause::NagleDelack),
+    (Facts::small_segment, Facts::data_ack, Cause::NagleReply),
+    (Facts::anything, Facts::late_arrival, Cause::SlowLink),
+    (Facts::small_segment, Facts::anything, Cause::NagleRtt),
+    (Facts::only_segment, Facts::its_ack, Cause::StopAndWait),
+    (Facts::flight, Facts::ack_of_flight, Cause::CongestionWindow),
+    (Facts::bytes, Facts::late_ack_alone, Cause::DelayedAck),
+    (Facts::bytes, Facts::late_ack_of_full_one, Cause::DelayedAck),
+    (Facts::bytes_that_arrived, Facts::anything, Cause::DelayedAck),
+    (Facts::nothing, Facts::kernels_timer, Cause::Cork),
+    (Facts::nothing, Facts::new_data, Cause::SenderApp),
+];
+
+/// The cause of a wait.
+pub fn cause(wait: &Wait, direction: &Facts) -> Cause {
+    let fits = |row: &&(Test, Test, Cause)| {
+        !rules::off(row.2.name()) && (row.0)(direction, wait) && (row.1)(direction, wait)
+    };
+    ROWS.iter().find(fits).map_or(Cause::Unknown, |row| row.2)
+}
+
+// What was owed when the wait began.
+#[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
+impl Facts {
+    fn anything(&self, _: &Wait) -> bool {
+        true
+    }
+
+    fn connection(&self, wait: &Wait) -> bool {
+        wait.is(fact::CONNECTING)
+    }
+
+    /// Were bytes unacknowledged, or not known to be?
+    fn bytes(&self, wait: &Wait) -> bool {
+        !self.disordered && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
+    }
+
+    /// Had bytes been sent again, so that the other end could not go on either?
+    fn bytes_sent_again(&self, wait: &Wait) -> bool {
+        self.bytes(wait) && wait.is(fact::RECOVERY)
+    }
+
+    /// Captured where they arrived, the bytes were not lost, and no ACK of them could have been.
+    fn bytes_that_arrived(&self, wait: &Wait) -> bool {
+        let is_acked = self.never_acked.is_none_or(|offset| wait.rel_seq < offset);
+        is_acked && spurious::is_second_copy(wait, self.at_receiver)
+    }
+
+    fn room(&self, wait: &Wait) -> bool {
+        wait.has_any(fact::ZERO_WINDOW | fact::WINDOW_FULL)
+    }
+
+    /// Is the next segment one that Nagle's algorithm probably held?
+    fn small_segment(&self, _: &Wait) -> bool {
+        self.held
+    }
+
+    /// Does this sender wait for the ACK of each segment, always?
+    fn only_segment(&self, wait: &Wait) -> bool {
+        self.one_at_a_time && wait.is(fact::OWN_DATA_BEFORE)
+    }
+
+    fn flight(&self, wait: &Wait) -> bool {
+        wait.is(fact::OWN_DATA_BEFORE)
+    }
+
+    fn nothing(&self, wait: &Wait) -> bool {
+        !wait.is(fact::ACK_ONLY)
+    }
+}
+
+// What ended it.
+#[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
+impl Facts {
+    fn same_bytes(&self, wait: &Wait) -> bool {
+        wait.is(fact::RETRANSMITTED) && !self.bytes_that_arrived(wait)
+    }
+
+    /// Did what was sent again keep the sender from going on, or from answering?
+    fn what_waited_for_them(&self, wait: &Wait) -> bool {
+        let waits_for_ack =
+            || wait.is(fact::IN_FLIGHT) || (wait.has_ack() && self.path.follows_ack(wait));
+        !wait.is(fact::OWN_DATA_BEFORE) || waits_for_ack()
+    }
+
+    /// New data so long after bytes that had to be sent again is a tail-loss probe. Sooner it comes when the program
+    /// writes it, and with nothing owed at any time.
+    fn probe(&self, wait: &Wait) -> bool {
+        wait.is(fact::LOST_BEFORE)
+            && wait.has_any(fact::IN_FLIGHT | fact::UNSEEN)
+            && wait.span_ns() >= PROBE_NS
+    }
+
+    /// A relay forwards what has come. In a stream with a large flight the next segment was already there.
+    fn other_connection(&self, wait: &Wait) -> bool {
+        wait.is(fact::PASSED_ON) && !self.is_stream(wait)
+    }
+
+    fn late_ack(&self, wait: &Wait) -> bool {
+        self.acks.is_delayed(wait)
+    }
+
+    fn data_ack(&self, wait: &Wait) -> bool {
+        wait.is(fact::DATA_ACK)
+    }
+
+    /// Did the segment leave in time, and arrive late?
+    fn late_arrival(&self, wait: &Wait) -> bool {
+        // Before a program pauses it mostly sends the rest of a write, a small segment.
+        let streams = !wait.is(fact::UNACKED_SMALL) && !self.held;
+        let link = &self.link;
+        link.parts(wait) || (streams && link.delays(wait))
+    }
+
+    /// Did the ACK, as it reached the sender, let it go on?
+    fn its_ack(&self, wait: &Wait) -> bool {
+        let path = &self.path;
+        wait.has_ack() && (path.follows_ack(wait) || stop_and_wait::is_block(wait, path))
+    }
+
+    /// An initial window was in flight, or full-sized segments, for which no other algorithm waits.
+    fn ack_of_flight(&self, wait: &Wait) -> bool {
+        let full_sized = !wait.is(fact::UNACKED_SMALL);
+        let by_window = || wait.is(fact::ADVANCING_ACK) || !self.late_ack_of_full_one(wait);
+        let freed = wait.has_ack()
+            && (wait.is(fact::LARGE_FLIGHT) || (full_sized && by_window()))
+            && self.path.follows_ack(wait);
+        let left_earlier = self.is_stream(wait)
+            && (wait.is(fact::ECHOES_EARLIER) || wait.is(fact::IN_FLIGHT | fact::CUT));
+        freed || left_earlier || self.is_outrun(wait)
+    }
+
+    /// A full-sized segment behind a large flight.
+    fn is_stream(&self, wait: &Wait) -> bool {
+        wait.is(fact::OWN_DATA_BEFORE | fact::LARGE_FLIGHT) && !wait.is(fact::SMALL)
+    }
+
+    /// Far from the sender, the ACK that made room may pass before the last data of the window before.
+    /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
+    fn is_outrun(&self, wait: &Wait) -> bool {
+        let path = &self.path;
+        let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
+        let stream =
+            wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
+        stream
+            && self.receiver_seen
+            && path.is_measured()
+            && (since_ns as f64) < 1e6 * (path.rtt_or_zero_ms() - path.early_ms())
+    }
+
+    fn late_ack_alone(&self, wait: &Wait) -> bool {
+        wait.is(fact::ACK_ONLY) && self.late_ack(wait)
+    }
+
+    /// Did a late ACK let full-sized data go?
+    fn late_ack_of_full_one(&self, wait: &Wait) -> bool {
+        wait.has_pure_ack()
+            && !wait.is(fact::SMALL)
+            && self.path.follows_ack(wait)
+            && self.late_ack(wait)
+    }
+
+    fn kernels_timer(&self, wait: &Wait) -> bool {
+        self.corks.is_repeated && self.corks.looks_corked(wait)
+    }
+
+    /// New data of the sender's program, though it could have sent before?
+    fn new_data(&self, wait: &Wait) -> bool {
+        let answered = !wait.is(fact::OWN_DATA_BEFORE);
+        let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
+        let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
+        // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
+        let streams = self.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
+            && !answered
+            && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
+        not_held
+            && !streams
+            && !self.may_be_held
+            && self.receiver_seen
+            && !self.disordered
+            && !unseen
+    }
+}
