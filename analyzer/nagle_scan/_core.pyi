@@ -210,6 +210,10 @@ class WaitRow:
     len_ack: int
     unanswered_syns: int
     refused: bool
+    ending: str
+    heard_ns: int
+    has_arrived: bool
+    is_mute: bool
     may_be_held: bool
     lost_before_capture: bool | None
     evidence: list[str]

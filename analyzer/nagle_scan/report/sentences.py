@@ -129,7 +129,8 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
 def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did."""
     busy = [row for row in others if row.turn != "idle" and (row.cause, row.sender) not in HARMLESS]
-    worst = max(busy, key=lambda row: row.total_ms, default=None)
+    # No latency has a request without an answer: it is told before any other.
+    worst = max(busy, key=lambda row: (row.cause == "unanswered", row.total_ms), default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:
         return ""

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from nagle_scan import _core
 from nagle_scan.words import colours
 from nagle_scan.words.acks import DELAYED, ON_DATA, PROMPT, Acks
-from nagle_scan.words.wording import count
+from nagle_scan.words.wording import count, duration
 
 
 class Cause(NamedTuple):
@@ -49,6 +49,18 @@ def _both(text: str) -> dict[str, str]:
     return {"client": text, "server": text}
 
 
+ENDINGS = {
+    "capture": "until the capture ended",
+    "client_fin": "until the client closed the connection in {frame}",
+    "server_fin": "until the server closed the connection in {frame}",
+    "client_reset": "until the client reset the connection in {frame}",
+    "server_reset": "until the server reset the connection in {frame}",
+}
+"""When a request was given up that nobody answered."""
+FORGOTTEN_AFTER_MS = 60_000.0
+"""NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for two
+hours, most take less."""
+
 CAUSES = (
     Cause(
         name="connect",
@@ -67,6 +79,16 @@ CAUSES = (
         },
         colour=colours.DARK,
         hatch="..",
+    ),
+    Cause(
+        name="unanswered",
+        words="never answered",
+        meaning=_both(
+            "a request got no answer until the connection or the capture ended: the server's "
+            "program has it, or it was lost; the longest of these waits tells"
+        ),
+        colour=colours.DARK,
+        hatch="//",
     ),
     Cause(
         name="retransmission",
@@ -245,8 +267,38 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return (
             "the SYN was refused with RST, and sent again; look whether the program listens there"
         )
+    if wait.ending:
+        return _in_vain(wait)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":
         return cause.meaning_midway.format(by=wait.sender)
     return _by_turn(wait) or (cause.meaning_of_one or cause.meaning)[wait.sender]
+
+
+def _in_vain(wait: _core.WaitRow) -> str:
+    """What is known of a request that nobody answered."""
+    until = ENDINGS[wait.ending].format(frame=wait.frame_to)
+    if wait.len_unacked:
+        return _unacknowledged(wait, until)
+    acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
+    told = f"sent in {wait.frame_from}, {acknowledged}never answered {until}"
+    if wait.is_mute:
+        return f"{told}; the server sent nothing at all, as in a protocol without answers"
+    return f"{told}; look into the server's program, which has the request"
+
+
+def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
+    again = f"sent in {wait.frame_from}, and again, but never acknowledged {until}"
+    if wait.has_arrived:
+        return (
+            f"{again}: it arrives at the server's host, which drops it (checksum, firewall, full "
+            "buffer)"
+        )
+    silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
+    if silent_ms >= FORGOTTEN_AFTER_MS:
+        return (
+            f"{again}, after {duration(silent_ms)} without a packet: a firewall or NAT forgot the "
+            "connection, or the host is gone; send keep-alives more often"
+        )
+    return f"{again}: lost on its way, or the host is gone"

@@ -26,7 +26,7 @@ use crate::judge::direction::Judge;
 use crate::judge::finding::hidden::Seen;
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
-use crate::judge::finding::{half, short, superseded};
+use crate::judge::finding::{half, short, superseded, unanswered};
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::model::{BlockModel, Held, model};
 use crate::judge::pooled::relays::{self, PassedOn};
@@ -156,6 +156,7 @@ pub fn rule(
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
+    unanswered::drop(connection, waits, rulings, first);
     judges.map(|judge| judge.corked)
 }
 

@@ -171,16 +171,16 @@ pub fn track(
         progress,
         takes.collect(),
     )?;
-    let shards = ended(trackers, options.reading.threads);
+    let shards = ended(trackers, &Clocks::of(&captures), options.reading.threads);
     Ok((captures, Tracked::by(shards)))
 }
 
 /// Lets all shards end.
-fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Ended> {
+fn ended(trackers: Vec<Tracker>, clocks: &Clocks, threads: usize) -> Vec<Ended> {
     let trackers: Vec<_> = trackers.into_iter().map(Some).map(Mutex::new).collect();
     let end = |shard: usize| {
         let mut tracker = trackers[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        mem::take(&mut *tracker).map(Tracker::end)
+        mem::take(&mut *tracker).map(|tracker| tracker.end(clocks))
     };
     cores::all(threads, trackers.len(), end).into_iter().flatten().collect()
 }

@@ -17,8 +17,9 @@ pub struct Clocks {
 struct Clock {
     first_frame: u64,
     step_ns: i64,
-    /// Time of the last frame.
+    /// Time of the last frame; and of that of the last capture that goes on with its connections.
     end_ns: i64,
+    until_ns: i64,
     /// No clock stamped its frames.
     is_made_up: bool,
 }
@@ -35,9 +36,16 @@ impl Clocks {
             first_frame: capture.first_frame,
             step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
             end_ns: capture.last_ns,
+            until_ns: capture.last_ns,
             is_made_up: capture.jumps.are_made_up(capture.packets),
         };
-        Self { captures: captures.iter().map(clock).collect() }
+        let mut clocks: Vec<Clock> = captures.iter().map(clock).collect();
+        for (at, pair) in captures.windows(2).enumerate().rev() {
+            if pair[1].link_type.is_none() || !pair[0].overlaps(pair[1].first_ns) {
+                clocks[at].until_ns = clocks[at + 1].until_ns.max(clocks[at].end_ns);
+            }
+        }
+        Self { captures: clocks }
     }
 
     /// Step in ns of the coarsest clock.
@@ -69,6 +77,11 @@ impl Clocks {
     /// When the capture ends that has the last of these `waits` of a connection.
     pub fn end_ns(&self, waits: &[Wait]) -> i64 {
         waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.end_ns)
+    }
+
+    /// Until when the connections would have been captured that have this frame.
+    pub fn until_ns(&self, frame: u32) -> i64 {
+        self.stamped(frame).map_or(i64::MIN, |clock| clock.until_ns)
     }
 
     /// Were the times of a capture made up?
@@ -118,7 +131,7 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, is_made_up: false };
+            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, until_ns: i64::MAX, is_made_up: false };
             Self { captures: vec![clock] }
         }
     }

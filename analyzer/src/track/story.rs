@@ -244,9 +244,15 @@ impl Story {
     }
 
     /// The capture ends.
-    pub fn end(mut self) -> Told {
-        let Self { connection, waits, exchanged, .. } = &mut self;
-        connection.finish(&mut recorder(waits, exchanged));
+    pub fn end(self) -> Told {
+        self.end_after_ms(0.0)
+    }
+
+    /// It ends so long after the last segment.
+    pub fn end_after_ms(mut self, ms: f64) -> Told {
+        let Self { connection, waits, exchanged, now, .. } = &mut self;
+        let end_ns = now.time_ns + (ms * 1e6).round() as i64;
+        connection.end(|_| end_ns, &mut recorder(waits, exchanged));
         waits.end();
         Told {
             waits: self.waits.kept.of(0).clone(),

@@ -1,6 +1,7 @@
 //! Follows the connections of a shard segment by segment. No shard knows of another, so that as many
 //! threads as there are shards can work side by side.
 
+use crate::track::clock::Clocks;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::table::Located;
 use crate::track::tracked::Ended;
@@ -105,12 +106,12 @@ impl Tracker {
     }
 
     /// The capture has ended: nothing is looked up any more.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self, clocks: &Clocks) -> Ended {
         self.table = Table::default();
         self.connections.end();
         let (connections, mut recorder) = self.parts();
         for connection in connections.iter_mut() {
-            connection.finish(&mut recorder);
+            connection.end(|frame| clocks.until_ns(frame), &mut recorder);
         }
         self.waits.end();
         let connections = self.connections.into_blocks();

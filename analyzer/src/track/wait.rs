@@ -5,7 +5,7 @@
 
 use crate::capture::times::DAY_NS;
 use crate::track::thresholds::EVIDENCE_NS;
-use crate::track::{Mark, Side};
+use crate::track::{Ending, Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -113,10 +113,11 @@ pub struct Wait {
     pub rel_seq: u64,
     pub len: u32,
     pub unacked_len: u32,
-    /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it.
+    /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it. Of a wait in
+    /// vain, when the other end was last heard of.
     pub unacked_ns: i64,
     /// When the peer data this sender may be answering reached it, shifted to the capture point;
-    /// [`Self::NO_TURN`] if the wait began with `from` itself.
+    /// [`Self::NO_TURN`] if the wait began with `from` itself; or the [`Ending`] of a wait in vain.
     pub turn_ns: i64,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
@@ -175,6 +176,11 @@ impl Wait {
     /// were put together.
     pub fn is_possible(&self) -> bool {
         self.from.is_set() && self.span_ns() <= DAY_NS
+    }
+
+    /// What ended it, if what was waited for never came.
+    pub fn ending(&self) -> Option<Ending> {
+        Ending::of(self.turn_ns)
     }
 
     /// From frame to frame.

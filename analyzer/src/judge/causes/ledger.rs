@@ -16,6 +16,7 @@ type Test = fn(&Facts, &Wait) -> bool;
 /// What was owed, what ended the wait, and its cause.
 const ROWS: &[(Test, Test, Cause)] = &[
     (Facts::connection, Facts::anything, Cause::Connect),
+    (Facts::request, Facts::anything, Cause::Unanswered),
     (Facts::bytes, Facts::same_bytes, Cause::Retransmission),
     (Facts::bytes_sent_again, Facts::what_waited_for_them, Cause::Retransmission),
     (Facts::bytes, Facts::probe, Cause::Retransmission),
@@ -51,6 +52,10 @@ impl Facts {
 
     fn connection(&self, wait: &Wait) -> bool {
         wait.is(fact::CONNECTING)
+    }
+
+    fn request(&self, wait: &Wait) -> bool {
+        wait.ending().is_some()
     }
 
     /// Were bytes unacknowledged, or not known to be?

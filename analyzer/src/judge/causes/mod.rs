@@ -13,6 +13,7 @@ mod retransmission;
 mod sender_app;
 pub mod slow_link;
 pub mod stop_and_wait;
+mod unanswered;
 mod unknown;
 mod zero_window;
 
@@ -54,6 +55,7 @@ named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     enum Cause {
         Connect = "connect",
+        Unanswered = "unanswered",
         Retransmission = "retransmission",
         ZeroWindow = "zero_window",
         PassedOn = "passed_on",
@@ -83,6 +85,7 @@ pub fn explain(name: &str) -> Option<&'static str> {
 impl Cause {
     pub const ALL: &[Self] = &[
         Self::Connect,
+        Self::Unanswered,
         Self::Retransmission,
         Self::ZeroWindow,
         Self::PassedOn,

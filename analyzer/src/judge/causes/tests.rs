@@ -7,7 +7,7 @@ use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Mark, Side};
+use crate::track::{Ending, Mark, Side};
 
 const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
 
@@ -71,6 +71,9 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
             let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(0) };
             let link = SlowLink { step_ns: 1e6, ticks: 1, quickest: (queued.from.time_ns, 7) };
             (queued, DirectionFacts { link, ..direction() })
+        }
+        Cause::Unanswered => {
+            (Wait { turn_ns: Ending::Capture.turn_ns(), facts: 0, ..held() }, direction())
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),

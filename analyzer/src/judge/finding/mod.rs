@@ -7,4 +7,5 @@ pub mod judged;
 pub mod losses;
 pub mod short;
 pub mod superseded;
+pub mod unanswered;
 pub mod verdict;

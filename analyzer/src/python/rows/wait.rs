@@ -1,6 +1,7 @@
 //! A wait as Python sees it.
 
 use super::fields::set_fields;
+use crate::judge::capture::point::CapturePoint;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -10,7 +11,7 @@ use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
 use crate::result::cause_totals::Turn;
 use crate::result::names::Names;
-use crate::track::Side;
+use crate::track::{Ending, Side};
 use pyo3::prelude::*;
 
 /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
@@ -33,6 +34,13 @@ pub struct WaitRow {
     /// the server refused it. 0 for others.
     pub unanswered_syns: u32,
     pub refused: bool,
+    /// What ended a wait for an answer that never came, empty for others; when the other end was last heard
+    /// of; and whether its host got the request for sure, though it did not acknowledge it.
+    pub ending: &'static str,
+    pub heard_ns: i64,
+    pub has_arrived: bool,
+    /// Did the other end never send anything?
+    pub is_mute: bool,
     /// Held or paused, for all that the capture shows?
     pub may_be_held: bool,
     /// Was something lost on its way to the capture? `None` where that is open.
@@ -76,6 +84,10 @@ impl WaitRow {
             len_ack: wait.ack_len,
             unanswered_syns: unanswered_syns(finding, judged),
             refused: is_refused(finding, judged),
+            ending: wait.ending().map_or("", Ending::name),
+            heard_ns: wait.unacked_ns,
+            is_mute: judged.half(wait.by).bytes == 0,
+            has_arrived: judged.capture_point == CapturePoint::Server,
             may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
             lost_before_capture: finding.lost_before_capture(),
             evidence,

@@ -7,6 +7,7 @@ mod handshake;
 mod mss;
 mod new_data;
 mod observation;
+mod open;
 mod order;
 mod repeated;
 #[cfg(test)]
@@ -22,7 +23,7 @@ use crate::track::half::Half;
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::waits::Waits;
-use crate::track::{Endpoint, Ends};
+use crate::track::{Ending, Endpoint, Ends};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use std::mem::offset_of;
 
@@ -179,6 +180,7 @@ impl Connection {
         self.halves[side as usize].count(segment, now);
         if segment.has(RST) {
             self.halves[side as usize].reset();
+            self.close(Ending::reset(side), now, recorder);
             self.finish(recorder);
             return;
         }
@@ -204,6 +206,7 @@ impl Connection {
             self.halves[side as usize].note_pure_ack();
         }
         if segment.has(FIN) {
+            self.close(Ending::fin(side), now, recorder);
             self.halves[side as usize].take_fin(segment, now);
             self.finish(recorder);
         }

@@ -65,6 +65,12 @@ impl Exchanges {
         by == Side::Client && self.server & ANSWERED != 0
     }
 
+    /// Where the current request began, if the server has sent nothing since.
+    pub fn open(&self) -> Option<Mark> {
+        let (begin, facts) = (self.begin, self.server);
+        (begin.is_set() && facts & ANSWERED == 0).then_some(begin)
+    }
+
     /// New data.
     #[inline]
     pub fn data(&mut self, by: Side, now: Mark) {

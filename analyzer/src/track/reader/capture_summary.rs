@@ -93,7 +93,7 @@ impl CaptureSummary {
 
     /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
     /// of their own and no rotated set.
-    pub(super) fn overlaps(&self, time_ns: i64) -> bool {
+    pub fn overlaps(&self, time_ns: i64) -> bool {
         time_ns < self.last_ns - OUT_OF_ORDER_NS
     }
 }

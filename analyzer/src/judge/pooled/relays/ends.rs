@@ -75,7 +75,7 @@ pub fn may_be_of_relays(blocks: &[Block]) -> bool {
 
 /// The ends of all waits.
 pub fn ends(blocks: &[Block]) -> Vec<WaitEnd> {
-    let waits = listed::waits(blocks, |wait| !wait.is(fact::ACK_ONLY));
+    let waits = listed::waits(blocks, |wait| !wait.is(fact::ACK_ONLY) && wait.ending().is_none());
     let mut ends: Vec<WaitEnd> = waits.map(|row| WaitEnd::of(&row)).collect();
     ends.sort_by_key(|end| end.frame);
     ends

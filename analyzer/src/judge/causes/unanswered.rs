@@ -1,0 +1,23 @@
+//! # What happens
+//! A request got no answer, until the client gave up, the connection was closed or reset, or the capture
+//! ended. The longest wait of all, and no exchange: no latency has it.
+//!
+//! # How it is recognised
+//! The client sent a request, and the server nothing but ACKs, for 200 ms and more, until FIN, RST or the end
+//! of the capture; until then the server had answered all this client sent, or the request was the first of
+//! its connection. Or the request was sent again for a second and more and never acknowledged.
+//!
+//! # What it is not
+//! A message that gets no answer: where the client goes on though nobody has answered, as a log shipper does,
+//! where its last message is much shorter than the requests that were answered, or where it closes at once. A slow
+//! answer, where the capture ended before as much time had passed as the server took for another one.
+//!
+//! # What to do
+//! Acknowledged: look into the server's program, which has the request; its threads, locks and what it
+//! calls. Never acknowledged: look for what drops it; after minutes without a packet a firewall or NAT
+//! has mostly forgotten the connection (keep-alives more often than its timer, or a shorter
+//! idle timeout of the pool). Where all copies arrive at the server, its host dropped them: checksums, a firewall, a
+//! full buffer.
+//!
+//! # References
+//! RFC 9293, sections 3.6.1 and 3.8.3; RFC 5382, section 5; Linux `tcp_retries2`, `tcp_keepalive_time`.
