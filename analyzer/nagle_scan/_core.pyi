@@ -209,7 +209,6 @@ class WaitRow:
     turn: str
     len_ack: int
     unanswered_syns: int
-    refused: bool
     ending: str
     heard_ns: int
     has_arrived: bool

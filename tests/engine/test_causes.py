@@ -19,7 +19,7 @@ def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False
         may_be_held=False,
         lost_before_capture=lost,
         unanswered_syns=0,
-        refused=False,
+        ending="",
     )
     return cast(_core.WaitRow, fields)
 
@@ -40,11 +40,11 @@ def test_stalls_are_the_causes_that_begin_with_nagle() -> None:
 
 
 def test_a_program_is_late_only_with_what_somebody_asked_for() -> None:
-    turns = [("client", "asked"), ("client", "midway")]
+    turns = [("client", turn) for turn in ("asked", "midway", "first")]
     turns += [("server", turn) for turn in ("asked", "midway", "idle")]
     meanings = [causes.meaning_of(wait("sender_app", by, turn)) for by, turn in turns]
     assert len(set(meanings)) == len(turns)
-    assert [meaning for meaning in meanings if "had not answered yet" in meaning] == [meanings[2]]
+    assert [meaning for meaning in meanings if "had not answered yet" in meaning] == [meanings[3]]
     assert causes.meaning_of(wait("zero_window", "server")) == (
         causes.meaning_of(wait("zero_window", "client"))
     )

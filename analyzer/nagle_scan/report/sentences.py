@@ -129,8 +129,7 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
 def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did."""
     busy = [row for row in others if row.turn != "idle" and (row.cause, row.sender) not in HARMLESS]
-    # No latency has a request without an answer: it is told before any other.
-    worst = max(busy, key=lambda row: (row.cause == "unanswered", row.total_ms), default=None)
+    worst = max(busy, key=lambda row: (_is_in_vain(row), row.total_ms), default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:
         return ""
@@ -138,6 +137,11 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
     longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
     return f"{waits}{longest}: {causes.meaning_of_all(worst)}."
+
+
+def _is_in_vain(row: _core.CauseRow) -> bool:
+    """Was it given up? No latency has such a request, so it is told before any other wait."""
+    return row.cause == "unanswered" and row.turn != "open"
 
 
 def handshakes(scan: _core.Scan) -> str:

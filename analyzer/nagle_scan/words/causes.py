@@ -31,6 +31,10 @@ class Cause(NamedTuple):
     """What it means between two sends of `{by}`; if unknown, where it may be a hold."""
     meaning_idle: str = ""
     """What it means where no request was open."""
+    meaning_first: str = ""
+    """What it means before the first request of the capture."""
+    meaning_open: str = ""
+    """What it means if the capture ended first."""
     meaning_unseen: str = ""
     """What it means if packets from `{by}` are missing: lost before the capture point."""
 
@@ -57,6 +61,19 @@ ENDINGS = {
     "server_reset": "until the server reset the connection in {frame}",
 }
 """When a request was given up that nobody answered."""
+TURNED_DOWN = {
+    "refused": "the SYN was refused with RST, and sent again; look whether the program listens there",
+    "old_connection": "the server answered the SYN for an older connection that it still had between "
+    "these ports (a challenge ACK), and the client reset that first; nothing was lost",
+}
+"""Why a SYN was sent again that the other end turned down."""
+UNANSWERED_SYNS = {
+    "client": "the SYN was sent {times} and never answered; look for firewalls that drop packets, and "
+    "whether the host is up",
+    "server": "the answer to the SYN was sent {times} and never acknowledged; look for what drops it "
+    "on its way to the client, or for SYNs with made-up addresses",
+}
+"""What is known of a connection that never came about, by who sent its SYN again."""
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for two
 hours, most take less."""
@@ -84,9 +101,11 @@ CAUSES = (
         name="unanswered",
         words="never answered",
         meaning=_both(
-            "a request got no answer until the connection or the capture ended: the server's "
-            "program has it, or it was lost; the longest of these waits tells"
+            "a request was never answered: the server's program has it, or it was lost; the longest "
+            "of these waits tells"
         ),
+        meaning_open="the server had not answered when the capture ended: it hangs, or nothing was "
+        "due",
         colour=colours.DARK,
         hatch="//",
     ),
@@ -192,6 +211,7 @@ CAUSES = (
         meaning_midway="the {by} paused within a message, or between messages that nobody had "
         "asked for",
         meaning_idle="no request was open: the {by} had nothing to send",
+        meaning_first="the client was idle before its first request in this capture",
     ),
     Cause(
         name="unknown",
@@ -251,22 +271,22 @@ def meaning_of_all(row: _core.CauseRow) -> str:
 def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
     """What the turn of a program that had nothing to send says; empty for other waits."""
     cause = of(row.cause)
-    meaning = {"midway": cause.meaning_midway, "idle": cause.meaning_idle}.get(row.turn, "")
-    return meaning.format(by=row.sender)
+    by_turn = {
+        "midway": cause.meaning_midway,
+        "idle": cause.meaning_idle,
+        "first": cause.meaning_first,
+        "open": cause.meaning_open,
+    }
+    return by_turn.get(row.turn, "").format(by=row.sender)
 
 
 def meaning_of(wait: _core.WaitRow) -> str:
     """What one wait means."""
     cause = of(wait.cause)
     if wait.unanswered_syns:
-        return (
-            f"the SYN was sent {count(wait.unanswered_syns, 'time')} and never answered; look for "
-            "firewalls that drop packets, and whether the host is up"
-        )
-    if wait.refused:
-        return (
-            "the SYN was refused with RST, and sent again; look whether the program listens there"
-        )
+        return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
+    if wait.ending in TURNED_DOWN:
+        return TURNED_DOWN[wait.ending]
     if wait.ending:
         return _in_vain(wait)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
@@ -282,9 +302,11 @@ def _in_vain(wait: _core.WaitRow) -> str:
     if wait.len_unacked:
         return _unacknowledged(wait, until)
     acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
-    told = f"sent in {wait.frame_from}, {acknowledged}never answered {until}"
+    told = f"sent in {wait.frame_from}, {acknowledged}not answered {until}"
     if wait.is_mute:
         return f"{told}; the server sent nothing at all, as in a protocol without answers"
+    if wait.turn == "open":
+        return f"{told}: the server's program hangs, or nothing was due"
     return f"{told}; look into the server's program, which has the request"
 
 

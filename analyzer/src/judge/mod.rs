@@ -161,15 +161,17 @@ pub fn rule(
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the
-/// answer to a SYN what other round trips do not take.
+/// answer to a SYN what other round trips do not take, if it took two of them.
 fn is_listed(wait: &Wait, connection: &Connection, min_wait_ns: i64) -> bool {
     let receiver_rtt_ns = connection.half(wait.acknowledged_by()).measured_rtt_ns();
     if wait.is(fact::ACK_ONLY) {
         return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
-    let answers_syn = wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED);
-    let way_ns = if answers_syn { connection.half(wait.by).rtt_or_zero_ns() } else { 0 };
-    wait.wait_ns() - way_ns >= min_wait_ns
+    if wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED) {
+        let way_ns = connection.half(wait.by).rtt_or_zero_ns();
+        return wait.wait_ns() - way_ns >= min_wait_ns.max(way_ns);
+    }
+    wait.wait_ns() >= min_wait_ns
 }
 
 #[cfg(test)]

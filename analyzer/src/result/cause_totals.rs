@@ -3,8 +3,8 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::named::named;
-use crate::track::Side;
 use crate::track::wait::{Wait, fact};
+use crate::track::{Ending, Side};
 use std::ops::AddAssign;
 
 /// Waits of one cause, side and turn: how many, how long in all, and the longest; in ns.
@@ -25,7 +25,8 @@ impl CauseTotal {
 }
 
 named! {
-    /// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply.
+    /// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply;
+    /// and whether a request without an answer was given up.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Turn {
         /// The other end had asked for it; or the wait is of another cause.
@@ -34,6 +35,10 @@ named! {
         Midway = "midway",
         /// No request was open.
         Idle = "idle",
+        /// The client had asked for nothing yet, as far as was captured.
+        First = "first",
+        /// What was waited for may have come after the end of the capture.
+        Open = "open",
     }
 }
 
@@ -41,9 +46,13 @@ impl Turn {
     pub fn of(finding: Finding<'_>) -> Self {
         let wait = finding.wait;
         let is_midway = wait.is(fact::OWN_DATA_BEFORE) && wait.turn_ns == Wait::NO_TURN;
+        let is_first = wait.by == Side::Client && wait.rel_seq == 0;
+        let is_open = wait.ending() == Some(Ending::Capture) && !wait.is(fact::RECOVERY);
         match (finding.cause, wait.by) {
+            (Cause::Unanswered, _) if is_open => Self::Open,
             (Cause::SenderApp, Side::Server) if !wait.is(fact::IN_EXCHANGE) => Self::Idle,
             (Cause::SenderApp, _) if is_midway => Self::Midway,
+            (Cause::SenderApp, _) if is_first => Self::First,
             _ => Self::Asked,
         }
     }

@@ -131,7 +131,13 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, until_ns: i64::MAX, is_made_up: false };
+            let clock = Clock {
+                first_frame: 1,
+                step_ns,
+                end_ns: i64::MAX,
+                until_ns: i64::MAX,
+                is_made_up: false,
+            };
             Self { captures: vec![clock] }
         }
     }
@@ -145,8 +151,13 @@ mod tests {
 
     #[test]
     fn the_coarsest_clock_behind_a_connection_counts() {
-        let capture =
-            |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0, is_made_up: false };
+        let capture = |&(first_frame, step_ns)| Clock {
+            first_frame,
+            step_ns,
+            end_ns: 0,
+            until_ns: 0,
+            is_made_up: false,
+        };
         let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
         let clocks = Clocks { captures: captures.collect() };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));

@@ -13,16 +13,22 @@ named! {
         ServerFin = "server_fin",
         ClientReset = "client_reset",
         ServerReset = "server_reset",
+        /// A SYN met RST.
+        Refused = "refused",
+        /// A SYN met an older connection that the other end still has.
+        OldConnection = "old_connection",
     }
 }
 
 impl Ending {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Capture,
         Self::ClientFin,
         Self::ServerFin,
         Self::ClientReset,
         Self::ServerReset,
+        Self::Refused,
+        Self::OldConnection,
     ];
 
     pub fn fin(by: Side) -> Self {
@@ -33,6 +39,7 @@ impl Ending {
         [Self::ClientReset, Self::ServerReset][by as usize]
     }
 
+    /// Did RST end it?
     pub fn is_reset(self) -> bool {
         matches!(self, Self::ClientReset | Self::ServerReset)
     }
@@ -60,7 +67,7 @@ mod tests {
         assert!(all().all(|(name, ending)| ending.name() == *name));
         assert!(Ending::ALL.into_iter().all(|ending| Ending::of(ending.turn_ns()) == Some(ending)));
         assert_eq!(Ending::ALL.len(), Ending::NAMES.len());
-        for turn_ns in [Wait::NO_TURN, Wait::NO_TURN + 6, -1, 0, i64::MAX] {
+        for turn_ns in [Wait::NO_TURN, Wait::NO_TURN + 8, -1, 0, i64::MAX] {
             assert_eq!(Ending::of(turn_ns), None);
         }
     }

@@ -4,12 +4,13 @@
 //! much of the time until its end connecting took is said, too.
 //!
 //! # How it is recognised
-//! The same SYN comes again. Or a SYN is answered 200 ms or more after it, and later round trips to the
-//! same end are shorter.
+//! The same SYN comes again. Or a SYN is answered 200 ms or more after it, and later than two other round
+//! trips to the same end take.
 //!
 //! # What it is not
-//! A long way: that shows in all round trips. A loss, where the SYN is never answered or refused with RST and
-//! sent again: that is said so.
+//! A long way: that shows in all round trips. A loss, where the SYN is never answered, refused with RST and
+//! sent again, or answered for an older connection that the other end still had: that is said so. A SYN
+//! after FIN or RST between the same ports: another connection begins, and nobody waited for it.
 //!
 //! # What to do
 //! Sent again: look for loss, firewalls that drop, and full accept queues (`ListenOverflows` in

@@ -2,6 +2,7 @@
 
 use super::causes;
 use crate::judge::causes::Cause;
+use crate::track::Ending;
 use crate::track::story::{Story, Told, client, server};
 
 #[test]
@@ -57,4 +58,45 @@ fn connecting_ends_when_the_client_acknowledges_an_answer() {
     let far = Story::new().handshake(0.02, 350.0);
     let mut far = far.after_ms(0.0, client(100)).after_ms(352.0, server(200)).end();
     assert_eq!(far.judge().0.connecting_ns(), None);
+}
+
+/// What ended the waits for a SYN.
+fn endings(story: Story) -> Vec<Option<Ending>> {
+    let mut told = story.end();
+    let (_, rulings) = told.judge();
+    let ruled = told.waits.iter().zip(rulings).filter(|(_, one)| one.cause == Cause::Connect);
+    ruled.map(|(wait, _)| wait.ending()).collect()
+}
+
+#[test]
+fn a_syn_that_was_turned_down_was_not_lost() {
+    let asked = |story: Story| story.after_ms(950.0, client(0).syn());
+    let refused = asked(Story::new()).after_ms(0.1, server(0).rst());
+    assert_eq!(endings(asked(refused).after_ms(0.1, server(0).rst())), [Some(Ending::Refused)]);
+    // The server still has an older connection between these ports, and the client resets it.
+    let challenged = asked(Story::new()).after_ms(0.1, server(0).ack(7_000));
+    let reset = asked(challenged.after_ms(0.1, client(0).rst()));
+    let opened = reset.after_ms(0.1, server(0).syn()).after_ms(0.1, client(0));
+    assert_eq!(endings(opened), [Some(Ending::OldConnection)]);
+    assert_eq!(endings(asked_twice()), [None]);
+}
+
+#[test]
+fn nobody_waited_for_another_connection_between_the_same_ports() {
+    let opened = || Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100));
+    for end in [server(0).rst(), client(0).fin()] {
+        let again = opened().after_ms(1.0, server(200)).after_ms(1.0, end);
+        assert_eq!(endings(again.after_ms(20_000.0, client(0).syn().ip_id(9))), []);
+    }
+}
+
+/// The way takes 150 ms, and varies.
+#[test]
+fn an_answer_to_the_syn_is_late_by_more_than_the_way() {
+    let took = |ms: f64| {
+        let story = Story::new().after_ms(0.0, client(0).syn()).after_ms(ms, server(0).syn());
+        let asked = story.after_ms(0.02, client(0)).after_ms(1.0, client(100));
+        endings(asked.after_ms(150.0, server(200))).len()
+    };
+    assert_eq!([240.0, 290.0, 310.0].map(took), [0, 0, 1]);
 }

@@ -11,6 +11,7 @@ use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
 use crate::result::cause_totals::Turn;
 use crate::result::names::Names;
+use crate::track::wait::fact;
 use crate::track::{Ending, Side};
 use pyo3::prelude::*;
 
@@ -30,11 +31,9 @@ pub struct WaitRow {
     pub turn: &'static str,
     /// Bytes of data in the ACK.
     pub len_ack: u16,
-    /// Of a SYN sent again: how often it was sent in all, if nothing of the server was captured, and whether
-    /// the server refused it. 0 for others.
+    /// Of a SYN sent again: how often it was sent in all, if nothing of the other end followed; 0 for others.
     pub unanswered_syns: u32,
-    pub refused: bool,
-    /// What ended a wait for an answer that never came, empty for others; when the other end was last heard
+    /// What ended a wait for something that never came, empty for others; when the other end was last heard
     /// of; and whether its host got the request for sure, though it did not acknowledge it.
     pub ending: &'static str,
     pub heard_ns: i64,
@@ -83,7 +82,6 @@ impl WaitRow {
             turn: Turn::of(finding).name(),
             len_ack: wait.ack_len,
             unanswered_syns: unanswered_syns(finding, judged),
-            refused: is_refused(finding, judged),
             ending: wait.ending().map_or("", Ending::name),
             heard_ns: wait.unacked_ns,
             is_mute: judged.half(wait.by).bytes == 0,
@@ -102,13 +100,13 @@ impl WaitRow {
 
 /// How often a SYN was sent that nobody answered.
 fn unanswered_syns(finding: Finding<'_>, judged: &JudgedConnection) -> u32 {
-    let is_unanswered = finding.cause == Cause::Connect && judged.half(Side::Server).segments == 0;
-    if is_unanswered { judged.half(Side::Client).segments } else { 0 }
-}
-
-/// Did the server answer a SYN, but never with its own? Only RST is left then.
-fn is_refused(finding: Finding<'_>, judged: &JudgedConnection) -> bool {
-    let server = judged.half(Side::Server);
-    let is_opened = judged.handshake || server.bytes > 0;
-    finding.cause == Cause::Connect && server.segments > 0 && !is_opened
+    let [client, server] = &judged.halves;
+    let is_opened = client.bytes > 0 || server.bytes > 0 || judged.handshake_ns().is_some();
+    match finding.wait.by {
+        _ if finding.cause != Cause::Connect || is_opened => 0,
+        Side::Client if server.segments == 0 => client.segments,
+        Side::Server if !finding.wait.is(fact::RETRANSMITTED) => 0,
+        Side::Server if client.segments == 0 || judged.handshake => server.segments,
+        _ => 0,
+    }
 }

@@ -1,11 +1,54 @@
 //! How long a connection took to come about, and its first reply with it.
 
-use crate::track::connection::Connection;
-use crate::track::half::ConnectTimes;
+use crate::decode::{Header, SYN};
+use crate::track::connection::{Connection, Recorder};
+use crate::track::half::{ConnectTimes, Half};
 use crate::track::thresholds::PROBE_NS;
-use crate::track::{Mark, Side};
+use crate::track::wait::Wait;
+use crate::track::{Ending, Mark, Side};
 
 impl Connection {
+    /// Takes a SYN that follows one of the same side. Nobody waited for it where another connection begins.
+    #[cold]
+    pub(super) fn take_syn_again(
+        &mut self,
+        side: Side,
+        segment: &Header,
+        now: Mark,
+        recorder: &mut Recorder<'_>,
+    ) {
+        let begins_anew = self.begins_anew(side, segment);
+        let from = self.halves[side as usize].repeat(segment.seq, now);
+        if !begins_anew {
+            self.note_connecting(now);
+            self.push_repeat(side, segment, from, now, 0, recorder);
+        }
+    }
+
+    /// Does another connection begin between the same ports, after FIN or RST ended this one?
+    fn begins_anew(&self, side: Side, segment: &Header) -> bool {
+        let [client, server] = &self.halves;
+        let was_opened = server.has_syn() || client.bytes() > 0 || server.bytes() > 0;
+        let is_over = |half: &Half| half.has_reset() || half.has_finished();
+        match side {
+            Side::Client => was_opened && self.halves.iter().any(is_over),
+            Side::Server => segment.seq.wrapping_add(1) != server.first_seq(),
+        }
+    }
+
+    /// Why the client sends this segment again, as [`Wait::turn_ns`], if it is a SYN that was turned down. An ACK
+    /// of another number, which the client answers with RST, is of a connection that the server still has between
+    /// these ports (RFC 5961, section 4).
+    pub(super) fn turned_down_ns(&self, side: Side, segment: &Header) -> i64 {
+        let [client, server] = &self.halves;
+        let is_turned_down = side == Side::Client && segment.has(SYN) && !server.has_syn();
+        match is_turned_down {
+            true if server.has_reset() => Ending::Refused.turn_ns(),
+            true if client.has_reset() && server.segments > 0 => Ending::OldConnection.turn_ns(),
+            _ => Wait::NO_TURN,
+        }
+    }
+
     /// Takes a SYN that came after the first one, or an answer to it. Once the client has acknowledged an
     /// answer it waits for none, though the server may send one again (Linux `TCP_DEFER_ACCEPT`).
     #[cold]

@@ -227,9 +227,7 @@ impl Connection {
             return;
         }
         if half.has_syn() {
-            let from = half.repeat(segment.seq, now);
-            self.note_connecting(now);
-            self.push_repeat(side, segment, from, now, 0, recorder);
+            self.take_syn_again(side, segment, now, recorder);
             return;
         }
         half.take_syn(segment, first_payload, now);

@@ -33,18 +33,20 @@ impl Connection {
         let (from, acked) = (client.last_new(), client.all_acked().mark);
         let unacked_len = client.sequence.in_flight();
         let wait_ns = to.time_ns - from.time_ns;
-        let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
         // Whoever closes at once waits for nothing.
-        let least_ns = recorder.lengths.listed_ns.max(PROBE_NS).max(2 * round_trip_ns);
+        let is_patient = || {
+            let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
+            wait_ns >= PROBE_NS.max(2 * round_trip_ns)
+        };
         let is_shown = match unacked_len {
-            0 => self.owes_answer(),
+            0 => is_patient() && self.owes_answer(),
             // Sent again for so long, it is lost, whatever the protocol. Not sent again, it was not
             // captured that it was acknowledged.
             _ if client.is_recovering() => wait_ns >= FIRST_RTO_NS,
-            _ => ending.is_reset() && self.owes_answer(),
+            _ => ending.is_reset() && is_patient() && self.owes_answer(),
         };
         let is_one_sided = server.segments == 0 || server.has_finished();
-        if wait_ns < least_ns || !to.after(from) || !is_shown || is_one_sided {
+        if wait_ns < recorder.lengths.listed_ns || !to.after(from) || !is_shown || is_one_sided {
             return;
         }
         let ack = if unacked_len == 0 && acked.after(from) { acked } else { Mark::NONE };
@@ -69,5 +71,126 @@ impl Connection {
         let others = client.bytes().saturating_sub(last);
         let is_whole = self.halves.iter().all(|half| half.unseen().0 == 0);
         self.has_handshake() && is_whole && 2 * last * u64::from(self.exchanges.count) >= others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::story::{Story, Told, client, server};
+    use crate::track::wait::{Wait, fact};
+    use crate::track::{Ending, Side};
+
+    /// Two answers, then a request that the server acknowledges.
+    fn asked() -> Story {
+        let answered = |story: Story| {
+            story.after_ms(5.0, client(100)).after_ms(1.0, server(200)).after_ms(0.02, client(0))
+        };
+        let story = Story::new().handshake(0.02, 1.0).times(2, answered);
+        story.after_ms(5.0, client(100)).after_ms(1.0, server(0))
+    }
+
+    fn in_vain(told: &Told) -> Vec<Wait> {
+        told.waits.iter().copied().filter(|wait| wait.ending().is_some()).collect()
+    }
+
+    fn only(told: &Told) -> Wait {
+        let waits = in_vain(told);
+        assert_eq!(waits.len(), 1, "{:#?}", told.waits);
+        waits[0]
+    }
+
+    #[test]
+    fn a_request_that_is_open_when_its_connection_ends_is_a_wait() {
+        let ends = [
+            (client(0).fin(), Ending::ClientFin),
+            (server(0).fin(), Ending::ServerFin),
+            (client(0).rst(), Ending::ClientReset),
+            (server(0).rst(), Ending::ServerReset),
+        ];
+        for (end, ending) in ends {
+            let wait = only(&asked().after_ms(2_499.0, end).after_ms(1.0, server(0)).end());
+            assert_eq!((wait.ending(), wait.by), (Some(ending), Side::Server));
+            assert_eq!((wait.wait_ns(), wait.unacked_len), (2_500_000_000, 0));
+            assert_eq!([wait.from, wait.ack, wait.to].map(|mark| mark.frame), [10, 11, 12]);
+            assert!(wait.is(fact::IN_EXCHANGE));
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_open_when_the_capture_ends_is_a_wait() {
+        let wait = only(&asked().end_after_ms(29_999.0));
+        assert_eq!(wait.ending(), Some(Ending::Capture));
+        assert_eq!((wait.wait_ns(), wait.to.frame), (30_000_000_000, 11));
+        assert!(in_vain(&asked().end_after_ms(150.0)).is_empty());
+    }
+
+    #[test]
+    fn an_answer_ends_the_wait_however_little_it_is() {
+        let begun = asked().after_ms(900.0, server(1));
+        assert!(in_vain(&begun.end_after_ms(30_000.0)).is_empty());
+    }
+
+    #[test]
+    fn who_closes_at_once_waits_for_nothing() {
+        let closed = asked().after_ms(0.02, client(0).fin()).after_ms(300.0, server(0).fin());
+        assert!(in_vain(&closed.end_after_ms(900.0)).is_empty());
+    }
+
+    /// A pong, a window update, an acknowledgement of settings; requests are longer.
+    #[test]
+    fn a_short_message_behind_the_answer_needs_none() {
+        let told = asked().after_ms(1.0, server(200)).after_ms(0.1, client(13));
+        assert!(in_vain(&told.after_ms(1.0, server(0)).end_after_ms(60_000.0)).is_empty());
+    }
+
+    #[test]
+    fn without_the_handshake_nobody_knows_who_asked() {
+        let reply = Story::new().after_ms(0.0, client(100)).after_ms(1.0, server(200));
+        let again = reply.after_ms(5.0, client(100)).after_ms(1.0, server(0));
+        assert!(in_vain(&again.end_after_ms(60_000.0)).is_empty());
+    }
+
+    #[test]
+    fn the_first_request_gets_its_answer_late_or_never_too() {
+        let opened = Story::new().handshake(0.02, 1.0).after_ms(1.0, client(100));
+        let told = opened.after_ms(1.0, server(0)).after_ms(29_999.0, client(0).fin()).end();
+        assert_eq!(only(&told).wait_ns(), 30_000_000_000);
+    }
+
+    /// The ACK is missing, and with it perhaps the answer.
+    #[test]
+    fn what_nobody_acknowledged_or_sent_again_was_not_captured_whole() {
+        let asked = |story: Story| story.after_ms(5.0, client(100)).after_ms(1.0, server(200));
+        let told = Story::new().handshake(0.02, 1.0).times(2, asked).after_ms(5.0, client(100));
+        assert!(in_vain(&told.end_after_ms(60_000.0)).is_empty());
+    }
+
+    #[test]
+    fn what_is_sent_again_and_never_acknowledged_is_lost_whatever_the_protocol() {
+        let talk = |story: Story| story.after_ms(5.0, client(100)).after_ms(1.0, server(200));
+        let again = |story: Story| story.after_ms(400.0, client(9).again());
+        let dead = |count| {
+            let asked = talk(Story::new()).after_ms(900_000.0, client(9));
+            asked.times(count, again).end_after_ms(10.0)
+        };
+        let wait = only(&dead(3));
+        assert_eq!((wait.wait_ns(), wait.unacked_len), (1_210_000_000, 9));
+        // When the server was last heard of.
+        assert_eq!(wait.from.time_ns - wait.unacked_ns, 900_000_000_000);
+        assert!(in_vain(&dead(1)).is_empty());
+    }
+
+    #[test]
+    fn what_one_direction_shows_is_no_missing_answer() {
+        let alone = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, client(100));
+        let told = alone.after_ms(400.0, client(100).again()).after_ms(900.0, client(0).fin());
+        assert!(in_vain(&told.end()).is_empty());
+    }
+
+    /// Half closed: the server has said all, and the client goes on.
+    #[test]
+    fn a_server_that_has_closed_owes_nothing() {
+        let closed = asked().after_ms(1.0, server(200).fin()).after_ms(9.0, client(100));
+        assert!(in_vain(&closed.after_ms(1.0, server(0)).end_after_ms(9_000.0)).is_empty());
     }
 }

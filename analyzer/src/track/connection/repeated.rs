@@ -123,6 +123,7 @@ impl Connection {
                 rel_seq: half.offset_of(segment.seq),
                 len: segment.len,
                 unacked_len: half.sequence.in_flight(),
+                turn_ns: self.turned_down_ns(side, segment),
                 contradictions: half.contradictions(),
                 ..Wait::between(self.id, side, from, now)
             },
