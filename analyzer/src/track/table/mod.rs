@@ -266,17 +266,20 @@ fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
 }
 
 /// Is it a well-known port, or that of a service whose clients may have a lower one? Windows took client ports
-/// from 1025 on until 2008, and others still do.
+/// from 1025 on until 2008, and others still do; clients of NFS and of the `r` commands take reserved ones, which
+/// only root may (`bindresvport`).
 fn is_service(port: u16) -> bool {
-    port < FIRST_REGISTERED || SERVICES.binary_search(&port).is_ok()
+    port < FIRST_RESERVED || SERVICES.binary_search(&port).is_ok()
 }
 
-const FIRST_REGISTERED: u16 = 1024;
+const FIRST_RESERVED: u16 = 512;
 
-/// Registered ports (IANA) of common services, in ascending order.
-const SERVICES: [u16; 30] = [
-    1433, 1521, 1723, 1863, 1883, 2049, 3128, 3260, 3306, 3389, 5050, 5060, 5190, 5222, 5269, 5432,
-    5672, 5900, 5984, 6000, 6379, 6667, 8000, 8080, 8443, 8883, 9042, 9092, 11211, 27017,
+/// Ports (IANA) of common services from there on, in ascending order.
+const SERVICES: [u16; 52] = [
+    512, 513, 514, 515, 543, 544, 548, 554, 563, 587, 593, 631, 636, 646, 853, 860, 873, 902, 989,
+    990, 993, 995, 1433, 1521, 1723, 1863, 1883, 2049, 3128, 3260, 3306, 3389, 5050, 5060, 5190,
+    5222, 5269, 5432, 5672, 5900, 5984, 6000, 6379, 6667, 8000, 8080, 8443, 8883, 9042, 9092,
+    11211, 27017,
 ];
 
 #[cfg(test)]
@@ -330,6 +333,9 @@ mod tests {
         let by = |src, dst| find(&mut Table::default(), Ports { src, dst }, ACK, 100).by;
         assert_eq!([by(1047, 5222), by(5222, 1047)], [Side::Client, Side::Server]);
         assert_eq!([by(6667, 80), by(80, 6667)], [Side::Client, Side::Server]);
+        // An NFS client on a reserved port, and one of a protocol nobody knows.
+        assert_eq!([by(909, 2049), by(2049, 909)], [Side::Client, Side::Server]);
+        assert_eq!([by(40_000, 909), by(40_000, 993)], [Side::Client; 2]);
         assert!(SERVICES.is_sorted());
     }
 
