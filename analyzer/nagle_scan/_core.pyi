@@ -5,6 +5,7 @@ from typing import Any, final
 
 VERSION: str
 CAUSES: tuple[str, ...]
+LEDGER: tuple[list[str], ...]
 
 class NagleScanError(Exception): ...
 class CaptureError(NagleScanError): ...
@@ -207,6 +208,8 @@ class WaitRow:
     ack_delay_ms: float
     release_ms: float
     turn: str
+    owed: str
+    ended_by: str
     len_ack: int
     unanswered_syns: int
     ending: str
@@ -323,6 +326,8 @@ class WhyRow:
     frame_to: int
     wait_ms: float
     cause: str
+    owed: str
+    ended_by: str
     verdict: str
     confidence: str
     probability: float

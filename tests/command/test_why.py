@@ -40,7 +40,8 @@ def test_the_command_prints_the_terms_below_each_other(run: Run) -> None:
     assert text.startswith(f"tcp.stream {stall['connection']}: the {stall['sender']} waited")
     case = nagle_scan.scan(HOLDS).why(int(stall["frame_held"]))
     assert text == f"{case}\n"
-    _, verdict, _, *lines = text.splitlines()
+    _, verdict, entry, _, *lines = text.splitlines()
+    assert entry.startswith("owed when it began: an ACK of a small segment; ended by: ")
     assert verdict == f"held ({stall['confidence']}); cause: {stall['cause']}"
     assert [line.split("  ")[1] for line in lines] == [term.name for term in case.terms]
     assert (

@@ -20,12 +20,28 @@ def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False
         lost_before_capture=lost,
         unanswered_syns=0,
         ending="",
+        owed="",
     )
     return cast(_core.WaitRow, fields)
 
 
 def test_python_knows_the_causes_of_the_engine_in_its_order() -> None:
     assert tuple(cause.name for cause in causes.CAUSES) == _core.CAUSES
+
+
+def test_the_documented_ledger_is_the_one_that_is_asked() -> None:
+    page = (CAPTURES.parent / "docs" / "causes.md").read_text()
+    rows = [f"| {owed} | {ended_by} | `{cause}` |" for owed, ended_by, cause in _core.LEDGER]
+    assert "\n".join(rows) in page
+    assert {row[2] for row in _core.LEDGER} == set(_core.CAUSES)
+
+
+def test_an_unknown_cause_says_what_would_tell_it() -> None:
+    owed = {row[0] for row in _core.LEDGER if row[2] == "unknown"}
+    assert set(causes.UNTOLD) <= owed
+    told = wait("unknown", "server")
+    told.owed = "ACKs that the capture does not show"
+    assert "capture both directions" in causes.meaning_of(told)
 
 
 def test_no_two_causes_look_or_read_alike() -> None:

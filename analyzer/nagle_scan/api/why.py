@@ -25,7 +25,8 @@ class Case(NamedTuple):
 
     `frame_ack` is 0 where no ACK came; `verdict` is `held`, `not held` or `cannot tell`;
     `confidence` is empty for what is not held. A wait that cannot be a hold has one term, which
-    says why.
+    says why. `owed` and `ended_by` are the row of the ledger that gave the cause: what was owed
+    when the wait began, and what ended it.
     """
 
     connection: int
@@ -35,6 +36,8 @@ class Case(NamedTuple):
     frame_to: int
     wait_ms: float
     cause: str
+    owed: str
+    ended_by: str
     verdict: str
     confidence: str
     probability: float
@@ -50,6 +53,7 @@ class Case(NamedTuple):
                 f"tcp.stream {self.connection}: the {self.sender} waited {self.wait_ms:.1f} ms, "
                 f"frame {self.frame_from} to {self.frame_to}{ack}",
                 f"{self.verdict}{sure}; cause: {self.cause}",
+                f"owed when it began: {self.owed}; ended by: {self.ended_by}",
                 "",
                 *(f"  {name:<11}  {value:>{wide}}  {text}" for name, value, text in self.terms),
             ]

@@ -74,6 +74,19 @@ UNANSWERED_SYNS = {
     "on its way to the client, or for SYNs with made-up addresses",
 }
 """What is known of a connection that never came about, by who sent its SYN again."""
+UNTOLD = {
+    "bytes that the capture lacks": "bytes are missing from the capture around it: capture again "
+    "without drops, with a larger buffer or a filter",
+    "ACKs that the capture does not show": "the ACKs of the other side were not captured: capture "
+    "both directions",
+    "ACKs that two clocks stamped": "segments appear after their ACKs: capture both directions on "
+    "one interface, with one clock",
+    "nothing, in a stream of full-sized segments": "a slow link, or a pause of the {by}'s program: "
+    "a capture on the {by} would tell",
+    "an ACK of what was in flight": "no ACK came, and more could have been sent: the {by}'s program, "
+    "its pacing or a slow link; a capture on the {by} would tell",
+}
+"""Why a cause is unknown, and what would tell it, by what was owed."""
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for two
 hours, most take less."""
@@ -293,6 +306,8 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":
         return cause.meaning_midway.format(by=wait.sender)
+    if wait.cause == "unknown" and wait.owed in UNTOLD:
+        return UNTOLD[wait.owed].format(by=wait.sender)
     return _by_turn(wait) or (cause.meaning_of_one or cause.meaning)[wait.sender]
 
 

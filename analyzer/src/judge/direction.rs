@@ -60,6 +60,6 @@ impl Judge {
     pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
         self.direction.held = f64::from(held.probability) >= POSSIBLE;
         self.direction.may_be_held = held.is_unsure();
-        Ruling { cause: ledger::cause(wait, &self.direction), held }
+        Ruling::new(ledger::row_of(wait, &self.direction), held)
     }
 }

@@ -1,6 +1,6 @@
 //! Findings: waits with their rulings.
 
-use crate::judge::causes::Cause;
+use crate::judge::causes::{Cause, ledger};
 use crate::judge::model::{Confidence, Held};
 use crate::track::wait::{Wait, fact};
 use std::ops::Range;
@@ -9,7 +9,21 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ruling {
     pub cause: Cause,
+    /// Its place in the ledger.
+    row: u8,
     pub held: Held,
+}
+
+impl Ruling {
+    /// By this row of the ledger.
+    pub fn new(row: u8, held: Held) -> Self {
+        Self { cause: ledger::ROWS[usize::from(row)].cause, row, held }
+    }
+
+    /// What was owed when the wait began, and what ended it.
+    pub fn entry(&self) -> &'static ledger::Row {
+        &ledger::ROWS[usize::from(self.row)]
+    }
 }
 
 /// A wait and the ruling on it.
@@ -17,6 +31,8 @@ pub struct Ruling {
 pub struct Finding<'a> {
     pub wait: &'a Wait,
     pub cause: Cause,
+    /// As the ledger has it.
+    pub entry: &'static ledger::Row,
     pub held: Held,
 }
 
@@ -92,7 +108,12 @@ impl<'a> Findings<'a> {
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Finding<'a>> + Clone {
         let pairs = self.waits.iter().zip(self.rulings);
-        pairs.map(|(wait, ruling)| Finding { wait, cause: ruling.cause, held: ruling.held })
+        pairs.map(|(wait, ruling)| Finding {
+            wait,
+            cause: ruling.cause,
+            entry: ruling.entry(),
+            held: ruling.held,
+        })
     }
 
     pub fn stalls(self) -> impl Iterator<Item = Finding<'a>> + Clone {

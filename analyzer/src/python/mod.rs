@@ -85,6 +85,11 @@ fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
     REASONS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()
 }
 
+/// What was owed when a wait began, what ended it, and so its cause.
+fn ledger_row(row: &causes::ledger::Row) -> [&'static str; 3] {
+    [row.owed, row.ended_by, row.cause.name()]
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -94,6 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("CAUSES", PyTuple::new(py, causes::Cause::NAMES)?)?;
+    module.add("LEDGER", PyTuple::new(py, causes::ledger::ROWS.iter().map(ledger_row))?)?;
     scan::add_to(module)?;
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;

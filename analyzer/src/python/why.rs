@@ -24,6 +24,9 @@ pub struct WhyRow {
     pub frame_to: u64,
     pub wait_ms: f64,
     pub cause: &'static str,
+    /// What was owed when it began, and what ended it.
+    pub owed: &'static str,
+    pub ended_by: &'static str,
     /// `held`, `not held` or `cannot tell`.
     pub verdict: &'static str,
     /// The probability that it was held; else empty.
@@ -48,6 +51,8 @@ impl WhyRow {
             frame_to: wait.to.frame.into(),
             wait_ms: wait.wait_ns() as f64 / 1e6,
             cause: why.cause.name(),
+            owed: why.entry[0],
+            ended_by: why.entry[1],
             verdict,
             confidence,
             probability,

@@ -215,7 +215,7 @@ fn is_within(wait: &Wait, begin: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::causes::Cause;
+    use crate::judge::causes::{Cause, ledger};
     use crate::judge::findings::Ruling;
     use crate::judge::model::Held;
     use crate::track::Mark;
@@ -236,7 +236,8 @@ mod tests {
     fn no_exchange_gets_faster_than_its_round_trip() {
         let (begin, end) = (at(100), at(150));
         let exchange = Exchange { connection: 0, begin, end, request_bytes: 2, response_bytes: 1 };
-        let ruling = Ruling { cause: Cause::NagleDelack, held: Held::NOT };
+        let row = ledger::ROWS.iter().position(|row| row.cause == Cause::NagleDelack);
+        let ruling = Ruling::new(row.unwrap() as u8, Held::NOT);
         let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
         let rests = |round_trip_ms: i64| {
             let findings = Findings::new(&waits, &rulings);

@@ -20,6 +20,8 @@ pub struct Why {
     pub connection: u32,
     pub wait: Wait,
     pub cause: Cause,
+    /// What was owed when it began, and what ended it.
+    pub entry: [&'static str; 2],
     pub held: Held,
     pub rows: Vec<TermRow>,
 }
@@ -58,6 +60,7 @@ pub fn why(
     let is_it = |other: &Wait| {
         key(other, frame) == Some(key_of_best) && other.is(fact::RESENT) == wait.is(fact::RESENT)
     };
+    let entry = ruling.entry();
     let among_own = own.iter().position(is_it).unwrap_or(0);
     let terms = explain(&blocks, &clocks, threads, number, begin + among_own);
     Ok(Some(Why {
@@ -65,6 +68,7 @@ pub fn why(
         rows: rows(&terms, wait, connection),
         wait: *wait,
         cause: ruling.cause,
+        entry: [entry.owed, entry.ended_by],
         held: terms.held,
     }))
 }

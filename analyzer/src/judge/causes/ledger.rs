@@ -13,34 +13,76 @@ use crate::track::wait::{Wait, fact};
 
 type Test = fn(&Facts, &Wait) -> bool;
 
-/// What was owed, what ended the wait, and its cause.
-const ROWS: &[(Test, Test, Cause)] = &[
-    (Facts::connection, Facts::anything, Cause::Connect),
-    (Facts::request, Facts::anything, Cause::Unanswered),
-    (Facts::bytes, Facts::same_bytes, Cause::Retransmission),
-    (Facts::bytes_sent_again, Facts::what_waited_for_them, Cause::Retransmission),
-    (Facts::bytes, Facts::probe, Cause::Retransmission),
-    (Facts::room, Facts::anything, Cause::ZeroWindow),
-    (Facts::anything, Facts::other_connection, Cause::PassedOn),
-    (Facts::small_segment, Facts::late_ack, Cause::NagleDelack),
-    (Facts::small_segment, Facts::data_ack, Cause::NagleReply),
-    (Facts::anything, Facts::late_arrival, Cause::SlowLink),
-    (Facts::small_segment, Facts::anything, Cause::NagleRtt),
-    (Facts::only_segment, Facts::its_ack, Cause::StopAndWait),
-    (Facts::flight, Facts::ack_of_flight, Cause::CongestionWindow),
-    (Facts::bytes, Facts::late_ack_alone, Cause::DelayedAck),
-    (Facts::bytes, Facts::late_ack_of_full_one, Cause::DelayedAck),
-    (Facts::bytes_that_arrived, Facts::anything, Cause::DelayedAck),
-    (Facts::nothing, Facts::kernels_timer, Cause::Cork),
-    (Facts::nothing, Facts::new_data, Cause::SenderApp),
+/// A cell of the ledger, and its words.
+#[derive(Debug)]
+pub struct Row {
+    pub owed: &'static str,
+    is_owed: Test,
+    pub ended_by: &'static str,
+    has_ended: Test,
+    pub cause: Cause,
+}
+
+const fn row(owed: (&'static str, Test), ended: (&'static str, Test), cause: Cause) -> Row {
+    Row { owed: owed.0, is_owed: owed.1, ended_by: ended.0, has_ended: ended.1, cause }
+}
+
+const CONNECTION: (&str, Test) = ("a connection", Facts::connection);
+const REQUEST: (&str, Test) = ("an answer", Facts::request);
+const BYTES: (&str, Test) = ("an ACK of bytes", Facts::bytes);
+const BYTES_AGAIN: (&str, Test) = ("an ACK of bytes that were sent again", Facts::bytes_sent_again);
+const ARRIVED: (&str, Test) = ("an ACK of bytes that had arrived", Facts::bytes_that_arrived);
+const ROOM: (&str, Test) = ("room in the receiver's window", Facts::room);
+const SMALL: (&str, Test) = ("an ACK of a small segment", Facts::small_segment);
+const ONE: (&str, Test) = ("an ACK of the only segment in flight", Facts::only_segment);
+const FLIGHT: (&str, Test) = ("an ACK of what was in flight", Facts::flight);
+const NOTHING: (&str, Test) = ("nothing that the capture shows", Facts::nothing);
+const MISSING: (&str, Test) = ("bytes that the capture lacks", Facts::missing_bytes);
+const ACKS_UNSEEN: (&str, Test) = ("ACKs that the capture does not show", Facts::acks_unseen);
+const NO_ORDER: (&str, Test) = ("ACKs that two clocks stamped", Facts::disorder);
+const STREAM: (&str, Test) = ("nothing, in a stream of full-sized segments", Facts::stream);
+
+const ANYTHING: Test = Facts::anything;
+const NEW_DATA: &str = "new data";
+
+/// Each row is asked after those above it: the first that fits is the cause.
+#[rustfmt::skip]
+pub const ROWS: &[Row] = &[
+    row(CONNECTION, ("its SYN again, or a late answer to it", ANYTHING), Cause::Connect),
+    row(REQUEST, ("the end of the connection, or of the capture", ANYTHING), Cause::Unanswered),
+    row(BYTES, ("the same bytes again", Facts::same_bytes), Cause::Retransmission),
+    row(BYTES_AGAIN, ("what had waited for them", Facts::what_waited_for_them), Cause::Retransmission),
+    row(BYTES, ("new data, as a probe", Facts::probe), Cause::Retransmission),
+    row(ROOM, ("a segment for which there was room again", ANYTHING), Cause::ZeroWindow),
+    row(NOTHING, ("what had just come on another connection", Facts::other_connection), Cause::PassedOn),
+    row(SMALL, ("a late ACK, and what it let go", Facts::late_ack), Cause::NagleDelack),
+    row(SMALL, ("an ACK on data, and what it let go", Facts::data_ack), Cause::NagleReply),
+    row(NOTHING, ("a segment that had left before", Facts::late_arrival), Cause::SlowLink),
+    row(SMALL, ("a prompt ACK, and what it let go", ANYTHING), Cause::NagleRtt),
+    row(ONE, ("its ACK, and what it let go", Facts::its_ack), Cause::StopAndWait),
+    row(FLIGHT, ("an ACK of it, and what it let go", Facts::ack_of_flight), Cause::CongestionWindow),
+    row(BYTES, ("a late ACK alone", Facts::late_ack_alone), Cause::DelayedAck),
+    row(BYTES, ("a late ACK, and a full-sized segment", Facts::late_ack_of_full_one), Cause::DelayedAck),
+    row(ARRIVED, ("the same bytes again", ANYTHING), Cause::DelayedAck),
+    row(NOTHING, ("new data, when a timer of the kernel fires", Facts::kernels_timer), Cause::Cork),
+    row(MISSING, (NEW_DATA, ANYTHING), Cause::Unknown),
+    row(ACKS_UNSEEN, (NEW_DATA, ANYTHING), Cause::Unknown),
+    row(NO_ORDER, (NEW_DATA, ANYTHING), Cause::Unknown),
+    row(NOTHING, ("new data, about when a hold would end", Facts::open_release), Cause::Unknown),
+    row(STREAM, (NEW_DATA, ANYTHING), Cause::Unknown),
+    row(NOTHING, (NEW_DATA, Facts::new_data), Cause::SenderApp),
+    row(FLIGHT, (NEW_DATA, ANYTHING), Cause::Unknown),
+    row(BYTES, ("a prompt ACK", ANYTHING), Cause::Unknown),
 ];
 
-/// The cause of a wait.
-pub fn cause(wait: &Wait, direction: &Facts) -> Cause {
-    let fits = |row: &&(Test, Test, Cause)| {
-        !rules::off(row.2.name()) && (row.0)(direction, wait) && (row.1)(direction, wait)
+/// The place of the row that fits a wait.
+pub fn row_of(wait: &Wait, direction: &Facts) -> u8 {
+    let fits = |row: &Row| {
+        !rules::off(row.cause.name())
+            && (row.is_owed)(direction, wait)
+            && (row.has_ended)(direction, wait)
     };
-    ROWS.iter().find(fits).map_or(Cause::Unknown, |row| row.2)
+    ROWS.iter().position(fits).unwrap_or(ROWS.len() - 1) as u8
 }
 
 // What was owed when the wait began.
@@ -94,6 +136,26 @@ impl Facts {
 
     fn nothing(&self, wait: &Wait) -> bool {
         !wait.is(fact::ACK_ONLY)
+    }
+
+    fn missing_bytes(&self, wait: &Wait) -> bool {
+        self.nothing(wait) && wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE)
+    }
+
+    fn acks_unseen(&self, wait: &Wait) -> bool {
+        self.nothing(wait) && !self.receiver_seen
+    }
+
+    fn disorder(&self, wait: &Wait) -> bool {
+        self.nothing(wait) && self.disordered
+    }
+
+    /// Full-sized segments that come apart across a network: a slow link looks like that, and a program mostly pauses
+    /// behind the rest of a write, a small segment.
+    fn stream(&self, wait: &Wait) -> bool {
+        self.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
+            && wait.is(fact::OWN_DATA_BEFORE)
+            && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
     }
 }
 
@@ -192,20 +254,12 @@ impl Facts {
         self.corks.is_repeated && self.corks.looks_corked(wait)
     }
 
-    /// New data of the sender's program, though it could have sent before?
+    fn open_release(&self, _: &Wait) -> bool {
+        self.may_be_held
+    }
+
+    /// Did new data come with nothing in flight, by an ACK or by what it answers, or in spite of it?
     fn new_data(&self, wait: &Wait) -> bool {
-        let answered = !wait.is(fact::OWN_DATA_BEFORE);
-        let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
-        let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
-        // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
-        let streams = self.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
-            && !answered
-            && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
-        not_held
-            && !streams
-            && !self.may_be_held
-            && self.receiver_seen
-            && !self.disordered
-            && !unseen
+        !wait.is(fact::OWN_DATA_BEFORE) || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND)
     }
 }

@@ -42,7 +42,8 @@ fn direction() -> DirectionFacts {
 fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
     let freed = wait.has_pure_ack() || wait.is(fact::DATA_ACK);
     let held = direction.held && freed && may_hold(wait);
-    ledger::cause(wait, &DirectionFacts { held, ..*direction })
+    let row = ledger::row_of(wait, &DirectionFacts { held, ..*direction });
+    ledger::ROWS[usize::from(row)].cause
 }
 
 fn cause(wait: Wait) -> Cause {

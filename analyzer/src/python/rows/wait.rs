@@ -29,6 +29,9 @@ pub struct WaitRow {
     pub to_ns: i64,
     /// See [`Turn`].
     pub turn: &'static str,
+    /// What was owed when it began, and what ended it.
+    pub owed: &'static str,
+    pub ended_by: &'static str,
     /// Bytes of data in the ACK.
     pub len_ack: u16,
     /// Of a SYN sent again: how often it was sent in all, if nothing of the other end followed; 0 for others.
@@ -80,6 +83,8 @@ impl WaitRow {
             ack_ns: wait.ack.time_ns,
             to_ns: wait.to.time_ns,
             turn: Turn::of(finding).name(),
+            owed: finding.entry.owed,
+            ended_by: finding.entry.ended_by,
             len_ack: wait.ack_len,
             unanswered_syns: unanswered_syns(finding, judged),
             ending: wait.ending().map_or("", Ending::name),

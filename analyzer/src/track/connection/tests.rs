@@ -131,9 +131,9 @@ fn data_sent_again_is_told_with_what_it_repeats() {
         .handshake(0.0, 1.0)
         .after_ms(0.0, client(100).ip_id(1))
         .after_ms(200.0, client(100).seq(0).ip_id(2))
-        .after_ms(1.0, server(0))
+        .after_ms(1.0, server(10))
         .end();
-    let wait = told.wait();
+    let wait = &told.waits[0];
     assert!(wait.is(fact::RETRANSMITTED | fact::OWN_DATA_BEFORE));
     assert_eq!((wait.wait_ns(), wait.rel_seq, wait.len), (200 * MS, 0, 100));
     assert_eq!(told.half(Side::Client).repeats().retransmitted, 1);
@@ -309,7 +309,7 @@ fn an_ack_of_bytes_that_were_sent_again_is_no_delayed_one() {
     let again = asked().after_ms(210.0, client(100).again().ip_id(2)).after_ms(90.0, server(0));
     assert!(!again.end().waits.iter().any(|wait| wait.is(fact::ACK_ONLY)));
     let too_late = asked().after_ms(600.0, server(0)).end();
-    assert!(too_late.waits.is_empty());
+    assert!(!too_late.waits.iter().any(|wait| wait.is(fact::ACK_ONLY)));
 }
 
 /// A sender does not fill a window below the MSS before it has waited for more (RFC 1122, section 4.2.3.4).
