@@ -57,7 +57,7 @@ def test_stalls_are_the_causes_that_begin_with_nagle() -> None:
 
 def test_a_program_is_late_only_with_what_somebody_asked_for() -> None:
     turns = [("client", turn) for turn in ("asked", "midway", "first")]
-    turns += [("server", turn) for turn in ("asked", "midway", "idle")]
+    turns += [("server", turn) for turn in ("asked", "midway", "idle", "first")]
     meanings = [causes.meaning_of(wait("sender_app", by, turn)) for by, turn in turns]
     assert len(set(meanings)) == len(turns)
     assert [meaning for meaning in meanings if "had not answered yet" in meaning] == [meanings[3]]

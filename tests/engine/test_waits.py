@@ -158,4 +158,4 @@ def test_a_server_that_nobody_asked_is_not_slow(scan_frames: Scanned) -> None:
         made.ack("client" if by == "server" else "server")
     rows = scan_frames(made.frames).core.causes()
     server = {row.turn: row.waits for row in rows if row.sender == "server"}
-    assert server == {"idle": 2, "asked": 1, "midway": 1}
+    assert server == {"first": 1, "idle": 1, "asked": 1, "midway": 1}

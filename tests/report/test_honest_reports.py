@@ -26,7 +26,7 @@ def test_what_may_have_been_held_is_told_from_what_was_not(run: Run) -> None:
     lacking = CAPTURES / "labelled" / "hard-lossy-wire-work-nots" / "server-lacks15.pcap.gz"
     said = flat(run(lacking).stdout)
     assert " CLEAN " in said
-    assert "unknown server 107-109 cause not visible" in said
+    assert "unknown server 107-109 bytes are missing from the capture around it" in said
 
 
 def test_numbers_that_differ_from_wiresharks_are_told(run: Run, tmp_path: Path) -> None:

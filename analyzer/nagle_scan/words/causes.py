@@ -31,8 +31,8 @@ class Cause(NamedTuple):
     """What it means between two sends of `{by}`; if unknown, where it may be a hold."""
     meaning_idle: str = ""
     """What it means where no request was open."""
-    meaning_first: str = ""
-    """What it means before the first request of the capture."""
+    meaning_first: Mapping[str, str] = {}
+    """What it means before the first request of the capture, by the side as above."""
     meaning_open: str = ""
     """What it means if the capture ended first."""
     meaning_unseen: str = ""
@@ -62,16 +62,17 @@ ENDINGS = {
 }
 """When a request was given up that nobody answered."""
 TURNED_DOWN = {
-    "refused": "the SYN was refused with RST, and sent again; look whether the program listens there",
-    "old_connection": "the server answered the SYN for an older connection that it still had between "
-    "these ports (a challenge ACK), and the client reset that first; nothing was lost",
+    "refused": "the SYN was refused with RST, and sent again; look whether the program listens "
+    "there",
+    "old_connection": "the server answered the SYN for an older connection that it still had "
+    "between these ports (a challenge ACK), and the client reset that first; nothing was lost",
 }
 """Why a SYN was sent again that the other end turned down."""
 UNANSWERED_SYNS = {
-    "client": "the SYN was sent {times} and never answered; look for firewalls that drop packets, and "
-    "whether the host is up",
-    "server": "the answer to the SYN was sent {times} and never acknowledged; look for what drops it "
-    "on its way to the client, or for SYNs with made-up addresses",
+    "client": "the SYN was sent {times} and never answered; look for firewalls that drop packets, "
+    "and whether the host is up",
+    "server": "the answer to the SYN was sent {times} and never acknowledged; look for what drops "
+    "it on its way to the client, or for SYNs with made-up addresses",
 }
 """What is known of a connection that never came about, by who sent its SYN again."""
 UNTOLD = {
@@ -83,13 +84,13 @@ UNTOLD = {
     "one interface, with one clock",
     "nothing, in a stream of full-sized segments": "a slow link, or a pause of the {by}'s program: "
     "a capture on the {by} would tell",
-    "an ACK of what was in flight": "no ACK came, and more could have been sent: the {by}'s program, "
-    "its pacing or a slow link; a capture on the {by} would tell",
+    "an ACK of what was in flight": "no ACK came, and more could have been sent: the {by}'s "
+    "program, its pacing or a slow link; a capture on the {by} would tell",
 }
 """Why a cause is unknown, and what would tell it, by what was owed."""
 FORGOTTEN_AFTER_MS = 60_000.0
-"""NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for two
-hours, most take less."""
+"""NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for
+two hours, most take less."""
 
 CAUSES = (
     Cause(
@@ -114,8 +115,8 @@ CAUSES = (
         name="unanswered",
         words="never answered",
         meaning=_both(
-            "a request was never answered: the server's program has it, or it was lost; the longest "
-            "of these waits tells"
+            "a request was never answered: the server's program has it, or it was lost; the "
+            "longest of these waits tells"
         ),
         meaning_open="the server had not answered when the capture ended: it hangs, or nothing was "
         "due",
@@ -224,7 +225,11 @@ CAUSES = (
         meaning_midway="the {by} paused within a message, or between messages that nobody had "
         "asked for",
         meaning_idle="no request was open: the {by} had nothing to send",
-        meaning_first="the client was idle before its first request in this capture",
+        meaning_first={
+            "client": "the client was idle before its first request in this capture",
+            "server": "the server, which speaks first, greeted late: look for what it asks before "
+            "that (reverse DNS, ident), and for its load",
+        },
     ),
     Cause(
         name="unknown",
@@ -287,7 +292,7 @@ def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
     by_turn = {
         "midway": cause.meaning_midway,
         "idle": cause.meaning_idle,
-        "first": cause.meaning_first,
+        "first": cause.meaning_first.get(row.sender, ""),
         "open": cause.meaning_open,
     }
     return by_turn.get(row.turn, "").format(by=row.sender)

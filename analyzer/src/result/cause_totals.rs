@@ -35,7 +35,7 @@ named! {
         Midway = "midway",
         /// No request was open.
         Idle = "idle",
-        /// The client had asked for nothing yet, as far as was captured.
+        /// The client had asked for nothing yet, as far as was captured; or the server greets.
         First = "first",
         /// What was waited for may have come after the end of the capture.
         Open = "open",
@@ -46,13 +46,14 @@ impl Turn {
     pub fn of(finding: Finding<'_>) -> Self {
         let wait = finding.wait;
         let is_midway = wait.is(fact::OWN_DATA_BEFORE) && wait.turn_ns == Wait::NO_TURN;
-        let is_first = wait.by == Side::Client && wait.rel_seq == 0;
+        let is_unasked = wait.by == Side::Client || !wait.is(fact::IN_EXCHANGE);
+        let is_first = wait.rel_seq == 0 && is_unasked;
         let is_open = wait.ending() == Some(Ending::Capture) && !wait.is(fact::RECOVERY);
         match (finding.cause, wait.by) {
             (Cause::Unanswered, _) if is_open => Self::Open,
+            (Cause::SenderApp, _) if is_first => Self::First,
             (Cause::SenderApp, Side::Server) if !wait.is(fact::IN_EXCHANGE) => Self::Idle,
             (Cause::SenderApp, _) if is_midway => Self::Midway,
-            (Cause::SenderApp, _) if is_first => Self::First,
             _ => Self::Asked,
         }
     }

@@ -1,6 +1,6 @@
 //! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
-use crate::track::clock_step::{ClockStep, FINE_NS};
+use crate::track::clock_step::{COARSEST_NS, ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::{Wait, fact};
 
@@ -68,10 +68,11 @@ impl Clocks {
         }
     }
 
-    /// Did a clock stamp these `waits` so finely that no two are as long by accident? Those that tick do so in
+    /// Did no clock that ticks stamp these `waits`, so that no two are as long by accident? Such clocks do so in
     /// milliseconds.
-    pub fn are_fine(&self, waits: &[Wait]) -> bool {
-        waits.last().and_then(|wait| self.behind(wait)).is_some_and(|clock| clock.step_ns < TICK_NS)
+    pub fn are_free(&self, waits: &[Wait]) -> bool {
+        let last = waits.last().and_then(|wait| self.behind(wait));
+        last.is_some_and(|clock| !(TICK_NS..COARSEST_NS).contains(&clock.step_ns))
     }
 
     /// When the capture ends that has the last of these `waits` of a connection.

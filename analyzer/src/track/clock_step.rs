@@ -7,7 +7,7 @@ use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 pub const FINE_NS: i64 = 1_000;
 
 /// Clocks that tick more slowly are not looked for: captures with steps of 10 ms exist.
-const COARSEST_NS: i64 = 100_000_000;
+pub const COARSEST_NS: i64 = 100_000_000;
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.

@@ -34,7 +34,7 @@ pub fn mark_scripted(block: &mut Block, clocks: &Clocks) {
         let connection = &mut block.connections[waits[0].connection as usize % BLOCK_LEN];
         let opens_so = connection.handshake_ns().is_some_and(is_round);
         // A coarse clock rounds to the same lengths.
-        if opens_so && clocks.are_fine(waits) && are_scripted(waits) {
+        if opens_so && clocks.are_free(waits) && are_scripted(waits) {
             connection.mark_made_up();
         }
     }

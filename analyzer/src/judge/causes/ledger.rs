@@ -11,78 +11,76 @@ use crate::track::NETWORK_RTT_NS;
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
-type Test = fn(&Facts, &Wait) -> bool;
-
-/// A cell of the ledger, and its words.
+/// A cell of the ledger in words, and its cause.
 #[derive(Debug)]
 pub struct Row {
     pub owed: &'static str,
-    is_owed: Test,
     pub ended_by: &'static str,
-    has_ended: Test,
     pub cause: Cause,
 }
 
-const fn row(owed: (&'static str, Test), ended: (&'static str, Test), cause: Cause) -> Row {
-    Row { owed: owed.0, is_owed: owed.1, ended_by: ended.0, has_ended: ended.1, cause }
+/// Declares the rows, each with the questions below that it asks. Asked by way of a table of functions they would take
+/// twice as long.
+macro_rules! ledger {
+    ($($owed:ident $owed_words:literal, $ended:ident $ended_words:literal => $cause:ident;)*) => {
+        pub const ROWS: &[Row] = &[
+            $(Row { owed: $owed_words, ended_by: $ended_words, cause: Cause::$cause }),*
+        ];
+
+        /// The place of the first row that fits a wait; the last one fits any.
+        pub fn row_of(wait: &Wait, direction: &Facts) -> u8 {
+            let mut place = 0;
+            $(
+                let is_asked = !rules::off(Cause::$cause.name());
+                if is_asked && direction.$owed(wait) && direction.$ended(wait) {
+                    return place;
+                }
+                place += 1;
+            )*
+            place - 1
+        }
+    };
 }
 
-const CONNECTION: (&str, Test) = ("a connection", Facts::connection);
-const REQUEST: (&str, Test) = ("an answer", Facts::request);
-const BYTES: (&str, Test) = ("an ACK of bytes", Facts::bytes);
-const BYTES_AGAIN: (&str, Test) = ("an ACK of bytes that were sent again", Facts::bytes_sent_again);
-const ARRIVED: (&str, Test) = ("an ACK of bytes that had arrived", Facts::bytes_that_arrived);
-const ROOM: (&str, Test) = ("room in the receiver's window", Facts::room);
-const SMALL: (&str, Test) = ("an ACK of a small segment", Facts::small_segment);
-const ONE: (&str, Test) = ("an ACK of the only segment in flight", Facts::only_segment);
-const FLIGHT: (&str, Test) = ("an ACK of what was in flight", Facts::flight);
-const NOTHING: (&str, Test) = ("nothing that the capture shows", Facts::nothing);
-const MISSING: (&str, Test) = ("bytes that the capture lacks", Facts::missing_bytes);
-const ACKS_UNSEEN: (&str, Test) = ("ACKs that the capture does not show", Facts::acks_unseen);
-const NO_ORDER: (&str, Test) = ("ACKs that two clocks stamped", Facts::disorder);
-const STREAM: (&str, Test) = ("nothing, in a stream of full-sized segments", Facts::stream);
-
-const ANYTHING: Test = Facts::anything;
-const NEW_DATA: &str = "new data";
-
-/// Each row is asked after those above it: the first that fits is the cause.
-#[rustfmt::skip]
-pub const ROWS: &[Row] = &[
-    row(CONNECTION, ("its SYN again, or a late answer to it", ANYTHING), Cause::Connect),
-    row(REQUEST, ("the end of the connection, or of the capture", ANYTHING), Cause::Unanswered),
-    row(BYTES, ("the same bytes again", Facts::same_bytes), Cause::Retransmission),
-    row(BYTES_AGAIN, ("what had waited for them", Facts::what_waited_for_them), Cause::Retransmission),
-    row(BYTES, ("new data, as a probe", Facts::probe), Cause::Retransmission),
-    row(ROOM, ("a segment for which there was room again", ANYTHING), Cause::ZeroWindow),
-    row(NOTHING, ("what had just come on another connection", Facts::other_connection), Cause::PassedOn),
-    row(SMALL, ("a late ACK, and what it let go", Facts::late_ack), Cause::NagleDelack),
-    row(SMALL, ("an ACK on data, and what it let go", Facts::data_ack), Cause::NagleReply),
-    row(NOTHING, ("a segment that had left before", Facts::late_arrival), Cause::SlowLink),
-    row(SMALL, ("a prompt ACK, and what it let go", ANYTHING), Cause::NagleRtt),
-    row(ONE, ("its ACK, and what it let go", Facts::its_ack), Cause::StopAndWait),
-    row(FLIGHT, ("an ACK of it, and what it let go", Facts::ack_of_flight), Cause::CongestionWindow),
-    row(BYTES, ("a late ACK alone", Facts::late_ack_alone), Cause::DelayedAck),
-    row(BYTES, ("a late ACK, and a full-sized segment", Facts::late_ack_of_full_one), Cause::DelayedAck),
-    row(ARRIVED, ("the same bytes again", ANYTHING), Cause::DelayedAck),
-    row(NOTHING, ("new data, when a timer of the kernel fires", Facts::kernels_timer), Cause::Cork),
-    row(MISSING, (NEW_DATA, ANYTHING), Cause::Unknown),
-    row(ACKS_UNSEEN, (NEW_DATA, ANYTHING), Cause::Unknown),
-    row(NO_ORDER, (NEW_DATA, ANYTHING), Cause::Unknown),
-    row(NOTHING, ("new data, about when a hold would end", Facts::open_release), Cause::Unknown),
-    row(STREAM, (NEW_DATA, ANYTHING), Cause::Unknown),
-    row(NOTHING, (NEW_DATA, Facts::new_data), Cause::SenderApp),
-    row(FLIGHT, (NEW_DATA, ANYTHING), Cause::Unknown),
-    row(BYTES, ("a prompt ACK", ANYTHING), Cause::Unknown),
-];
-
-/// The place of the row that fits a wait.
-pub fn row_of(wait: &Wait, direction: &Facts) -> u8 {
-    let fits = |row: &Row| {
-        !rules::off(row.cause.name())
-            && (row.is_owed)(direction, wait)
-            && (row.has_ended)(direction, wait)
-    };
-    ROWS.iter().position(fits).unwrap_or(ROWS.len() - 1) as u8
+ledger! {
+    connection "a connection", anything "its SYN again, or a late answer to it" => Connect;
+    request "an answer", anything "the end of the connection, or of the capture" => Unanswered;
+    bytes "an ACK of bytes", same_bytes "the same bytes again" => Retransmission;
+    bytes_sent_again "an ACK of bytes that were sent again",
+        what_waited_for_them "what had waited for them" => Retransmission;
+    bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
+    room "room in the receiver's window",
+        anything "a segment for which there was room again" => ZeroWindow;
+    nothing "nothing that the capture shows",
+        other_connection "what had just come on another connection" => PassedOn;
+    small_segment "an ACK of a small segment",
+        late_ack "a late ACK, and what it let go" => NagleDelack;
+    small_segment "an ACK of a small segment",
+        data_ack "an ACK on data, and what it let go" => NagleReply;
+    nothing "nothing that the capture shows",
+        late_arrival "a segment that had left before" => SlowLink;
+    small_segment "an ACK of a small segment",
+        anything "a prompt ACK, and what it let go" => NagleRtt;
+    only_segment "an ACK of the only segment in flight",
+        its_ack "its ACK, and what it let go" => StopAndWait;
+    flight "an ACK of what was in flight",
+        ack_of_flight "an ACK of it, and what it let go" => CongestionWindow;
+    bytes "an ACK of bytes", late_ack_alone "a late ACK alone" => DelayedAck;
+    bytes "an ACK of bytes",
+        late_ack_of_full_one "a late ACK, and a full-sized segment" => DelayedAck;
+    bytes_that_arrived "an ACK of bytes that had arrived",
+        anything "the same bytes again" => DelayedAck;
+    nothing "nothing that the capture shows",
+        kernels_timer "new data, when a timer of the kernel fires" => Cork;
+    missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
+    acks_unseen "ACKs that the capture does not show", anything "new data" => Unknown;
+    disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
+    nothing "nothing that the capture shows",
+        open_release "new data, about when a hold would end" => Unknown;
+    stream "nothing, in a stream of full-sized segments", anything "new data" => Unknown;
+    nothing "nothing that the capture shows", new_data "new data" => SenderApp;
+    flight "an ACK of what was in flight", anything "new data" => Unknown;
+    bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
 }
 
 // What was owed when the wait began.

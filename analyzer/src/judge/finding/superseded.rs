@@ -11,7 +11,9 @@ use crate::track::wait::{Wait, fact};
 pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     let is_prompt =
         |wait: &Wait, ruling: &Ruling| wait.is(fact::ACK_ONLY) && ruling.cause == Cause::Unknown;
-    findings::retain(waits, rulings, first, |wait, ruling| !is_prompt(wait, ruling));
+    if waits.iter().any(|wait| wait.is(fact::ACK_ONLY)) {
+        findings::retain(waits, rulings, first, |wait, ruling| !is_prompt(wait, ruling));
+    }
     if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
         findings::retain(waits, rulings, first, |wait, _| {
             !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)

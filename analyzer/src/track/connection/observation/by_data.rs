@@ -46,7 +46,8 @@ impl Observation<'_> {
     fn wait_until_data(&self, release: Release) -> Wait {
         let from = self.half.last_data;
         let (own_before, data_arrived, answered) = (true, false, release.mark);
-        let idle = Idle { release: Some(release), own_before, from, data_arrived, answered };
+        let (release, since_ns) = (Some(release), from.time_ns);
+        let idle = Idle { release, own_before, from, since_ns, data_arrived, answered };
         let wait = self.wait(&idle);
         let ack_len = u16::try_from(self.peer.last_len).unwrap_or(u16::MAX);
         Wait { facts: wait.facts | fact::DATA_ACK, ack_len, ..wait }

@@ -12,7 +12,7 @@ impl Observation<'_> {
     #[inline(never)]
     pub(super) fn wait(&self, idle: &Idle) -> Wait {
         let half = self.half;
-        let Idle { release, own_before, from, data_arrived, answered } = *idle;
+        let Idle { release, own_before, from, since_ns, data_arrived, answered } = *idle;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | self.echoed(release, from)
@@ -46,10 +46,10 @@ impl Observation<'_> {
                 true if data_arrived => {
                     (answered.time_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
                 }
-                true => Wait::NO_TURN,
-                false => self.connected_ns().map_or(Wait::NO_TURN, |connected_ns| {
-                    (connected_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
-                }),
+                false if since_ns > from.time_ns => {
+                    (since_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
+                }
+                _ => Wait::NO_TURN,
             },
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,

@@ -14,6 +14,8 @@ pub struct Idle {
     pub own_before: bool,
     /// The segment before the wait.
     pub from: Mark,
+    /// When it could have sent: the time of that segment, or when the connection had come about.
+    pub since_ns: i64,
     /// Data of the peer came that the program may have answered.
     pub data_arrived: bool,
     /// When that was, at the capture point.
@@ -40,13 +42,16 @@ impl Observation<'_> {
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = data_arrived && half.sequence.in_flight() == 0;
-        // A SYN is nothing that a program sent: a server that speaks first waits since it was answered.
-        let has_sent = half.bytes() > 0;
-        let own_before = release.is_some() || (has_sent && half.last_data.after(peers) && !crossed);
-        let since_own = own_before || !has_sent && half.last_data.after(peers);
-        let from = if since_own { half.last_data } else { peers };
-        let wait_ns = self.now.time_ns - from.time_ns.max(self.connected_ns().unwrap_or(i64::MIN));
-        let idle = Idle { release, own_before, from, data_arrived, answered: peers };
+        let mut own_before = release.is_some() || (half.last_data.after(peers) && !crossed);
+        let from = if own_before { half.last_data } else { peers };
+        let mut since_ns = from.time_ns;
+        if half.offset == 0 {
+            // A SYN is nothing that a program sent: a server that speaks first waits since it was answered.
+            own_before = false;
+            since_ns = since_ns.max(self.connected_ns().unwrap_or(i64::MIN));
+        }
+        let wait_ns = self.now.time_ns - since_ns;
+        let idle = Idle { release, own_before, from, since_ns, data_arrived, answered: peers };
         (from.is_set() && wait_ns >= min_wait_ns).then_some(idle)
     }
 

@@ -121,8 +121,7 @@ impl Observation<'_> {
         let idle = self.idle(recorder.lengths.seen_ns)?;
         if idle.is_reply() {
             // The common case, a server reply: no evidence either way.
-            let wait_ns =
-                now.time_ns - idle.from.time_ns.max(self.connected_ns().unwrap_or(i64::MIN));
+            let wait_ns = now.time_ns - idle.since_ns;
             if wait_ns - half.rtt_or_zero_ns() < recorder.lengths.listed_ns {
                 return None;
             }
