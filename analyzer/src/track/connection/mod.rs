@@ -179,8 +179,8 @@ impl Connection {
         }
         self.halves[side as usize].count(segment, now);
         if segment.has(RST) {
-            self.halves[side as usize].reset();
             self.close(Ending::reset(side), now, recorder);
+            self.halves[side as usize].reset();
             self.finish(recorder);
             return;
         }
@@ -199,7 +199,7 @@ impl Connection {
             }
         }
         let scaled = !segment.has(SYN);
-        self.halves[side as usize].advertise(segment, now.frame, scaled);
+        self.halves[side as usize].advertise(segment, now, scaled);
         if segment.len > 0 && !segment.has(SYN) {
             self.take_data(side, segment, now, recorder);
         } else if segment.is_pure_ack() {

@@ -1,6 +1,8 @@
-//! Requests that are open when their connection ends, or the capture: nobody has answered them.
+//! What is open when a connection ends, or the capture: requests that nobody has answered, windows without room.
 
+use crate::decode::seq;
 use crate::track::connection::{Connection, Recorder};
+use crate::track::half::Half;
 use crate::track::thresholds::{FIRST_RTO_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Ending, Mark, Side};
@@ -9,25 +11,65 @@ impl Connection {
     /// FIN or RST ends the connection.
     #[inline]
     pub(super) fn close(&self, ending: Ending, now: Mark, recorder: &mut Recorder<'_>) {
-        if self.exchanges.open().is_some() {
-            self.push_unanswered(ending, now, recorder);
+        if self.is_open() {
+            self.push_open(ending, now, recorder);
         }
     }
 
-    /// The capture has ended, at `end_ns`.
+    /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows.
     pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder<'_>) {
-        if self.exchanges.open().is_some() {
-            let [client, server] = &self.halves;
-            let known = [client.last_data, server.last_data, client.all_acked().mark];
-            let frame = known.iter().map(|mark| mark.frame).max().unwrap_or_default();
+        if self.is_open() {
+            let frame = self.last_known_frame();
             let time_ns = end_ns(frame).max(self.last_ns());
-            self.push_unanswered(Ending::Capture, Mark { time_ns, frame }, recorder);
+            self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
         }
         self.finish(recorder);
     }
 
-    /// Keeps the wait for an answer that never came, if the capture shows that the client waited.
+    #[inline]
+    fn is_open(&self) -> bool {
+        let is_closed = |half: &Half| half.sequence.window == 0;
+        self.exchanges.open().is_some() || self.halves.iter().any(is_closed)
+    }
+
+    /// The last frame that is known: those of ACKs are not kept.
+    fn last_known_frame(&self) -> u32 {
+        let of_half = |half: &Half| {
+            half.last_data.frame.max(half.all_acked().mark.frame).max(half.zero_window_frame())
+        };
+        self.halves.iter().map(of_half).max().unwrap_or_default()
+    }
+
     #[cold]
+    fn push_open(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
+        // Data that waits for room outlives a FIN.
+        let goes_on = matches!(ending, Ending::ClientFin | Ending::ServerFin);
+        if !goes_on && !self.halves.iter().any(Half::has_reset) {
+            Side::BOTH.into_iter().for_each(|side| self.push_closed(side, to, recorder));
+        }
+        if self.exchanges.open().is_some() {
+            self.push_unanswered(ending, to, recorder);
+        }
+    }
+
+    /// Keeps the wait of `side` for room in a window that closed before all that it had sent was acknowledged,
+    /// and was never seen to open again.
+    fn push_closed(&self, side: Side, to: Mark, recorder: &mut Recorder<'_>) {
+        let half = self.half(side);
+        let Some((closed, ack)) = self.half(side.other()).closed() else { return };
+        let unacked_len = seq::distance(ack, half.sequence.nxt).max(0) as u32;
+        let from = if half.last_data.after(closed) { half.last_data } else { closed };
+        let is_long = to.time_ns - from.time_ns >= recorder.lengths.listed_ns.max(PROBE_NS);
+        if half.segments > 0 && unacked_len > 0 && is_long {
+            let wait = Wait::between(self.id, side, from, to);
+            let facts = fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW;
+            recorder
+                .waits
+                .push_other(Wait { facts, unacked_len, ..wait }, recorder.lengths.listed_ns);
+        }
+    }
+
+    /// Keeps the wait for an answer that never came, if the capture shows that the client waited.
     fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
         let [client, server] = &self.halves;
         let (from, acked) = (client.last_new(), client.all_acked().mark);
@@ -185,6 +227,29 @@ mod tests {
         let alone = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, client(100));
         let told = alone.after_ms(400.0, client(100).again()).after_ms(900.0, client(0).fin());
         assert!(in_vain(&told.end()).is_empty());
+    }
+
+    /// 100 bytes do not fit, and the server's program reads no more.
+    #[test]
+    fn a_window_that_stays_closed_is_a_wait_until_the_end() {
+        let full = asked().after_ms(1.0, server(200)).after_ms(5.0, client(100));
+        let closed = full.after_ms(1.0, server(0).ack(300).window(0));
+        let probed = closed.after_ms(300.0, server(0).ack(300).window(0));
+        let told = probed.after_ms(4_700.0, server(0).rst()).after_ms(1.0, server(0).rst()).end();
+        let waits = told.waits.iter().filter(|wait| wait.is(fact::ZERO_WINDOW));
+        let waits: Vec<&Wait> = waits.collect();
+        assert_eq!(waits.len(), 1);
+        assert_eq!((waits[0].by, waits[0].wait_ns()), (Side::Client, 5_000_000_000));
+        assert_eq!([waits[0].from.frame, waits[0].to.frame], [14, 16]);
+    }
+
+    #[test]
+    fn a_closed_window_that_nobody_waits_for_is_none() {
+        let closed = asked().after_ms(1.0, server(200).window(0)).end_after_ms(5_000.0);
+        assert!(closed.waits.iter().all(|wait| !wait.is(fact::ZERO_WINDOW)));
+        let opened = asked().after_ms(1.0, server(0).ack(200).window(0));
+        let opened = opened.after_ms(1.0, server(0).ack(200).window(9)).end_after_ms(5_000.0);
+        assert!(opened.waits.iter().all(|wait| !wait.is(fact::ZERO_WINDOW)));
     }
 
     /// Half closed: the server has said all, and the client goes on.

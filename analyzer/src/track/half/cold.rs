@@ -71,6 +71,8 @@ beginning_with! {
         urgent_end: u32 = 0,
         /// Last frame in which this host advertised a window of zero.
         zero_window_frame: u32 = 0,
+        /// Where it began to do so last, and what that segment acknowledged.
+        closed: (Mark, u32) = (Mark::NONE, 0),
         repeats: Repeats = Repeats::NONE,
         /// Where the bytes began that were sent again last, and in which frame; 0 for none.
         repeated: (u32, u32) = (0, 0),

@@ -35,18 +35,29 @@ impl Half {
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
     /// (RFC 7323, section 2.2).
     #[inline]
-    pub fn advertise(&mut self, segment: &Header, frame: u32, scaled: bool) {
+    pub fn advertise(&mut self, segment: &Header, now: Mark, scaled: bool) {
         let shift = if scaled { self.sequence.window_scale } else { 0 };
-        self.sequence.window = u32::from(segment.window) << shift;
-        if self.sequence.window == 0 {
-            self.close_window(frame);
+        if segment.window == 0 {
+            self.close_window(segment, now);
         }
+        self.sequence.window = u32::from(segment.window) << shift;
     }
 
     #[cold]
-    fn close_window(&mut self, frame: u32) {
-        self.frozen_mut().zero_window_frame = frame;
+    fn close_window(&mut self, segment: &Header, now: Mark) {
+        let was_open = self.sequence.window > 0;
+        let frozen = self.frozen_mut();
+        if was_open || frozen.zero_window_frame == 0 {
+            frozen.closed = (now, segment.ack);
+        }
+        frozen.zero_window_frame = now.frame;
         self.state.set(state::FROZEN_COUNTS);
+    }
+
+    /// Since when its window has been closed, and what it had acknowledged by then; `None` if it is open.
+    pub fn closed(&self) -> Option<(Mark, u32)> {
+        let is_closed = self.sequence.window == 0 && self.zero_window_frame() > 0;
+        is_closed.then(|| self.frozen().closed)
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
