@@ -30,7 +30,7 @@ struct Direction {
     acked: Option<u32>,
     /// Bytes of a frame before its payload.
     headers_len: Option<u32>,
-    window: u32,
+    window: Option<u32>,
 }
 
 /// The connections of a packet list.
@@ -98,7 +98,7 @@ impl Messages {
         let from = &mut directions[sender];
         advance(&mut from.next, segment.seq.map(|seq| seq.wrapping_add(sequence_len(segment))));
         advance(&mut from.acked, segment.ack);
-        from.window = segment.window;
+        from.window = Some(segment.window);
         let headers_len = headers_len(segment).into_iter().chain(from.headers_len).min();
         from.headers_len = headers_len;
         advance(&mut directions[1 - sender].next, segment.ack);
@@ -194,7 +194,8 @@ impl Message<'_> {
             flags: PSH | ACK,
             seq: Some(next),
             ack: ack.or(received).or(Some(0)),
-            window: own.window,
+            // Not printed, it is not known: there is room.
+            window: own.window.unwrap_or(u16::MAX.into()),
             is_listed: true,
             len,
             wire_len: self.wire_len,

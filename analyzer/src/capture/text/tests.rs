@@ -315,6 +315,8 @@ fn messages_in_a_packet_list_get_the_numbers_that_the_rows_around_tell() {
     assert_eq!((about.messages_placed, about.messages_unplaced), (3, 0));
     let first = frames[0].1.unwrap();
     assert_eq!((first.seq, first.len), (1, 27));
+    // A window that no row has printed yet is not closed.
+    assert!(frames[1].1.unwrap().window > 0);
     // Sent again, as a list of two interfaces shows it.
     let again = "4 0.000101 10.0.0.1 → 10.0.0.2 TCP 93 [TCP Retransmission] 4000 → 80 [PSH, ACK] \
                  Seq=1 Ack=1 Win=64256 Len=27\n    5 ";

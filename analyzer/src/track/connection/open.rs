@@ -45,7 +45,9 @@ impl Connection {
         // Data that waits for room outlives a FIN.
         let goes_on = matches!(ending, Ending::ClientFin | Ending::ServerFin);
         if !goes_on && !self.halves.iter().any(Half::has_reset) {
-            Side::BOTH.into_iter().for_each(|side| self.push_closed(side, to, recorder));
+            for side in Side::BOTH {
+                self.push_closed(side, to, recorder);
+            }
         }
         if self.exchanges.open().is_some() {
             self.push_unanswered(ending, to, recorder);
