@@ -111,7 +111,8 @@ impl Clocks {
 /// coarse clock the ticks of delayed ACKs would look like an even coarser one.
 fn own_ns(waits: &[Wait]) -> i64 {
     let mut clocks = [(ClockStep::UNKNOWN, 0); 2];
-    for wait in waits {
+    // Another side ended a wait in vain, or the capture.
+    for wait in waits.iter().filter(|wait| wait.ending().is_none()) {
         let ack = (wait.by.other(), wait.ack);
         let ack = Some(ack).filter(|_| wait.has_ack() && !wait.is(fact::ACK_ONLY));
         for (side, mark) in [(wait.by, wait.to)].into_iter().chain(ack) {

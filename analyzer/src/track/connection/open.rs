@@ -77,10 +77,12 @@ impl Connection {
         let (from, acked) = (client.last_new(), client.all_acked().mark);
         let unacked_len = client.sequence.in_flight();
         let wait_ns = to.time_ns - from.time_ns;
-        // Whoever closes at once waits for nothing.
+        let ack = if unacked_len == 0 && acked.after(from) { acked } else { Mark::NONE };
+        // Whoever closes at once waits for nothing, and what has just arrived may be answered yet.
         let is_patient = || {
+            let has_it_ns = to.time_ns - if ack.is_set() { ack.time_ns } else { from.time_ns };
             let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
-            wait_ns >= PROBE_NS.max(2 * round_trip_ns)
+            has_it_ns >= PROBE_NS.max(2 * round_trip_ns)
         };
         let is_shown = match unacked_len {
             0 => is_patient() && self.owes_answer(),
@@ -93,7 +95,6 @@ impl Connection {
         if wait_ns < recorder.lengths.listed_ns || !to.after(from) || !is_shown || is_one_sided {
             return;
         }
-        let ack = if unacked_len == 0 && acked.after(from) { acked } else { Mark::NONE };
         let wait = Wait {
             facts: fact::IN_EXCHANGE
                 | when(unacked_len > 0 && client.is_recovering(), fact::RECOVERY),
