@@ -33,14 +33,14 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
         if not summary.not_judged:
-            other = sentences.rest(summary, [row for row, _ in view.causes])
+            other = sentences.rest(summary, [row for row, _ in view.causes], view.meaning_of)
             yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
         return
     else:
         yield verdicts.heading(summary).lower(), _verdict(view)
         yield "cost", view.cost
         yield "fix", _fix(view)
-    other = sentences.rest(summary, [row for row, _ in view.causes])
+    other = sentences.rest(summary, [row for row, _ in view.causes], view.meaning_of)
     yield "rest", f"{other} {view.not_judged}".strip()
 
 

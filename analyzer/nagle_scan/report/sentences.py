@@ -5,7 +5,7 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
@@ -126,7 +126,11 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
     )
 
 
-def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
+def rest(
+    summary: _core.Summary,
+    others: Sequence[_core.CauseRow],
+    meaning: Callable[[_core.CauseRow], str],
+) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did."""
     busy = [row for row in others if row.turn != "idle" and (row.cause, row.sender) not in HARMLESS]
     worst = max(busy, key=lambda row: (_is_in_vain(row), row.total_ms), default=None)
@@ -136,7 +140,7 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     kind = "other wait" if summary.stalls else "wait"
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
     longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
-    return f"{waits}{longest}: {causes.meaning_of_all(worst)}."
+    return f"{waits}{longest}: {meaning(worst)}."
 
 
 def _is_in_vain(row: _core.CauseRow) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.fixes import Fix
     from nagle_scan.report.options import Options
 
+TOLD_ONE_BY_ONE = {"connect", "unanswered"}
+"""Causes whose waits differ in what is to be done."""
 MOST_ASKED = 10
 """Connections asked for their capture point and first exchange, whatever a format shows."""
 
@@ -55,6 +57,10 @@ class _Shared:
     @cached_property
     def hops(self) -> list[_core.HopRow]:
         return self.core.hops()
+
+    @cached_property
+    def longest_waits(self) -> list[_core.WaitRow]:
+        return self.core.longest_waits(MOST_ASKED)
 
     @cached_property
     def worst(self) -> list[_core.ConnectionRow]:
@@ -256,6 +262,15 @@ class View:
         """Waits that are not stalls, by cause and side, and what they mean."""
         rows = [row for row in self.core.causes() if not causes.of(row.cause).is_stall]
         return [(row, causes.meaning_of_all(row)) for row in rows]
+
+    def meaning_of(self, row: _core.CauseRow) -> str:
+        """What waits of one cause mean; where each has its own story, that of the longest."""
+        kind = row.cause, row.sender, row.turn
+        longest = self._shared.longest_waits if row.cause in TOLD_ONE_BY_ONE else []
+        alike = (wait for wait in longest if (wait.cause, wait.sender, wait.turn) == kind)
+        if (wait := next(alike, None)) is None:
+            return causes.meaning_of_all(row)
+        return ("in the longest, " if row.waits > 1 else "") + causes.meaning_of(wait)
 
     @property
     def has_other_waits(self) -> bool:

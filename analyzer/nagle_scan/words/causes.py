@@ -89,8 +89,8 @@ UNTOLD = {
 }
 """Why a cause is unknown, and what would tell it, by what was owed."""
 FORGOTTEN_AFTER_MS = 60_000.0
-"""NAT and firewalls forget connections without packets after minutes; RFC 5382, section 5, asks for
-two hours, most take less."""
+"""NAT and firewalls forget connections without packets, many of them after minutes (RFC 5382,
+section 5, asks for two hours)."""
 
 CAUSES = (
     Cause(
@@ -322,7 +322,7 @@ def _in_vain(wait: _core.WaitRow) -> str:
     if wait.len_unacked:
         return _unacknowledged(wait, until)
     acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
-    told = f"sent in {wait.frame_from}, {acknowledged}not answered {until}"
+    told = f"a request sent in {wait.frame_from}, {acknowledged}not answered {until}"
     if wait.is_mute:
         return f"{told}; the server sent nothing at all, as in a protocol without answers"
     if wait.turn == "open":
@@ -331,7 +331,7 @@ def _in_vain(wait: _core.WaitRow) -> str:
 
 
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
-    again = f"sent in {wait.frame_from}, and again, but never acknowledged {until}"
+    again = f"a request sent in {wait.frame_from}, and again, but not acknowledged {until}"
     if wait.has_arrived:
         return (
             f"{again}: it arrives at the server's host, which drops it (checksum, firewall, full "
