@@ -41,7 +41,8 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield "cost", view.cost
         yield "fix", _fix(view)
     other = sentences.rest(summary, [row for row, _ in view.causes], view.meaning_of)
-    yield "rest", f"{other} {view.not_judged}".strip()
+    told = other, sentences.stale_requests(view.core), view.not_judged
+    yield "rest", " ".join(filter(None, told))
 
 
 def _verdict(view: "View") -> str:

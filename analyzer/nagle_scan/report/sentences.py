@@ -163,6 +163,18 @@ def handshakes(scan: _core.Scan) -> str:
     )
 
 
+def stale_requests(scan: _core.Scan) -> str:
+    """How many requests met RST on a connection that was closed; empty if none did."""
+    many, frame = scan.stale_requests()
+    if not many:
+        return ""
+    request, first = ("1 request was", "") if many == 1 else (f"{many:,} requests were", "first ")
+    return (
+        f"{request} sent into a connection that its server had closed, and met RST ({first}frame "
+        f"{frame}): where it had been idle, let the client close it before the server does."
+    )
+
+
 def connecting(row: _core.ConnectingRow | None) -> str | None:
     """How much of the time to the first reply was spent connecting, if that was slow."""
     if row is None:

@@ -118,8 +118,8 @@ CAUSES = (
             "a request was never answered: the server's program has it, or it was lost; the "
             "longest of these waits tells"
         ),
-        meaning_open="the server had not answered when the capture ended: it hangs, or nothing was "
-        "due",
+        meaning_open="the server had not answered when the capture ended: it takes long, hangs, or "
+        "owed no answer",
         colour=colours.DARK,
         hatch="//",
     ),
@@ -325,9 +325,7 @@ def _in_vain(wait: _core.WaitRow) -> str:
     told = f"a request sent in {wait.frame_from}, {acknowledged}not answered {until}"
     if wait.is_mute:
         return f"{told}; the server sent nothing at all, as in a protocol without answers"
-    if wait.turn == "open":
-        return f"{told}: the server's program hangs, or nothing was due"
-    return f"{told}; look into the server's program, which has the request"
+    return f"{told}: look into the server's program, which has it, unless it owed no answer"
 
 
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:

@@ -139,6 +139,11 @@ impl PyScan {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
 
+    /// How many requests met RST because their server had closed the connection, and the frame of the first.
+    fn stale_requests(&self) -> (u64, u32) {
+        (self.scan.stale.count, self.scan.stale.first_frame)
+    }
+
     /// Whose ACKs come late: a row for each side that has any.
     fn late_acks(&self) -> Vec<LateAckRow> {
         late_acks::late_acks(&self.scan).iter().map(LateAckRow::new).collect()

@@ -19,7 +19,7 @@ use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
 use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
-use crate::track::{Exchange, Hour, Lengths};
+use crate::track::{Exchange, Hour, Lengths, Stale};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,6 +62,8 @@ pub struct Scan {
     /// Exchanges by place of the server, hour and latency, in this order.
     pub hours: Vec<(Hour, u64)>,
     pub servers: Vec<ServerExchanges>,
+    /// Requests into connections that were closed.
+    pub stale: Stale,
     pub totals: Totals,
     pub causes: CauseTotals,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
@@ -92,6 +94,7 @@ impl Scan {
             threads,
             exchanges,
             hours,
+            stale: tracked.stale,
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
             causes: judged.causes,

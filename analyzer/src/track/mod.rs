@@ -37,7 +37,7 @@ pub use connections::Connections;
 pub use ending::Ending;
 pub use ends::{Endpoint, Ends, Side};
 pub use exchange::Exchange;
-pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
+pub use exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
 pub use exchange::hours::{Hour, Hours};
 pub use exchange::latency::Latency;
 pub use follower::{Follower, Repeat, TrackedSegment};

@@ -17,7 +17,7 @@ use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
 use crate::track::{
-    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Recorder, Side,
+    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Recorder, Side, Stale,
 };
 
 /// Waits from here on are told.
@@ -157,6 +157,7 @@ pub struct Told {
     /// Waits that data ended as soon as a kernel would.
     pub by_data: Vec<Wait>,
     pub exchanges: Vec<Exchange>,
+    pub stale: Stale,
 }
 
 /// Connections that were told, numbered from 0, as a block holds them.
@@ -258,6 +259,7 @@ impl Story {
             waits: self.waits.kept.of(0).clone(),
             by_data: self.waits.by_data.of(0).clone(),
             exchanges: self.exchanged.all.unwrap().rows,
+            stale: self.exchanged.stale,
             connection: self.connection,
         }
     }

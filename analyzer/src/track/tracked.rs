@@ -2,7 +2,9 @@
 
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
-use crate::track::{Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Suspect};
+use crate::track::{
+    Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Stale, Suspect,
+};
 use std::mem;
 use std::sync::Arc;
 
@@ -76,6 +78,7 @@ pub struct Tracked {
     pub exchanges: Option<Vec<Exchange>>,
     /// None if they were not asked for.
     pub hours: Vec<(Hour, u64)>,
+    pub stale: Stale,
     /// Waits beyond what is kept: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -93,6 +96,7 @@ pub struct Ended {
     pub servers: Vec<ServerLatency>,
     pub exchanges: Option<Vec<Exchange>>,
     pub hours: Hours,
+    pub stale: Stale,
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
 }
@@ -115,6 +119,7 @@ impl Tracked {
                 exchanges.get_or_insert_default().extend(numbered(rows, &numbers));
             }
             first_blocks.push(blocks.len());
+            all.stale.add(shard.stale);
             let places: Arc<[u32]> = all.add_servers(mem::take(&mut shard.servers)).into();
             for (hour, count) in mem::take(&mut shard.hours) {
                 let server = places[hour.server as usize];
@@ -134,6 +139,7 @@ impl Tracked {
             servers: all.servers,
             exchanges,
             hours,
+            stale: all.stale,
             unlisted_waits,
             unlisted_wait_ns,
         }

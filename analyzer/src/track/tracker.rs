@@ -124,6 +124,7 @@ impl Tracker {
             suspects: self.exchanged.suspects.into_blocks().take(count).collect(),
             connections,
             servers: self.exchanged.servers,
+            stale: self.exchanged.stale,
             exchanges: self.exchanged.all.map(|all| all.rows),
             hours: self.exchanged.hours.unwrap_or_default(),
             unlisted_waits: self.waits.unlisted,

@@ -5,7 +5,7 @@ use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
 use crate::track::thresholds::{FIRST_RTO_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
-use crate::track::{Ending, Mark, Side};
+use crate::track::{Ending, Mark, Side, Stale};
 
 impl Connection {
     /// FIN or RST ends the connection.
@@ -42,6 +42,11 @@ impl Connection {
 
     #[cold]
     fn push_open(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
+        if let (true, Some(begin)) = (ending == Ending::ServerReset, self.exchanges.open())
+            && self.half(Side::Server).has_finished()
+        {
+            recorder.exchanged.stale.add(Stale { count: 1, first_frame: begin.frame });
+        }
         // Data that waits for room outlives a FIN.
         let goes_on = matches!(ending, Ending::ClientFin | Ending::ServerFin);
         if !goes_on && !self.halves.iter().any(Half::has_reset) {
@@ -123,7 +128,7 @@ impl Connection {
 mod tests {
     use crate::track::story::{Story, Told, client, server};
     use crate::track::wait::{Wait, fact};
-    use crate::track::{Ending, Side};
+    use crate::track::{Ending, Side, Stale};
 
     /// Two answers, then a request that the server acknowledges.
     fn asked() -> Story {
@@ -230,6 +235,19 @@ mod tests {
         let alone = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, client(100));
         let told = alone.after_ms(400.0, client(100).again()).after_ms(900.0, client(0).fin());
         assert!(in_vain(&told.end()).is_empty());
+    }
+
+    #[test]
+    fn a_request_into_a_closed_connection_is_counted() {
+        let closed = || asked().after_ms(1.0, server(200)).after_ms(500.0, server(0).fin());
+        let stale = |story: Story| {
+            let Stale { count, first_frame } = story.end().stale;
+            (count, first_frame)
+        };
+        let met_rst = closed().after_ms(500.0, client(100)).after_ms(0.1, server(0).rst());
+        assert_eq!(stale(met_rst.after_ms(0.1, server(0).rst())), (1, 14));
+        assert_eq!(stale(closed().after_ms(500.0, server(0).rst())), (0, 0));
+        assert_eq!(stale(asked().after_ms(0.1, server(0).rst())), (0, 0));
     }
 
     /// 100 bytes do not fit, and the server's program reads no more.

@@ -34,7 +34,25 @@ pub struct Exchanged {
     pub servers: Vec<ServerLatency>,
     /// Exchanges with a wait that may be a stall, until it is judged.
     pub suspects: ByBlock<Suspect>,
+    pub stale: Stale,
     by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
+}
+
+/// Requests into connections that their server had closed, and drew RST: how many, and the frame of the first, 0 for
+/// none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stale {
+    pub count: u64,
+    pub first_frame: u32,
+}
+
+impl Stale {
+    /// Adds those of other connections.
+    pub fn add(&mut self, more: Self) {
+        let frames = [self.first_frame, more.first_frame].into_iter().filter(|&frame| frame > 0);
+        self.first_frame = frames.min().unwrap_or_default();
+        self.count += more.count;
+    }
 }
 
 /// Exchanges one by one.
