@@ -1,0 +1,97 @@
+"""What is said of requests that nobody answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nagle_scan import scan
+from nagle_scan.report import text
+from nagle_scan.report.options import Options
+from nagle_scan.system.terminal import PLAIN
+from scapy.layers.inet import IP, TCP
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
+
+Frame = tuple[float, Packet]
+CLIENT, SERVER = IP(src="192.0.2.1", dst="192.0.2.2"), IP(src="192.0.2.2", dst="192.0.2.1")
+
+
+def client(seq: int, ack: int, flags: str = "A", data: int = 0) -> Packet:
+    header = TCP(sport=4000, dport=80, seq=100 + seq, ack=500 + ack, flags=flags)
+    return CLIENT / header / Raw(b"x" * data) if data else CLIENT / header
+
+
+def server(seq: int, ack: int, flags: str = "A", data: int = 0) -> Packet:
+    header = TCP(sport=80, dport=4000, seq=500 + seq, ack=100 + ack, flags=flags)
+    return SERVER / header / Raw(b"y" * data) if data else SERVER / header
+
+
+OPENED: list[Frame] = [
+    (0.0, client(0, -500, "S")),
+    (0.001, server(0, 1, "SA")),
+    (0.001, client(1, 1)),
+]
+ANSWERED: list[Frame] = [
+    (0.01, client(1, 1, "PA", 20)),
+    (0.012, server(1, 21, "PA", 30)),
+    (0.012, client(21, 31)),
+]
+ASKED: list[Frame] = [(1.0, client(21, 31, "PA", 20)), (1.001, server(31, 41))]
+SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in (0, 0.3, 0.9, 2.1)]
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        (
+            [*OPENED, *ANSWERED, *ASKED, (31.0, client(41, 31, "FA"))],
+            "a request sent in 7, acknowledged in 8, not answered until the client closed the "
+            "connection in 9: look into the server's program",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED, (31.0, server(31, 41, "RA"))],
+            "not answered until the server reset the connection in 9",
+        ),
+        (
+            [
+                *OPENED,
+                (0.01, client(1, 1, "PA", 20)),
+                (0.012, server(1, 21)),
+                (9.0, client(21, 1, "FA")),
+            ],
+            "the server sent nothing at all, as in a protocol without answers",
+        ),
+        (
+            [*OPENED, *ANSWERED, *SENT_AGAIN],
+            "not acknowledged until the capture ended, after 901 s without a packet: a firewall or "
+            "NAT forgot the connection",
+        ),
+        (
+            [
+                *OPENED,
+                *ANSWERED,
+                (0.5, server(31, 21, "FA")),
+                (0.5, client(21, 32)),
+                (0.8, client(21, 32, "PA", 20)),
+                (0.801, server(32, 0, "R")),
+            ],
+            "sent into a connection that its server had closed, and met RST (frame 9)",
+        ),
+    ],
+)
+def test_where_a_request_is_that_nobody_answered_is_said(
+    tmp_path: Path, frames: list[Frame], said: str
+) -> None:
+    """The longest wait of all, and no latency has it: a reader looks for it here first."""
+    capture = tmp_path / "hang.pcap"
+    packets = []
+    for number, (seconds, packet) in enumerate(frames):
+        copy = packet.copy()
+        copy.id = number + 1
+        copy.time = 1_700_000_000 + seconds
+        packets.append(copy)
+    wrpcap(str(capture), packets)
+    told = " ".join(text.render(scan(capture), PLAIN, Options()).split())
+    assert said in told
+    assert "No other wait" not in told or "met RST" in said
