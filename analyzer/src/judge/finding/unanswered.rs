@@ -1,7 +1,7 @@
 //! Requests that nobody answered, and messages that get no answer.
 
 use crate::judge::causes::Cause;
-use crate::judge::findings::{self, Findings, Ruling};
+use crate::judge::findings::{self, Finding, Findings, Ruling};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -14,11 +14,27 @@ pub fn drop(connection: &Connection, waits: &mut [Wait], rulings: &mut Vec<Rulin
     let times_tell =
         !connection.is_even() && !connection.is_out_of_order() && !connection.is_disordered();
     let all = Findings::new(waits, &rulings[first..]);
-    let sends_unasked = all.iter().any(|row| row.cause == Cause::SenderApp && is_midway(row.wait));
+    let is_open = |row: &Finding<'_>| row.cause == Cause::Unanswered;
+    // A farewell ends both the wait for an answer and the client's own.
+    let ended: Vec<u32> = all.iter().filter(is_open).map(|row| row.wait.to.frame).collect();
+    let is_unasked = |row: Finding<'_>| {
+        let is_farewell = || ended.contains(&row.wait.to.frame);
+        row.cause == Cause::SenderApp && is_midway(row.wait) && !is_farewell()
+    };
+    let sends_unasked = all.iter().any(is_unasked);
     let longest_ns = all.iter().map(|row| answer_ns(row.wait)).max().unwrap_or(0);
-    findings::retain(waits, rulings, first, |wait, ruling| {
-        let is_due = || !sends_unasked && wait.wait_ns() > longest_ns;
-        ruling.cause != Cause::Unanswered || times_tell && (wait.is(fact::RECOVERY) || is_due())
+    let is_due = |wait: &Wait| {
+        times_tell && (wait.is(fact::RECOVERY) || !sends_unasked && wait.wait_ns() > longest_ns)
+    };
+    let due: Vec<u32> = all
+        .iter()
+        .filter(|row| is_open(row) && is_due(row.wait))
+        .map(|row| row.wait.to.frame)
+        .collect();
+    findings::retain(waits, rulings, first, |wait, ruling| match ruling.cause {
+        Cause::Unanswered => due.contains(&wait.to.frame),
+        Cause::SenderApp => !(is_midway(wait) && due.contains(&wait.to.frame)),
+        _ => true,
     });
 }
 
@@ -57,6 +73,14 @@ mod tests {
         assert_eq!(unanswered(acknowledged(opened(), 5.0).end_after_ms(9_000.0)), 1);
         let shipped = opened().times(3, |story| acknowledged(story, 700.0));
         assert_eq!(unanswered(shipped.end_after_ms(9_000.0)), 0);
+    }
+
+    #[test]
+    fn the_pause_before_a_farewell_is_the_wait_for_the_answer() {
+        let asked = acknowledged(opened(), 5.0).after_ms(9_000.0, client(31));
+        let mut told = asked.after_ms(0.02, client(0).fin()).end();
+        let causes = told.judge().1.into_iter().map(|ruling| ruling.cause);
+        assert_eq!(causes.collect::<Vec<Cause>>(), [Cause::Unanswered]);
     }
 
     /// The server takes 2 s for each answer: after 1 s nothing is late.

@@ -79,32 +79,30 @@ impl Connection {
     /// Keeps the wait for an answer that never came, if the capture shows that the client waited.
     fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
         let [client, server] = &self.halves;
-        let (from, acked) = (client.last_new(), client.all_acked().mark);
         let unacked_len = client.sequence.in_flight();
-        let wait_ns = to.time_ns - from.time_ns;
-        let ack = if unacked_len == 0 && acked.after(from) { acked } else { Mark::NONE };
-        // Whoever closes at once waits for nothing, and what has just arrived may be answered yet.
-        let is_patient = || {
-            let has_it_ns = to.time_ns - if ack.is_set() { ack.time_ns } else { from.time_ns };
-            let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
-            has_it_ns >= PROBE_NS.max(2 * round_trip_ns)
+        let last = self.last_asked(to);
+        let asked = self.before_farewell(ending, to, recorder).unwrap_or(last);
+        let is_lost = unacked_len > 0 && client.is_recovering();
+        let is_shown = match is_lost {
+            // Sent again for so long, it is lost, whatever the protocol.
+            true => to.time_ns - last.from.time_ns >= FIRST_RTO_NS,
+            // Not sent again, it was not captured that it was acknowledged.
+            false => {
+                (asked.ack.is_set() || ending.is_reset())
+                    && self.is_patient(&asked)
+                    && self.owes_answer(&asked)
+            }
         };
-        let is_shown = match unacked_len {
-            0 => is_patient() && self.owes_answer(),
-            // Sent again for so long, it is lost, whatever the protocol. Not sent again, it was not
-            // captured that it was acknowledged.
-            _ if client.is_recovering() => wait_ns >= FIRST_RTO_NS,
-            _ => ending.is_reset() && is_patient() && self.owes_answer(),
-        };
+        let Asked { from, ack, to, .. } = if is_lost { last } else { asked };
         let is_one_sided = server.segments == 0 || server.has_finished();
-        if wait_ns < recorder.lengths.listed_ns || !to.after(from) || !is_shown || is_one_sided {
+        let is_listed = to.time_ns - from.time_ns >= recorder.lengths.listed_ns;
+        if !is_listed || !to.after(from) || !is_shown || is_one_sided {
             return;
         }
         let wait = Wait {
-            facts: fact::IN_EXCHANGE
-                | when(unacked_len > 0 && client.is_recovering(), fact::RECOVERY),
+            facts: fact::IN_EXCHANGE | when(is_lost, fact::RECOVERY),
             ack,
-            unacked_len,
+            unacked_len: if ack.is_set() { 0 } else { unacked_len },
             turn_ns: ending.turn_ns(),
             unacked_ns: server.last_ns,
             ..Wait::between(self.id, Side::Server, from, to)
@@ -112,16 +110,62 @@ impl Connection {
         recorder.waits.push_other(wait, recorder.lengths.listed_ns);
     }
 
-    /// Does the last request look like one that gets an answer? Who asks is known by the handshake alone. On a
+    /// The last that the client sent, and its ACK if that was captured.
+    fn last_asked(&self, to: Mark) -> Asked {
+        let client = self.half(Side::Client);
+        let (from, acked) = (client.last_new(), client.all_acked().mark);
+        let is_acked = client.sequence.in_flight() == 0 && acked.after(from);
+        let ack = if is_acked { acked } else { Mark::NONE };
+        Asked { from, ack, to, len: client.last_len }
+    }
+
+    /// What the client had asked before a short farewell, such as a TLS alert, with which it closed at `to`.
+    fn before_farewell(
+        &self,
+        ending: Ending,
+        to: Mark,
+        recorder: &mut Recorder<'_>,
+    ) -> Option<Asked> {
+        let is_own = matches!(ending, Ending::ClientFin | Ending::ClientReset);
+        let client = self.half(Side::Client);
+        let farewell = client.last_new();
+        if !is_own || to.time_ns - farewell.time_ns >= PROBE_NS {
+            return None;
+        }
+        let mut waits = recorder.waits.ended(self.id, Side::Client, farewell.frame);
+        let wait = waits.find(|wait| wait.is(fact::OWN_DATA_BEFORE) && wait.has_ack())?;
+        let is_short = 2 * client.last_len <= wait.unacked_len && self.exchanges.covers(wait.from);
+        let Wait { from, ack, unacked_len, .. } = *wait;
+        is_short.then_some(Asked { from, ack, to: farewell, len: unacked_len })
+    }
+
+    /// Did the client wait? Who closes at once waits for nothing, and what has just arrived may be answered yet.
+    fn is_patient(&self, asked: &Asked) -> bool {
+        let [client, server] = &self.halves;
+        let arrived = if asked.ack.is_set() { asked.ack } else { asked.from };
+        let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
+        asked.to.time_ns - arrived.time_ns >= PROBE_NS.max(2 * round_trip_ns)
+    }
+
+    /// Does it look like a request that gets an answer? Who asks is known by the handshake alone. On a
     /// connection with answers, what is much shorter than the requests that got one may be
     /// none: a window update, an acknowledgement of settings, a pong.
-    fn owes_answer(&self) -> bool {
-        let client = self.half(Side::Client);
-        let last = u64::from(client.last_len);
-        let others = client.bytes().saturating_sub(last);
+    fn owes_answer(&self, asked: &Asked) -> bool {
+        let len = u64::from(asked.len);
+        let others = self.half(Side::Client).bytes().saturating_sub(len);
         let is_whole = self.halves.iter().all(|half| half.unseen().0 == 0);
-        self.has_handshake() && is_whole && 2 * last * u64::from(self.exchanges.count) >= others
+        let count = u64::from(self.exchanges.count);
+        self.has_handshake() && is_whole && (count == 0 || 2 * len * count >= others)
     }
+}
+
+/// A request: its last segment, how long that is, its ACK if it was captured, and until when it was open.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    from: Mark,
+    len: u32,
+    ack: Mark,
+    to: Mark,
 }
 
 #[cfg(test)]
@@ -187,6 +231,20 @@ mod tests {
     }
 
     /// A pong, a window update, an acknowledgement of settings; requests are longer.
+    /// A client of HTTPS that gives up closes with a TLS alert.
+    #[test]
+    fn a_farewell_is_no_request() {
+        let gives_up = |len| {
+            let told = asked().after_ms(30_000.0, client(len)).after_ms(0.02, client(0).fin());
+            in_vain(&told.after_ms(1.0, server(0)).end())
+        };
+        let waits = gives_up(31);
+        assert_eq!((waits.len(), waits[0].ending()), (1, Some(Ending::ClientFin)));
+        assert_eq!([waits[0].from, waits[0].ack, waits[0].to].map(|mark| mark.frame), [10, 11, 12]);
+        assert_eq!((waits[0].wait_ns(), waits[0].unacked_len), (30_001_000_000, 0));
+        assert!(gives_up(90).is_empty());
+    }
+
     #[test]
     fn a_short_message_behind_the_answer_needs_none() {
         let told = asked().after_ms(1.0, server(200)).after_ms(0.1, client(13));

@@ -87,7 +87,12 @@ impl Waits {
     }
 
     /// The recent waits of `by` that ended with `frame`.
-    fn ended(&mut self, connection: u32, by: Side, frame: u32) -> impl Iterator<Item = &mut Wait> {
+    pub fn ended(
+        &mut self,
+        connection: u32,
+        by: Side,
+        frame: u32,
+    ) -> impl Iterator<Item = &mut Wait> {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
         let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
