@@ -4,13 +4,15 @@
 //!
 //! # How it is recognised
 //! The client sent a request, and the server nothing but ACKs, for 200 ms and more, until FIN, RST or the end
-//! of the capture; until then the server had answered all this client sent, or the request was the first of
-//! its connection. Or the request was sent again for a second and more and never acknowledged.
+//! of the capture. A short message with which the client gives up, such as a TLS alert, is no request. Or the
+//! request was sent again for a second and more and never acknowledged.
 //!
 //! # What it is not
 //! A message that gets no answer: where the client goes on though nobody has answered, as a log shipper does,
-//! where its last message is much shorter than the requests that were answered, or where it closes at once. A slow
-//! answer, where the capture ended before as much time had passed as the server took for another one.
+//! where its last message is much shorter than the requests that were answered, or where it closes at once; a
+//! protocol that answers some messages only may look the same. A slow answer, where the capture ended before
+//! as much time had passed as the server took for another one. A request into a connection that its server had
+//! closed: that is counted by itself.
 //!
 //! # What to do
 //! Acknowledged: look into the server's program, which has the request; its threads, locks and what it
