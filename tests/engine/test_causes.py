@@ -21,6 +21,7 @@ def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False
         unanswered_syns=0,
         ending="",
         owed="",
+        ended_by="",
     )
     return cast(_core.WaitRow, fields)
 
@@ -39,6 +40,8 @@ def test_the_documented_ledger_is_the_one_that_is_asked() -> None:
 def test_an_unknown_cause_says_what_would_tell_it() -> None:
     owed = {row[0] for row in _core.LEDGER if row[2] == "unknown"}
     assert set(causes.UNTOLD) <= owed
+    resent = {row[1] for row in _core.LEDGER if row[2] == "retransmission"}
+    assert set(causes.RESENT) <= resent
     told = wait("unknown", "server")
     told.owed = "ACKs that the capture does not show"
     assert "capture both directions" in causes.meaning_of(told)

@@ -88,6 +88,16 @@ UNTOLD = {
     "program, its pacing or a slow link; a capture on the {by} would tell",
 }
 """Why a cause is unknown, and what would tell it, by what was owed."""
+RESENT = {
+    "the same bytes, not for the first time": "sent again, and not for the first time: more than "
+    "one packet is lost on the way, or nothing comes back",
+    "the same bytes again, by a timer": "sent again when a timer ran out: the data or its ACK was "
+    "lost, with nothing behind it that told so sooner",
+    "the same bytes again, before any timer": "sent again as soon as duplicate ACKs or SACK told "
+    "of a loss (fast retransmit)",
+}
+"""What is known of a retransmission, by what ended the wait for it."""
+RESENT_REMEDY = "look at interface errors, queues and policers"
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets, many of them after minutes (RFC 5382,
 section 5, asks for two hours)."""
@@ -311,6 +321,8 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":
         return cause.meaning_midway.format(by=wait.sender)
+    if wait.ended_by in RESENT:
+        return f"{RESENT[wait.ended_by]}; {RESENT_REMEDY}"
     if wait.cause == "unknown" and wait.owed in UNTOLD:
         return UNTOLD[wait.owed].format(by=wait.sender)
     return _by_turn(wait) or (cause.meaning_of_one or cause.meaning)[wait.sender]

@@ -45,7 +45,10 @@ macro_rules! ledger {
 ledger! {
     connection "a connection", anything "its SYN again, or a late answer to it" => Connect;
     request "an answer", anything "the end of the connection, or of the capture" => Unanswered;
-    bytes "an ACK of bytes", same_bytes "the same bytes again" => Retransmission;
+    bytes "an ACK of bytes",
+        same_bytes_once_more "the same bytes, not for the first time" => Retransmission;
+    bytes "an ACK of bytes", same_bytes_late "the same bytes again, by a timer" => Retransmission;
+    bytes "an ACK of bytes", same_bytes "the same bytes again, before any timer" => Retransmission;
     bytes_sent_again "an ACK of bytes that were sent again",
         what_waited_for_them "what had waited for them" => Retransmission;
     bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
@@ -162,6 +165,15 @@ impl Facts {
 impl Facts {
     fn same_bytes(&self, wait: &Wait) -> bool {
         wait.is(fact::RETRANSMITTED) && !self.bytes_that_arrived(wait)
+    }
+
+    fn same_bytes_once_more(&self, wait: &Wait) -> bool {
+        self.same_bytes(wait) && wait.is(fact::RECOVERY)
+    }
+
+    /// After a time for which Linux' shortest retransmission timer runs.
+    fn same_bytes_late(&self, wait: &Wait) -> bool {
+        self.same_bytes(wait) && wait.span_ns() >= PROBE_NS
     }
 
     /// Did what was sent again keep the sender from going on, or from answering?
