@@ -48,6 +48,8 @@ bits! {
     is_flight_several: SEVERAL_IN_FLIGHT,
     /// Are those counted?
     counts_reactions: REACTIONS,
+    /// Has it sent an ACK alone since all its data was acknowledged?
+    has_acked_idly: ACKED_IDLY,
     /// Did its last data leave before all of the peer's had come?
     has_crossed: CROSSED,
 }

@@ -159,6 +159,7 @@ impl Half {
     #[inline]
     pub fn note_pure_ack(&mut self) {
         self.state.set_once(state::PURE_ACKS);
+        self.state.set_if(self.sequence.in_flight() == 0, state::ACKED_IDLY);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.

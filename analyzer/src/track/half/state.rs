@@ -28,6 +28,9 @@ pub const FROZEN_COUNTS: u32 = 1 << 10;
 /// cache miss per segment.
 pub const CONTRADICTED: u32 = 1 << 11;
 
+/// It has sent an ACK without anything else since all its data was acknowledged: it had nothing to send then.
+pub const ACKED_IDLY: u32 = 1 << 14;
+
 /// The last new data was pushed: its sender had no more to send then (RFC 9293, section 3.9.1.2).
 pub const PUSHED: u32 = 1 << 12;
 
@@ -80,7 +83,8 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
     | RECOVERING
     | LARGE_FLIGHT
     | SEVERAL_IN_FLIGHT
-    | CROSSED;
+    | CROSSED
+    | ACKED_IDLY;
 
 /// A set of the bits above.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

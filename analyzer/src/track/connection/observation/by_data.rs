@@ -29,7 +29,7 @@ impl Observation<'_> {
         }
         let (ack, after_ns) = (half.all_acked(), now.time_ns - data.time_ns);
         if ack.mark == data {
-            let is_small = half.is_last_small() && self.len < self.mss;
+            let is_small = half.is_last_small() && self.len < self.mss && !self.had_nothing();
             let reaction = if (0..=KERNEL_REACTION_NS).contains(&after_ns) {
                 Reaction::MayBeHeld(self.wait_until_data(ack))
             } else {

@@ -18,6 +18,7 @@ impl Observation<'_> {
             | self.echoed(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
             | when(data_arrived && release.is_some(), fact::DATA_CAME)
+            | when(release.is_some() && self.had_nothing(), fact::OWN_PAUSE)
             | when(advanced.is_some(), fact::ADVANCING_ACK);
         let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
         // Far from the sender its last data may be captured after the ACK that freed it: then the

@@ -19,7 +19,7 @@ use crate::track::connection::Recorder;
 use crate::track::connection::observation::idle::Idle;
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Mark, Side};
+use crate::track::{Mark, NETWORK_RTT_NS, Side};
 
 /// A segment of new data, and both directions as they were before it.
 #[derive(Clone, Copy)]
@@ -72,6 +72,12 @@ impl Observation<'_> {
         let is_open = self.may_have_waited() && !half.may_be_held() && !half.has_contradicted();
         let may_be_held = is_open && self.may_have_been_held(clock_ns);
         Conclusion { unheld, passes_full, may_be_held }
+    }
+
+    /// Where it was sent: did its sender acknowledge something, alone, with nothing unacknowledged before this?
+    /// Its kernel had nothing to send then, and held nothing.
+    fn had_nothing(&self) -> bool {
+        self.half.has_acked_idly() && self.half.rtt_or_zero_ns() < NETWORK_RTT_NS
     }
 
     /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.

@@ -387,3 +387,15 @@ fn what_leaves_with_an_ack_that_is_owed_contradicts_nothing() {
     };
     assert_eq!([200, 0].map(contradictions), [0, 1]);
 }
+
+/// A kernel that holds a segment sends it with the ACK that lets it go, not after one of its own.
+#[test]
+fn who_has_acknowledged_something_alone_since_held_nothing_back() {
+    let told = |own_ack: bool| {
+        let sent = connected().after_ms(5.0, client(100)).after_ms(40.0, server(0));
+        let between = if own_ack { sent.after_ms(0.01, client(0)) } else { sent };
+        only(between.after_ms(0.02, client(50)))
+    };
+    assert!(told(false).is_freed());
+    assert!(!told(true).is_freed());
+}
