@@ -26,6 +26,7 @@ document
   captures: capture[]  What was read, in order.
   summary: summary
   servers: server_row[]  Those with exchanges; the worst come first.
+  slowest: exchange[]  The slowest exchanges, taken apart; at most 20.
   version: text  Of nagle-scan.
   min_wait_ms: ms  Shorter waits are not listed.
   filter: text?  The capture filter; null if addresses are hidden.

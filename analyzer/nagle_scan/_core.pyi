@@ -6,6 +6,7 @@ from typing import Any, final
 VERSION: str
 CAUSES: tuple[str, ...]
 LEDGER: tuple[list[str], ...]
+PARTS: list[str]
 
 class NagleScanError(Exception): ...
 class CaptureError(NagleScanError): ...
@@ -160,6 +161,30 @@ class ServerRow:
     predicted_ms: list[float]
 
 @final
+class ExchangeRow:
+    connection: int
+    frame_begin: int
+    frame_end: int
+    latency_ms: float
+    stalls: int
+    stalled_ms: float
+    connecting_ms: float | None
+    sending_ms: float
+    on_the_way_ms: float
+    resent_ms: float
+    window_ms: float
+    held_ms: float
+    server_ms: float
+    parts_ms: list[float]
+
+@final
+class TenthRow:
+    exchanges: int
+    is_whole: bool
+    latency_ms: float
+    parts_ms: list[float]
+
+@final
 class CauseRow:
     cause: str
     sender: str
@@ -281,6 +306,9 @@ class Scan:
     def server_count(self) -> int: ...
     def affected(self, limit: int) -> list[ConnectionRow]: ...
     def servers(self, limit: int) -> list[ServerRow]: ...
+    def slowest(self, limit: int) -> list[ExchangeRow]: ...
+    def median(self) -> ExchangeRow | None: ...
+    def tenth(self) -> TenthRow: ...
     def connection(self, number: int) -> ConnectionRow | None: ...
     def stalls_of(self, number: int, limit: int) -> list[WaitRow]: ...
     def hops(self) -> list[HopRow]: ...

@@ -9,8 +9,9 @@ import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
 UNREADABLE = {".png", ".svg", ".parquet"}
-REPEATED = {".jsonl", ".lua", ".pcapng"}
-"""The first holds what result.json does; the others say what the evidence says."""
+REPEATED = {".jsonl", ".lua", ".pcapng", "exchanges.csv"}
+"""The first holds what result.json does, the last what a table does; the others say what the
+evidence says."""
 
 
 @pytest.fixture(scope="module")

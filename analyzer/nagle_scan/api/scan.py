@@ -58,7 +58,7 @@ def scan(
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
     `threads` as processors unless told otherwise; no result depends on it. `exchanges`
-    keeps each exchange, some 48 bytes for each: by default of files up to 256 MB in all. Without
+    keeps each exchange, some 64 bytes for each: by default of files up to 256 MB in all. Without
     them `Scan.exchanges` reads the captures again. `names` are words for addresses
     (`{"10.0.0.5": "payments"}`): reports and pictures say them in their place, the JSON beside
     them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
@@ -293,6 +293,7 @@ def check_number(name: str, number: int | None) -> None:
 INTERNAL = {
     "can_be_read_again",
     "core",
+    "core_with_exchanges",
     "doing",
     "files",
     "has_exchanges",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nagle_scan.report import formats
 from nagle_scan.report.formats import TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
 
@@ -30,6 +31,12 @@ class Chosen(NamedTuple):
     key_is_random: bool = False
     named: Mapping[str, str] | None = None
     """Addresses, and what the outputs call them."""
+
+    @property
+    def keeps_exchanges(self) -> bool:
+        """Does an output hold all of them?"""
+        printed = [] if self.format == TEXT else [f"result.{self.format}"]
+        return any(formats.holds_exchanges(path) for path in (*self.output, *printed))
 
 
 def is_plain(words: Sequence[str]) -> bool:

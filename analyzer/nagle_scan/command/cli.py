@@ -257,7 +257,7 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
             options.filter,
             options.min_wait,
             options.key,
-            exchanges=False,
+            exchanges=options.keeps_exchanges,
             names=options.named,
             progress=seen,
         )

@@ -41,6 +41,8 @@ class Format(NamedTuple):
     what the engine writes is a line each."""
     is_text: bool = True
     """It may go to standard output."""
+    of_exchanges: bool = False
+    """A scan that kept all exchanges writes it."""
     needs: tuple[str, ...] = ()
     """Packages that may be missing."""
 
@@ -60,6 +62,14 @@ FORMATS = (
         takes=COMPARES,
         by_engine=True,
         of_many=(".jsonl",),
+    ),
+    Format(
+        name="exchanges",
+        suffixes=("exchanges.csv",),
+        example="exchanges.csv",
+        about="all exchanges, each latency as a sum of its parts",
+        by_engine=True,
+        of_exchanges=True,
     ),
     Format(
         name="csv",
@@ -173,11 +183,17 @@ def is_folder(path: str) -> bool:
 
 def of(path: str) -> Format:
     """The format that the suffix tells. Raises `OutputError`."""
-    found = suffix(path)
     for format in FORMATS:
-        if found in format.suffixes:
+        # The more telling name comes first: exchanges.csv, then .csv.
+        if path.lower().endswith(format.suffixes) and suffix(path):
             return format
     raise OutputError(f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})")
+
+
+def holds_exchanges(path: str) -> bool:
+    """Is it a file of all exchanges?"""
+    kept = (format for format in FORMATS if format.of_exchanges)
+    return any(path.lower().endswith(format.suffixes) for format in kept)
 
 
 def with_option(option: str) -> str:
@@ -195,7 +211,8 @@ def write(result: "Result", path: str, format: Format, options: "Options") -> No
         import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
         return
     with files.whole(path) as name:
-        result.core.write(format.name, name, _members(result, format, options))
+        core = result.core_with_exchanges() if format.of_exchanges else result.core
+        core.write(format.name, name, _members(result, format, options))
 
 
 def check_installed(path: str, packages: "Sequence[str]") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.report import held, sentences, verdicts
+from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
         said = verdicts.clean(summary, view.min_wait_ms)
-        yield "clean", f"{said} {verdicts.clean_means(view.core, view.min_wait_ms)}"
+        means = verdicts.clean_means(view.core, view.min_wait_ms)
+        tail = slowest.dominated(view.core, view.min_wait_ms)
+        yield "clean", f"{said} {means} {tail}".rstrip()
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)

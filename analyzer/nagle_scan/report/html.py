@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from nagle_scan import _core
-from nagle_scan.report import hops, sentences
+from nagle_scan.report import hops, sentences, slowest
 from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
@@ -42,6 +42,7 @@ ENVIRONMENT.filters |= {
     "lost": certainty.lost,
     "told": certainty.told,
     "holder": sentences.holder,
+    "milliseconds": slowest.milliseconds,
     "nodelay": IN_EFFECT.get,
     "maybe_duration": maybe_duration,
     "percentiles": percentiles,

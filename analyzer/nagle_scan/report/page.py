@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(
-    groups=20, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20
+    groups=20, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20,
+    slowest=10,
 )  # fmt: skip
 PAPER = Limits(
     groups=20, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=5, hops=20

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.report import hops, sentences
+from nagle_scan.report.slowest import milliseconds
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import (
     PERCENTILES,
@@ -130,6 +131,21 @@ def latencies(view: View, marks: Marks) -> Iterator[Block]:
             without = percentiles(server.predicted_ms, exchanges)
             rows.append(("", "", sentences.WITHOUT_STALLS, *without))
     yield Table(rows, SPARE_OF_LATENCIES)
+
+
+def slowest(view: View, marks: Marks) -> Iterator[Block]:
+    """The slowest exchanges and the median one, each as a sum of parts."""
+    if view.slowest is None:
+        return
+    heads, _, has_connecting, told = view.slowest
+    yield Head("The slowest exchanges", "in ms; the parts right of the latency add up to it")
+    before = ("connecting",) if has_connecting else ()
+    rows: list[Row] = [("", "stream", "first frame", *before, "latency", *heads)]
+    for row in told:
+        cells = (*(row.connecting_ms,) * has_connecting, row.latency_ms, *row.parts_ms)
+        numbers = str(row.stream), str(row.frame), *map(milliseconds, cells)
+        rows.append((marks.text(row.name), *numbers))
+    yield Table(rows, before)
 
 
 def connections(view: View, marks: Marks) -> Iterator[Block]:

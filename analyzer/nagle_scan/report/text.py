@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PLAIN = sections.Marks()
 LIMITS = Limits(
-    groups=10, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
+    groups=10, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12,
+    slowest=3,
 )  # fmt: skip
 
 
@@ -84,7 +85,13 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
             yield "\n" + style.wrapped(f"  {fix.test_well}", "  ")
     if view.first_exchange is not None:
         yield "\n" + style.wrapped(f"  {view.first_exchange}", "  ")
-    for section in (sections.nodelay, sections.chains, sections.latencies, sections.connections):
+    for section in (
+        sections.nodelay,
+        sections.chains,
+        sections.latencies,
+        sections.slowest,
+        sections.connections,
+    ):
         yield from _laid_out(section(view, PLAIN), style)
     if view.summary.verdict == "possible":
         yield from _other_waits(view, style)
@@ -94,6 +101,7 @@ def _rest(view: View, style: Style) -> Iterator[str]:
     """What there is to see without a stall."""
     yield from _laid_out(sections.chains(view, PLAIN), style)
     yield from _laid_out(sections.latencies(view, PLAIN), style)
+    yield from _laid_out(sections.slowest(view, PLAIN), style)
     yield from _other_waits(view, style)
     yield from _laid_out(sections.nodelay(view, PLAIN), style)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
+from nagle_scan.report import held, hops, notices, sentences, slowest, verdicts, wireshark
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes
@@ -41,6 +41,7 @@ class Limits(NamedTuple):
     waits: int
     sockets: int = 0
     hops: int = 0
+    slowest: int = 0
 
 
 class _Shared:
@@ -202,6 +203,11 @@ class View:
     def servers_more(self) -> int:
         """Servers that are not shown."""
         return max(self.core.server_count() - self.limits.servers, 0)
+
+    @cached_property
+    def slowest(self) -> slowest.Slowest | None:
+        """The slowest exchanges and the median one, taken apart; `None` where all are quick."""
+        return slowest.of(self.core, self.limits.slowest, self.min_wait_ms)
 
     @property
     def first_exchange(self) -> str | None:

@@ -184,17 +184,27 @@ class Result:
         `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
         (int64), `begin` (the same as `begin_ns`), `latency_ms` (float64: first request byte to last
         response byte), `stalls` (int64), `stalled_ms` and `predicted_latency_ms` (float64: without
-        the stalls).
+        the stalls). `connecting_ms` (float64: of the first one of a connection, else NaN) came
+        before it. The latency is the sum of `sending_ms` (the client was still sending),
+        `on_the_way_ms`, `resent_ms` (bytes had to be sent again), `window_ms` (the receiver's was
+        full), `held_ms` (by certain and likely stalls) and `server_ms` (float64).
         """
-        if not self.has_exchanges and "exchanges" not in self._tables:
-            self._check_readable("scan with exchanges=True")
+        if "exchanges" not in self._tables:
             check_installed(*FOR_TABLES)
-            progress = _core.Progress()
-            core = _core.scan_captures(
-                self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
-            )
-            self._tables["exchanges"] = self._frame(core.columns("exchanges"))
+            self._tables["exchanges"] = self._frame(self.core_with_exchanges().columns("exchanges"))
         return self._made_once("exchanges")
+
+    def core_with_exchanges(self) -> _core.Scan:
+        """A scan that kept all exchanges: this one, or another of the same captures.
+
+        Raises `CaptureError`.
+        """
+        if self.has_exchanges:
+            return self.core
+        self._check_readable("scan with exchanges=True")
+        return _core.scan_captures(
+            self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads
+        )
 
     @property
     def servers(self) -> pd.DataFrame:

@@ -20,6 +20,13 @@ impl Ruling {
         Self { cause: ledger::ROWS[usize::from(row)].cause, row, held }
     }
 
+    /// By the first row of the ledger with this cause.
+    #[cfg(test)]
+    pub fn of(cause: Cause, held: Held) -> Self {
+        let row = ledger::ROWS.iter().position(|row| row.cause == cause);
+        Self::new(row.unwrap_or_default() as u8, held)
+    }
+
     /// What was owed when the wait began, and what ended it.
     pub fn entry(&self) -> &'static ledger::Row {
         &ledger::ROWS[usize::from(self.row)]

@@ -1,12 +1,15 @@
-//! `-o stalls.csv`: one row per stall. What it holds needs no quotes: numbers, addresses, names of this
+//! `-o stalls.csv`: one row per stall; `-o exchanges.csv`: one per exchange. What it holds needs no quotes: numbers, addresses, names of this
 //! program.
 
 use super::fields::{Category, Field, Fields, Integer, Output, Row, StallRow, declared};
 use super::file::{create, written};
-use super::stalls::write_stalls;
+use super::stalls::{AT_ONCE, write_stalls};
 use super::values;
 use crate::capture::error::ScanError;
+use crate::cores::in_order;
+use crate::result::parts::{TakenApart, taken_apart};
 use crate::result::scan::Scan;
+use crate::result::server_exchanges::first_findings;
 use std::io::{self, Write};
 use std::net::IpAddr;
 
@@ -17,6 +20,29 @@ use std::net::IpAddr;
 pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
     let mut writer = create(path)?;
     written(path, write_rows(scan, &mut writer))
+}
+
+/// Writes all exchanges of `scan`, if they were kept, to `path`.
+///
+/// # Errors
+/// `path` cannot be written.
+pub fn write_exchanges(scan: &Scan, path: &str) -> Result<(), ScanError> {
+    let mut writer = create(path)?;
+    let rows = scan.exchanges.as_deref().unwrap_or_default();
+    let firsts = first_findings(&scan.connections, rows);
+    let lines = |piece: usize| {
+        let own = piece * AT_ONCE..rows.len().min((piece + 1) * AT_ONCE);
+        let mut out = Vec::new();
+        taken_apart(&scan.connections, &rows[own.clone()], &firsts[own])
+            .for_each(|row| line(&mut out, &row));
+        out
+    };
+    let whole = writer.write_all(header::<TakenApart>().as_bytes()).and_then(|()| {
+        let pieces = rows.len().div_ceil(AT_ONCE);
+        in_order(scan.threads, pieces, lines, |lines| writer.write_all(&lines))?;
+        writer.flush()
+    });
+    written(path, whole)
 }
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Results as files: the JSON of the output contract and a CSV of the stalls, written row by row.
+//! Results as files: the JSON of the output contract and CSVs of the stalls and of the exchanges, written row by row.
 
 mod csv;
 pub mod fields;
@@ -23,6 +23,7 @@ pub fn write(
 ) -> Option<Result<(), ScanError>> {
     match format {
         "csv" => Some(csv::write(scan, path)),
+        "exchanges" => Some(csv::write_exchanges(scan, path)),
         "json" => Some(json::write(scan, path, extra)),
         _ => None,
     }

@@ -6,8 +6,8 @@ use crate::judge::findings::Finding;
 use crate::result::scan::Scan;
 use std::io::{self, Write};
 
-/// Findings whose lines one core makes at once.
-const AT_ONCE: usize = 4096;
+/// Rows whose lines one core makes at once.
+pub const AT_ONCE: usize = 4096;
 
 /// Writes a line for each stall, grouped by connection, in the order of time.
 pub fn write_stalls<'a>(

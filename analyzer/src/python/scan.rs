@@ -2,8 +2,8 @@
 
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectingRow, ConnectionRow, HopRow, LateAckRow, NagleRow, PyServerGroup,
-    PyServerRow, Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
+    PyServerGroup, PyServerRow, Summary, TenthRow, WaitRow,
 };
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -12,6 +12,7 @@ use crate::output::{self, table};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use crate::result::groups::ServerGroup;
 use crate::result::names::Names;
+use crate::result::parts::{self, PARTS, Tenth};
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::SegmentExcerpt;
 use crate::result::{
@@ -97,6 +98,22 @@ impl PyScan {
     fn servers<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, PyServerRow> {
         let servers = servers::servers(&self.scan, limit);
         servers.iter().map(|server| PyServerRow::new(py, server)).collect()
+    }
+
+    /// The slowest exchanges, the slowest first.
+    fn slowest<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ExchangeRow> {
+        let rows = py.detach(|| parts::slowest(&self.scan, limit));
+        rows.iter().map(|row| ExchangeRow::new(py, row)).collect()
+    }
+
+    /// An exchange in the middle of all; `None` if there is none.
+    fn median<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, ExchangeRow>>> {
+        parts::median(&self.scan).map(|row| ExchangeRow::new(py, &row)).transpose()
+    }
+
+    /// What the slowest tenth of all exchanges waits for.
+    fn tenth(&self, py: Python<'_>) -> TenthRow {
+        TenthRow::new(&py.detach(|| Tenth::of(&self.scan)))
     }
 
     fn affected<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ConnectionRow> {
@@ -348,6 +365,7 @@ fn into_dict(py: Python<'_>, table: DataTable) -> PyResult<Bound<'_, PyDict>> {
 /// Python's own.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScan>()?;
+    module.add("PARTS", PARTS)?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
     Ok(())

@@ -13,6 +13,7 @@ pub mod hops;
 pub mod late_acks;
 pub mod nagle_counts;
 pub mod names;
+pub mod parts;
 pub mod scan;
 pub mod segments;
 pub mod server_exchanges;

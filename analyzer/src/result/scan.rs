@@ -19,7 +19,7 @@ use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
 use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
-use crate::track::{Exchange, Hour, Lengths, Stale};
+use crate::track::{Exchange, Hour, Lengths, Slowest, Stale};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,6 +59,7 @@ pub struct Scan {
     /// How many threads may work on it.
     pub threads: usize,
     pub exchanges: Option<Vec<Exchange>>,
+    pub slowest: Slowest,
     /// Exchanges by place of the server, hour and latency, in this order.
     pub hours: Vec<(Hour, u64)>,
     pub servers: Vec<ServerExchanges>,
@@ -83,7 +84,9 @@ impl Scan {
         let names = options.names.with_printed(texts.map(|text| &text.hosts));
         let clocks = Clocks::of(&captures);
         let threads = options.reading.threads;
-        let Tracked { connections, blocks, first_blocks, servers, exchanges, hours, .. } = tracked;
+        let Tracked {
+            connections, blocks, first_blocks, servers, exchanges, slowest, hours, ..
+        } = tracked;
         let judged = judge_all(blocks, &servers, &clocks, options.min_wait_ns, threads);
         Self {
             captures,
@@ -93,6 +96,7 @@ impl Scan {
             connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
             threads,
             exchanges,
+            slowest,
             hours,
             stale: tracked.stale,
             servers: without_stalls(servers, judged.servers),

@@ -178,26 +178,27 @@ impl AddAssign for ServerTotals {
     }
 }
 
-/// Number and total wait of the stalls of each exchange; those of a connection come in the order of time.
-pub fn stalls_of_each(connections: &JudgedConnections, exchanges: &[Exchange]) -> Vec<(u64, i64)> {
+/// Of each exchange, how many findings of its connection end before it; those of a connection come in the order of
+/// time.
+pub fn first_findings(connections: &JudgedConnections, exchanges: &[Exchange]) -> Vec<u32> {
     // How many findings of each connection lie before its next exchange. To search for the first one
     // instead takes three times as long: they lie apart in memory.
     let mut past = vec![0; connections.len()];
-    let stalls = |row: &Exchange| {
-        let Some(index) = connections.index_of(row.connection) else { return (0, 0) };
+    let first = |row: &Exchange| {
+        let Some(index) = connections.index_of(row.connection) else { return 0 };
         let findings = connections.findings_of(index);
         let rest = findings.slice(past[index]..findings.len());
         let rest = rest.skip_past(|wait| wait.to.frame < row.begin.frame);
         past[index] = findings.len() - rest.len();
-        stalls_from(rest, row.begin.frame, row.end.frame, false)
+        past[index] as u32
     };
-    exchanges.iter().map(stalls).collect()
+    exchanges.iter().map(first).collect()
 }
 
 /// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
 /// to frame `end`, of those that are likely or better if only `sure` ones count; the first of `findings` does
 /// not end before it.
-fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> (u64, i64) {
+pub fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> (u64, i64) {
     findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
@@ -215,7 +216,7 @@ fn is_within(wait: &Wait, begin: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::causes::{Cause, ledger};
+    use crate::judge::causes::Cause;
     use crate::judge::findings::Ruling;
     use crate::judge::model::Held;
     use crate::track::Mark;
@@ -235,9 +236,16 @@ mod tests {
     #[test]
     fn no_exchange_gets_faster_than_its_round_trip() {
         let (begin, end) = (at(100), at(150));
-        let exchange = Exchange { connection: 0, begin, end, request_bytes: 2, response_bytes: 1 };
-        let row = ledger::ROWS.iter().position(|row| row.cause == Cause::NagleDelack);
-        let ruling = Ruling::new(row.unwrap() as u8, Held::NOT);
+        let exchange = Exchange {
+            connection: 0,
+            begin,
+            end,
+            asked_ns: begin.time_ns,
+            answered_ns: end.time_ns,
+            request_bytes: 2,
+            response_bytes: 1,
+        };
+        let ruling = Ruling::of(Cause::NagleDelack, Held::NOT);
         let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
         let rests = |round_trip_ms: i64| {
             let findings = Findings::new(&waits, &rulings);

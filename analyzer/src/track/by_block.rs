@@ -32,6 +32,18 @@ impl<T> ByBlock<T> {
         self.of(connection).push(row);
     }
 
+    /// The only row of a connection, by its number in its block.
+    pub fn one(&mut self, connection: u32) -> &mut T
+    where
+        T: Clone + Default,
+    {
+        let (block, at) = (self.of(connection), connection as usize % BLOCK_LEN);
+        if block.len() <= at {
+            block.resize(at + 1, T::default());
+        }
+        &mut block[at]
+    }
+
     /// The rows of each block; endless, empty after the last.
     pub fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         self.blocks.into_iter().chain(std::iter::repeat_with(Vec::new))

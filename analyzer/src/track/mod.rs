@@ -40,6 +40,7 @@ pub use exchange::Exchange;
 pub use exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
 pub use exchange::hours::{Hour, Hours};
 pub use exchange::latency::Latency;
+pub use exchange::slowest::Slowest;
 pub use follower::{Follower, Repeat, TrackedSegment};
 pub use half::Half;
 pub use half::repeated::Repeats;

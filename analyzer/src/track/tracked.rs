@@ -3,7 +3,7 @@
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
 use crate::track::{
-    Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Stale, Suspect,
+    Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Slowest, Stale, Suspect,
 };
 use std::mem;
 use std::sync::Arc;
@@ -76,6 +76,7 @@ pub struct Tracked {
     pub servers: Vec<ServerLatency>,
     /// In the order of their ends, if they were to be kept.
     pub exchanges: Option<Vec<Exchange>>,
+    pub slowest: Slowest,
     /// None if they were not asked for.
     pub hours: Vec<(Hour, u64)>,
     pub stale: Stale,
@@ -95,6 +96,7 @@ pub struct Ended {
     pub suspects: Vec<Vec<Suspect>>,
     pub servers: Vec<ServerLatency>,
     pub exchanges: Option<Vec<Exchange>>,
+    pub slowest: Slowest,
     pub hours: Hours,
     pub stale: Stale,
     pub unlisted_waits: u64,
@@ -118,6 +120,7 @@ impl Tracked {
             if let Some(rows) = mem::take(&mut shard.exchanges) {
                 exchanges.get_or_insert_default().extend(numbered(rows, &numbers));
             }
+            all.slowest.extend(mem::take(&mut shard.slowest), &numbers);
             first_blocks.push(blocks.len());
             all.stale.add(shard.stale);
             let places: Arc<[u32]> = all.add_servers(mem::take(&mut shard.servers)).into();
@@ -138,6 +141,7 @@ impl Tracked {
             first_blocks,
             servers: all.servers,
             exchanges,
+            slowest: all.slowest,
             hours,
             stale: all.stale,
             unlisted_waits,
@@ -147,7 +151,7 @@ impl Tracked {
 }
 
 /// Exchanges whose connections have these `numbers`, by their places.
-fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchange> {
+pub fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchange> {
     rows.into_iter().map(|row| Exchange { connection: numbers[row.connection as usize], ..row })
 }
 

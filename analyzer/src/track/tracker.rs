@@ -125,6 +125,7 @@ impl Tracker {
             connections,
             servers: self.exchanged.servers,
             stale: self.exchanged.stale,
+            slowest: self.exchanged.slowest,
             exchanges: self.exchanged.all.map(|all| all.rows),
             hours: self.exchanged.hours.unwrap_or_default(),
             unlisted_waits: self.waits.unlisted,

@@ -4,6 +4,7 @@ use super::connection::{NamedConnection, NamedEnd};
 use super::{Category, Field, Fields, Integer, Output, Row, StallRow};
 use crate::judge::findings::Finding;
 use crate::result::hops::Hop;
+use crate::result::parts::TakenApart;
 use std::net::IpAddr;
 
 /// A field, and what it can hold.
@@ -70,12 +71,13 @@ impl ValueKind {
 }
 
 /// All fields: what they are fields of, and of each row in their order.
-pub fn everything() -> [(&'static str, Vec<Declared>); 5] {
+pub fn everything() -> [(&'static str, Vec<Declared>); 6] {
     [
         ("connection", without_csv(declared::<NamedConnection<'_>>())),
         ("end", without_csv(declared::<NamedEnd<'_>>())),
         ("stall", declared::<StallRow<'_>>()),
         ("wait", without_csv(declared::<Finding<'_>>())),
+        ("exchange", declared::<TakenApart>()),
         ("hop", only_json(declared::<&Hop>())),
     ]
 }

@@ -7,6 +7,7 @@
 mod category;
 mod connection;
 mod declared;
+mod exchange;
 mod hop;
 mod server;
 mod stall;

@@ -17,6 +17,7 @@ use crate::judge::finding::verdict::Verdict;
 use crate::judge::words::evidence::ms;
 use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::hops::hops;
+use crate::result::parts::slowest;
 use crate::result::scan::Scan;
 use crate::result::servers::{self, MOST_LISTED};
 use crate::result::warnings::warnings;
@@ -24,6 +25,9 @@ use crate::track::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
+
+/// The slowest exchanges that the JSON lists: reports show fewer.
+const MOST_SLOW: usize = 20;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
@@ -39,6 +43,8 @@ fn open_head(scan: &Scan, listed: &Listed) -> Vec<u8> {
     out.pop();
     out.extend_from_slice(b",\"servers\":");
     array(&mut out, servers::servers(scan, MOST_LISTED));
+    out.extend_from_slice(b",\"slowest\":");
+    array(&mut out, slowest(scan, MOST_SLOW));
     out
 }
 

@@ -3,18 +3,17 @@
 pub mod column;
 mod columns;
 
-use self::column::{
-    DataTable, Halves, categories, durations, floats, integers, named, texts, times,
-};
+use self::column::{DataTable, Halves, categories, floats, integers, named, texts, times};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{NamedConnection, StallRow};
 use crate::result::connections::Chunk;
+use crate::result::parts::taken_apart;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
-use crate::result::server_exchanges::stalls_of_each;
+use crate::result::server_exchanges::first_findings;
 use crate::result::servers::servers as server_rows;
-use crate::track::{BLOCK_LEN, Exchange, Hour};
+use crate::track::{BLOCK_LEN, Hour};
 
 /// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
 const ROWS_AT_ONCE: usize = 4096;
@@ -76,34 +75,16 @@ fn of_findings<'a>(
         .table(|chunk| columns(&kept(chunk).collect::<Vec<_>>()))
 }
 
-/// One row per exchange, in the order of their ends, with what its stalls cost it.
+/// One row per exchange, in the order of their ends, with what it spent its time on.
 pub fn exchanges(scan: &Scan) -> DataTable {
     let rows = scan.exchanges.as_deref().unwrap_or_default();
-    let stalls = stalls_of_each(&scan.connections, rows);
-    let blocks: Vec<_> = rows.chunks(ROWS_AT_ONCE).zip(stalls.chunks(ROWS_AT_ONCE)).collect();
+    let firsts = first_findings(&scan.connections, rows);
+    let blocks: Vec<_> = rows.chunks(ROWS_AT_ONCE).zip(firsts.chunks(ROWS_AT_ONCE)).collect();
     let first = blocks.len() / 2 * ROWS_AT_ONCE;
     let kept = [first, rows.len() - first];
-    Halves { blocks, kept }.table(|(rows, stalls)| some_exchanges(rows, stalls))
-}
-
-fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> DataTable {
-    let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalls.iter().copied()).collect();
-    let both = both.as_slice();
-    named([
-        ("connection", integers(both, |(row, _)| u64::from(row.connection))),
-        ("frame_begin", integers(both, |(row, _)| row.begin.frame.into())),
-        ("frame_end", integers(both, |(row, _)| row.end.frame.into())),
-        ("begin_ns", times(both, |(row, _)| row.begin.time_ns)),
-        ("request_bytes", integers(both, |(row, _)| row.request_bytes)),
-        ("response_bytes", integers(both, |(row, _)| row.response_bytes)),
-        ("latency_ms", durations(both, |(row, _)| row.latency_ns())),
-        ("stalls", integers(both, |(_, (count, _))| *count)),
-        ("stalled_ms", durations(both, |(_, (_, stalled_ns))| *stalled_ns)),
-        (
-            "predicted_latency_ms",
-            durations(both, |(row, (_, stalled_ns))| (row.latency_ns() - stalled_ns).max(0)),
-        ),
-    ])
+    Halves { blocks, kept }.table(|(rows, firsts)| {
+        columns(&taken_apart(&scan.connections, rows, firsts).collect::<Vec<_>>())
+    })
 }
 
 /// One row per server with exchanges, those that lose most first.

@@ -2,6 +2,7 @@
 //! holds the two equal.
 
 mod connection;
+mod exchange;
 mod fields;
 mod group;
 mod hop;
@@ -12,6 +13,7 @@ mod totals;
 mod wait;
 
 pub use self::connection::ConnectionRow;
+pub use self::exchange::{ExchangeRow, TenthRow};
 pub use self::group::{Group, PyServerGroup};
 pub use self::hop::HopRow;
 pub use self::server::PyServerRow;

@@ -50,7 +50,13 @@ impl Connection {
             None => [0; 2],
         };
         let end = self.half(Side::Server).last_new();
-        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes, end) else {
+        let answered_ns = match self.exchanges.is_answered_in_several() {
+            true => *recorder.exchanged.answered_ns.one(self.id),
+            false => end.time_ns,
+        };
+        let between_ns = [self.half(Side::Client).last_new().time_ns, answered_ns];
+        let finished = self.exchanges.finish(self.id, bytes, between_ns, end);
+        let Some((exchange, suspect)) = finished else {
             return;
         };
         if self.exchanges.count == 1 {

@@ -48,7 +48,10 @@ impl Connection {
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
         }
-        self.exchanges.data(side, now);
+        if self.exchanges.data(side, now) {
+            let began_ns = self.half(side).last_new().time_ns;
+            *recorder.exchanged.answered_ns.one(self.id) = began_ns;
+        }
         let half = &mut self.halves[side as usize];
         note_unheld(half, &conclusion, now, received);
         half.send(segment, len, now, mss);

@@ -1,10 +1,11 @@
 //! All exchanges, by server.
 
 use crate::track::Endpoint;
-use crate::track::by_block::{BLOCK_LEN, ByBlock};
+use crate::track::by_block::ByBlock;
 use crate::track::exchange::Exchange;
 use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::latency::Latency;
+use crate::track::exchange::slowest::Slowest;
 use hashbrown::HashMap;
 
 /// The latencies of one server's exchanges.
@@ -35,6 +36,11 @@ pub struct Exchanged {
     /// Exchanges with a wait that may be a stall, until it is judged.
     pub suspects: ByBlock<Suspect>,
     pub stale: Stale,
+    /// The slowest ones, and some of all.
+    pub slowest: Slowest,
+    /// When the last response of each connection began that came in several segments. Not in the
+    /// connection: most responses are one segment, and its cache lines are full.
+    pub answered_ns: ByBlock<i64>,
     by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
 }
 
@@ -77,6 +83,7 @@ impl Exchanged {
         if suspect {
             self.suspects.push(exchange.connection, Suspect::new(&exchange));
         }
+        self.slowest.add(&exchange);
         if let Some(hours) = &mut self.hours {
             *hours.entry(Hour::of(&exchange, server)).or_default() += 1;
         }
@@ -108,11 +115,7 @@ impl Exchanged {
 impl Listed {
     /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
     pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
-        let (block, at) = (self.before.of(connection), connection as usize % BLOCK_LEN);
-        if block.len() <= at {
-            block.resize(at + 1, [0; 2]);
-        }
-        let before = std::mem::replace(&mut block[at], bytes);
+        let before = std::mem::replace(self.before.one(connection), bytes);
         [bytes[0] - before[0], bytes[1] - before[1]]
     }
 }

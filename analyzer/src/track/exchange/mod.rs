@@ -3,6 +3,7 @@
 pub mod exchanged;
 pub mod hours;
 pub mod latency;
+pub mod slowest;
 
 use crate::track::{Mark, Side};
 
@@ -14,6 +15,9 @@ pub struct Exchange {
     pub begin: Mark,
     /// Last data of the response.
     pub end: Mark,
+    /// Last data of the request, and first data of the response.
+    pub asked_ns: i64,
+    pub answered_ns: i64,
     pub request_bytes: u64,
     pub response_bytes: u64,
 }
@@ -34,7 +38,7 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::Exchanged`]'s, from 1, and two facts of the current exchange.
+    /// Place of the server among [`super::Exchanged`]'s, from 1, and three facts of the current exchange.
     server: u32,
 }
 
@@ -42,7 +46,9 @@ pub struct Exchanges {
 const SUSPECT: u32 = 1 << 31;
 /// The server has sent something.
 const ANSWERED: u32 = 1 << 30;
-const FACTS: u32 = SUSPECT | ANSWERED;
+/// In several segments: the response began before its last data.
+const SEVERAL: u32 = 1 << 29;
+const FACTS: u32 = SUSPECT | ANSWERED | SEVERAL;
 
 impl Exchanges {
     /// Place of the server, once there was an exchange.
@@ -71,14 +77,23 @@ impl Exchanges {
         (begin.is_set() && facts & ANSWERED == 0).then_some(begin)
     }
 
-    /// New data.
+    /// New data. Is it the second segment of a response?
     #[inline]
-    pub fn data(&mut self, by: Side, now: Mark) {
+    pub fn data(&mut self, by: Side, now: Mark) -> bool {
         if by == Side::Server {
-            self.server |= ANSWERED;
-        } else if !self.begin.is_set() {
+            let is_second = self.server & (ANSWERED | SEVERAL) == ANSWERED;
+            self.server |= if is_second { SEVERAL } else { ANSWERED };
+            return is_second;
+        }
+        if !self.begin.is_set() {
             self.begin = now;
         }
+        false
+    }
+
+    /// Did the server answer in several segments?
+    pub fn is_answered_in_several(&self) -> bool {
+        self.server & SEVERAL != 0
     }
 
     /// Does a wait that began at `from` lie within the current exchange?
@@ -93,16 +108,26 @@ impl Exchanges {
 
     /// Ends the current exchange, at the end of the capture too, and tells whether a wait in it may
     /// be a stall. What the server says before any request (a greeting) is not an exchange. `bytes`
-    /// are what client and server have sent in it; the server's last new data was `end`.
+    /// are what client and server have sent in it; the server's last new data was `end`. The request
+    /// ended and the response began at these times.
     pub fn finish(
         &mut self,
         connection: u32,
         bytes: [u64; 2],
+        [asked_ns, answered_ns]: [i64; 2],
         end: Mark,
     ) -> Option<(Exchange, bool)> {
         let [request_bytes, response_bytes] = bytes;
         let (begin, facts) = (self.begin, self.server);
-        let exchange = Exchange { connection, begin, end, request_bytes, response_bytes };
+        let exchange = Exchange {
+            connection,
+            begin,
+            end,
+            asked_ns,
+            answered_ns,
+            request_bytes,
+            response_bytes,
+        };
         self.begin = Mark::NONE;
         self.server &= !FACTS;
         if !begin.is_set() || facts & ANSWERED == 0 {

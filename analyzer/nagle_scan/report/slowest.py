@@ -1,0 +1,119 @@
+"""The slowest exchanges, taken apart: what the time of the tail went into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import _core
+from nagle_scan.words import colours
+from nagle_scan.words.wording import count, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SEEN_MS = 0.05
+"""Less is shown as nothing."""
+DOMINATES = 0.5
+"""A part with more of the latency than this is worth a sentence."""
+
+
+class Part(NamedTuple):
+    """A part of a latency in words."""
+
+    head: str
+    waits: str
+    """How exchanges that spend most of their time on it spend that."""
+    colour: str
+
+
+PARTS = {
+    "sending": Part("sending", "for the client to send its requests", colours.CLIENT),
+    "on_the_way": Part("on the way", "for data and ACKs on the way", colours.PALE),
+    "resent": Part("resent", "for data that had to be sent again", colours.HELD_ONE_ROUND_TRIP),
+    "window": Part("window", "for room in the receiver's window", colours.HELD_UNTIL_DATA),
+    "held": Part("held", "for segments that Nagle's algorithm held", colours.HELD),
+    "server": Part("server", "for the server", colours.SERVER),
+}
+"""By the engine's names, in the order in which they are shown."""
+
+
+class Row(NamedTuple):
+    """An exchange; durations in ms."""
+
+    name: str
+    stream: int
+    frame: int
+    latency_ms: float
+    connecting_ms: float
+    parts_ms: Sequence[float]
+    """Of the parts that any row has."""
+
+
+class Slowest(NamedTuple):
+    """What the table shows."""
+
+    heads: Sequence[str]
+    """Of the parts that any row has."""
+    colours: Sequence[str]
+    has_connecting: bool
+    rows: Sequence[Row]
+
+
+def of(core: _core.Scan, limit: int, least_ms: float) -> Slowest | None:
+    """The slowest exchanges and the median one; `None` where none took `least_ms`."""
+    slow, median = core.slowest(limit), core.median()
+    if not slow or slow[0].latency_ms < least_ms:
+        return None
+    named = [("slowest" if place == 0 else "", row) for place, row in enumerate(slow)]
+    if median is not None and median.frame_end not in {row.frame_end for row in slow}:
+        named.append(("median", median))
+    each = list(zip(*(row.parts_ms for _, row in named), strict=True))
+    kept = [place for place, of_all in enumerate(each) if max(of_all) >= SEEN_MS]
+    parts = [PARTS[_core.PARTS[place]] for place in kept]
+    rows = [
+        Row(
+            name,
+            row.connection,
+            row.frame_begin,
+            row.latency_ms,
+            row.connecting_ms or 0.0,
+            [row.parts_ms[place] for place in kept],
+        )
+        for name, row in named
+    ]
+    return Slowest(
+        [part.head for part in parts],
+        [part.colour for part in parts],
+        any(row.connecting_ms >= least_ms for row in rows),
+        rows,
+    )
+
+
+def milliseconds(value: float) -> str:
+    """A cell; the unit stands above the table."""
+    return f"{value:,.1f}" if value >= SEEN_MS else "-"
+
+
+def dominated(core: _core.Scan, least_ms: float) -> str:
+    """What the slowest tenth waits for most; empty where it is quick, or nothing dominates."""
+    tenth = core.tenth()
+    if not tenth.exchanges:
+        return ""
+    latency_ms = tenth.latency_ms / tenth.exchanges
+    most_ms, name = max(zip(tenth.parts_ms, _core.PARTS, strict=True))
+    if latency_ms < least_ms or most_ms <= DOMINATES * tenth.latency_ms:
+        return ""
+    taken = _of(most_ms / tenth.exchanges, latency_ms)
+    if tenth.exchanges == 1:
+        return f"The slowest exchange waits {taken} {PARTS[name].waits}."
+    if tenth.is_whole:
+        return f"On average, the slowest tenth of the exchanges waits {taken} {PARTS[name].waits}."
+    which = count(tenth.exchanges, "slowest exchange")
+    return f"On average, the {which} wait {taken} {PARTS[name].waits}."
+
+
+def _of(part_ms: float, whole_ms: float) -> str:
+    """'1.9 of 2.1 s'."""
+    part, whole = duration(part_ms), duration(whole_ms)
+    number, unit = part.split()
+    return f"{number if whole.endswith(f' {unit}') else part} of {whole}"

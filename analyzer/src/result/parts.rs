@@ -1,0 +1,219 @@
+//! The latency of exchanges, taken apart.
+
+use crate::judge::causes::Cause;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::finding::verdict::Hidden;
+use crate::judge::findings::{Finding, Findings};
+use crate::result::connections::JudgedConnections;
+use crate::result::scan::Scan;
+use crate::result::server_exchanges::{first_findings, stalls_from};
+use crate::track::{Exchange, Latency, Side};
+use std::slice;
+
+/// What an exchange spent its time on, in ns: in this order, which is that of the columns.
+pub type Parts = [i64; PARTS.len()];
+
+/// The client was still sending its request; bytes were on their way; bytes were sent again; the receiver's window
+/// was full; Nagle's algorithm held a segment, surely or likely; the server's program worked.
+pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held", "server"];
+
+/// What each instant is put down to: where several are, the first one. Of the last two, which the exchange's own
+/// marks tell, one always is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Share {
+    Held,
+    Resent,
+    Window,
+    Way,
+    Sending,
+    Server,
+    /// Between request and response: the server, and the way to it.
+    Turn,
+    Response,
+}
+
+const SHARES: usize = Share::Response as usize + 1;
+
+/// An exchange with what it spent its time on.
+#[derive(Debug, Clone, Copy)]
+pub struct TakenApart {
+    pub exchange: Exchange,
+    pub stalls: u64,
+    pub stalled_ns: i64,
+    /// From the first SYN until the connection came about, if this is its first exchange; that time is not
+    /// part of the latency.
+    pub connecting_ns: Option<i64>,
+    pub parts: Parts,
+}
+
+impl TakenApart {
+    /// `first` is the first finding of its connection that does not end before it.
+    pub fn of(connections: &JudgedConnections, exchange: &Exchange, first: u32) -> Self {
+        let Some(index) = connections.index_of(exchange.connection) else {
+            let parts = parts_of(exchange, Findings::default(), 0);
+            return Self {
+                exchange: *exchange,
+                stalls: 0,
+                stalled_ns: 0,
+                connecting_ns: None,
+                parts,
+            };
+        };
+        let judged = &connections[index];
+        let findings = connections.findings_of(index);
+        let findings = findings.slice(first as usize..findings.len());
+        let (begin, end) = (exchange.begin.frame, exchange.end.frame);
+        let (stalls, stalled_ns) = stalls_from(findings, begin, end, false);
+        let is_first = judged.first_exchange.is_some_and(|(_, frame)| frame.get() == end);
+        let connecting_ns = if is_first { connecting_ns(judged) } else { None };
+        let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
+        let parts = parts_of(exchange, findings, round_trip_ns);
+        Self { exchange: *exchange, stalls, stalled_ns, connecting_ns, parts }
+    }
+}
+
+/// Takes exchanges apart, each with the first finding of its connection that does not end before it.
+pub fn taken_apart(
+    connections: &JudgedConnections,
+    exchanges: &[Exchange],
+    firsts: &[u32],
+) -> impl Iterator<Item = TakenApart> {
+    let each = exchanges.iter().zip(firsts);
+    each.map(|(exchange, &first)| TakenApart::of(connections, exchange, first))
+}
+
+fn connecting_ns(judged: &JudgedConnection) -> Option<i64> {
+    judged.connecting_ns().map(|(connected_ns, _)| connected_ns).or(judged.handshake_ns())
+}
+
+/// Puts each instant of an exchange down to one part. `findings` begin with the first one that does not end
+/// before it; the server is `round_trip_ns` away from the capture point.
+fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> Parts {
+    let begin_ns = exchange.begin.time_ns;
+    let end_ns = begin_ns + exchange.latency_ns();
+    // Clocks may step back.
+    let asked_ns = exchange.asked_ns.clamp(begin_ns, end_ns);
+    let answered_ns = exchange.answered_ns.clamp(asked_ns, end_ns);
+    let own = [
+        (Share::Sending, begin_ns, asked_ns),
+        (Share::Turn, asked_ns, answered_ns),
+        (Share::Response, answered_ns, end_ns),
+    ];
+    let within = findings.iter().take_while(|row| row.wait.to.frame <= exchange.end.frame);
+    let waits = within.filter_map(|row| {
+        let share = share_of(&row)?;
+        // Between request and response the server is asked anyway, less the way to it.
+        let since_ns = if share == Share::Server { answered_ns } else { begin_ns };
+        let from_ns = row.wait.from.time_ns.max(row.wait.turn_ns).clamp(since_ns, end_ns);
+        let to_ns = row.wait.to.time_ns.clamp(from_ns, end_ns);
+        Some((share, from_ns, to_ns))
+    });
+    let sums = sums_of(own, waits);
+    let sum_ns = |share: Share| sums[share as usize];
+    let way_ns = sum_ns(Share::Turn).min(round_trip_ns);
+    [
+        sum_ns(Share::Sending),
+        sum_ns(Share::Way) + sum_ns(Share::Response) + way_ns,
+        sum_ns(Share::Resent),
+        sum_ns(Share::Window),
+        sum_ns(Share::Held),
+        sum_ns(Share::Server) + sum_ns(Share::Turn) - way_ns,
+    ]
+}
+
+/// What a wait is put down to; `None` leaves it to the exchange's marks.
+fn share_of(finding: &Finding<'_>) -> Option<Share> {
+    match finding.cause {
+        Cause::Retransmission => Some(Share::Resent),
+        Cause::ZeroWindow => Some(Share::Window),
+        Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow | Cause::DelayedAck => {
+            Some(Share::Way)
+        }
+        Cause::Connect | Cause::Unanswered | Cause::Unknown => None,
+        _ if finding.is_sure() => Some(Share::Held),
+        // Its program, or what is only possible: then its program wrote late.
+        _ => Some([Share::Sending, Share::Server][finding.wait.by as usize]),
+    }
+}
+
+type Interval = (Share, i64, i64);
+
+/// Sums of the instants by share. Those of the exchange's `own` marks follow one another without a gap.
+fn sums_of(own: [Interval; 3], waits: impl Iterator<Item = Interval>) -> [i64; SHARES] {
+    let mut sums = [0; SHARES];
+    let mut edges: Vec<(i64, Share, i32)> = Vec::new();
+    for (share, from_ns, to_ns) in own.into_iter().chain(waits) {
+        edges.extend([(from_ns, share, 1), (to_ns, share, -1)]);
+    }
+    edges.sort_unstable_by_key(|&(at_ns, ..)| at_ns);
+    let mut open = [0; SHARES];
+    let mut since_ns = own[0].1;
+    for (at_ns, share, step) in edges {
+        if let Some(first) = open.iter().position(|&count| count > 0) {
+            sums[first] += at_ns - since_ns;
+        }
+        since_ns = at_ns;
+        open[share as usize] += step;
+    }
+    sums
+}
+
+/// The slowest exchanges of a scan, the slowest first, each once however often the capture holds it.
+pub fn slowest(scan: &Scan, limit: usize) -> Vec<TakenApart> {
+    let slow = scan.slowest.slow().into_iter().filter(is_once(scan));
+    let mut rows: Vec<Exchange> = slow.take(limit).copied().collect();
+    rows.sort_unstable_by_key(|row| row.end.frame);
+    let firsts = first_findings(&scan.connections, &rows);
+    let mut rows: Vec<TakenApart> = taken_apart(&scan.connections, &rows, &firsts).collect();
+    rows.sort_by_key(|row| -row.exchange.latency_ns());
+    rows
+}
+
+/// An exchange in the middle: of a sample, the one whose latency is nearest to the median of all.
+pub fn median(scan: &Scan) -> Option<TakenApart> {
+    let mut all = Latency::default();
+    scan.servers.iter().for_each(|server| all.add(&server.latency));
+    let [median_ns] = all.quantiles([0.5]);
+    let distance = |row: &&Exchange| (row.latency_ns() as u64).abs_diff(median_ns);
+    let once = scan.slowest.sample.iter().filter(is_once(scan));
+    let nearest = once.min_by_key(|row| (distance(row), row.end.frame))?;
+    let firsts = first_findings(&scan.connections, slice::from_ref(nearest));
+    taken_apart(&scan.connections, slice::from_ref(nearest), &firsts).next()
+}
+
+fn is_once(scan: &Scan) -> impl Fn(&&Exchange) -> bool {
+    |row| {
+        let index = scan.connections.index_of(row.connection);
+        index.is_none_or(|index| scan.connections[index].hidden != Hidden::Copied)
+    }
+}
+
+/// The slowest tenth of all exchanges, or of it what is kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tenth {
+    pub exchanges: u64,
+    /// Are these all of it?
+    pub is_whole: bool,
+    pub latency_ns: i64,
+    pub parts: Parts,
+}
+
+impl Tenth {
+    pub fn of(scan: &Scan) -> Self {
+        let all: u64 = scan.servers.iter().map(|server| server.latency.len()).sum();
+        let most = all.div_ceil(10);
+        let rows = slowest(scan, most as usize);
+        let exchanges = rows.len() as u64;
+        let mut tenth = Self { exchanges, is_whole: exchanges == most, ..Self::default() };
+        for row in rows {
+            tenth.latency_ns = tenth.latency_ns.saturating_add(row.exchange.latency_ns());
+            for (sum_ns, part_ns) in tenth.parts.iter_mut().zip(row.parts) {
+                *sum_ns = sum_ns.saturating_add(part_ns);
+            }
+        }
+        tenth
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+"""The slowest exchanges, taken apart: where the time of the tail went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import CAPTURES, Run, flat
+
+PAUSES = CAPTURES / "labelled/sleep40-nodelay/middle.pcap.gz"
+"""A client that pauses for 40 ms within its requests."""
+
+
+def test_a_clean_verdict_says_what_the_slowest_tenth_waits_for(run: Run) -> None:
+    told = flat(run(PAUSES).stdout.decode())
+    tail = "the slowest tenth of the exchanges waits 42.5 of 43.6 ms for the client to send"
+    assert tail in told.partition("Latency by server")[0]
+
+
+def test_the_slowest_and_the_median_are_rows_of_parts(run: Run) -> None:
+    told = run(PAUSES).stdout.decode().partition("The slowest exchanges")[2]
+    rows = [line.split() for line in told.splitlines()[2:7]]
+    assert rows[0] == [
+        "stream",
+        "first",
+        "frame",
+        "latency",
+        "sending",
+        "on",
+        "the",
+        "way",
+        "server",
+    ]
+    assert [row[0] for row in (rows[1], rows[4])] == ["slowest", "median"]
+    for *_, latency, sending, way, server in rows[1:]:
+        parts = float(sending) + float(way) + float(server)
+        assert parts == pytest.approx(float(latency), abs=0.15)
+
+
+def test_quick_exchanges_take_no_room(run: Run) -> None:
+    told = run(CAPTURES / "java-split-nodelay.pcap").stdout.decode()
+    assert "CLEAN" in told
+    assert "slowest" not in told
+
+
+def test_the_page_draws_each_latency_as_a_bar_of_its_parts(run: Run, tmp_path: Path) -> None:
+    run(PAUSES, "-o", tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text()
+    section = page.partition('<section id="slowest"')[2].partition("</section>")[0]
+    assert section.count('class="stack" aria-hidden="true"') == 11 - ("(median)" not in section)
+    assert "width: 100.0%" in section
+    # The numbers beside the bars say the same without a picture.
+    assert "</span> sending</th>" in section
+    assert "45.9" in section
