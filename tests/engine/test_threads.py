@@ -29,7 +29,9 @@ def result(paths: list[Path], folder: Path, **how: Any) -> tuple[bytes, dict[str
     scan = _core.scan_captures(names, None, 10.0, True, _core.Progress(), **how)
     scan.write("json", str(folder / "result.json"))
     columns = scan.columns("exchanges").items()
-    return (folder / "result.json").read_bytes(), {name: [*column] for name, column in columns}
+    # Each missing number is unlike any other.
+    exchanges = {name: [repr(value) for value in column] for name, column in columns}
+    return (folder / "result.json").read_bytes(), exchanges
 
 
 def as_pcapng(plain: bytes) -> bytes:

@@ -40,8 +40,12 @@ from scapy.packet import Packet, Raw
 KEY = bytes(range(32))
 PAYLOAD = b"hunter2"
 PNG = b"\x89PNG\r\n\x1a\n"
-WITH_ADDRESSES = {"report", "comparison", "table", *SUFFIXES} - {".parquet", ".png"}
-"""Kinds of output that name hosts, and not in pixels."""
+WITH_ADDRESSES = {"report", "comparison", "table", *SUFFIXES} - {
+    ".parquet",
+    ".png",
+    "exchanges.csv",
+}
+"""Kinds of output that name hosts, and not in pixels or by the number of a connection."""
 WITH_PAYLOAD = {".pcapng", ".zip"}
 """Kinds of output that hold payload if they are asked to."""
 
