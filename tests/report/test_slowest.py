@@ -52,3 +52,10 @@ def test_the_page_draws_each_latency_as_a_bar_of_its_parts(run: Run, tmp_path: P
     # The numbers beside the bars say the same without a picture.
     assert "</span> sending</th>" in section
     assert "45.9" in section
+
+
+def test_a_client_that_pauses_within_its_requests_is_named(run: Run) -> None:
+    """As one that waits for a '100 Continue' which never comes: idle clients are not blamed."""
+    told = flat(run(PAUSES).stdout.decode()).partition("Latency by server")[0]
+    assert "REST" in told
+    assert ": the client paused within a message" in told

@@ -35,16 +35,20 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
         if not summary.not_judged:
-            other = sentences.rest(summary, [row for row, _ in view.causes], view.meaning_of)
+            other = _rest(view)
             yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
         return
     else:
         yield verdicts.heading(summary).lower(), _verdict(view)
         yield "cost", view.cost
         yield "fix", _fix(view)
-    other = sentences.rest(summary, [row for row, _ in view.causes], view.meaning_of)
-    told = other, sentences.stale_requests(view.core), view.not_judged
+    told = _rest(view), sentences.stale_requests(view.core), view.not_judged
     yield "rest", " ".join(filter(None, told))
+
+
+def _rest(view: "View") -> str:
+    part = slowest.dominating(view.core, view.min_wait_ms)
+    return sentences.rest(view.summary, [row for row, _ in view.causes], view.meaning_of, part)
 
 
 def _verdict(view: "View") -> str:

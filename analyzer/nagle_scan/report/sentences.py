@@ -130,9 +130,13 @@ def rest(
     summary: _core.Summary,
     others: Sequence[_core.CauseRow],
     meaning: Callable[[_core.CauseRow], str],
+    slow_part: str,
 ) -> str:
-    """The largest other cause, if it took more than the stalls; empty if none did."""
-    busy = [row for row in others if row.turn != "idle" and (row.cause, row.sender) not in HARMLESS]
+    """The largest other cause, if it took more than the stalls; empty if none did.
+
+    A client that pauses keeps nobody waiting, unless that is the `slow_part` of exchanges.
+    """
+    busy = [row for row in others if _is_busy(row) or _is_pause_in_request(row, slow_part)]
     worst = max(busy, key=lambda row: (_is_in_vain(row), row.total_ms), default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:
@@ -141,6 +145,15 @@ def rest(
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
     longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
     return f"{waits}{longest}: {meaning(worst)}."
+
+
+def _is_busy(row: _core.CauseRow) -> bool:
+    return row.turn != "idle" and (row.cause, row.sender) not in HARMLESS
+
+
+def _is_pause_in_request(row: _core.CauseRow, slow_part: str) -> bool:
+    is_pause = (row.cause, row.sender, row.turn) == ("sender_app", "client", "midway")
+    return is_pause and slow_part == "sending"
 
 
 def _is_in_vain(row: _core.CauseRow) -> bool:

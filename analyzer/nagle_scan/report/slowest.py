@@ -94,16 +94,23 @@ def milliseconds(value: float) -> str:
     return f"{value:,.1f}" if value >= SEEN_MS else "-"
 
 
+def dominating(core: _core.Scan, least_ms: float) -> str:
+    """The part that the slowest tenth waits for most; empty where none dominates."""
+    tenth = core.tenth()
+    if not tenth.exchanges or tenth.latency_ms < least_ms * tenth.exchanges:
+        return ""
+    most_ms, name = max(zip(tenth.parts_ms, _core.PARTS, strict=True))
+    return name if most_ms > DOMINATES * tenth.latency_ms else ""
+
+
 def dominated(core: _core.Scan, least_ms: float) -> str:
     """What the slowest tenth waits for most; empty where it is quick, or nothing dominates."""
+    name = dominating(core, least_ms)
+    if not name:
+        return ""
     tenth = core.tenth()
-    if not tenth.exchanges:
-        return ""
-    latency_ms = tenth.latency_ms / tenth.exchanges
-    most_ms, name = max(zip(tenth.parts_ms, _core.PARTS, strict=True))
-    if latency_ms < least_ms or most_ms <= DOMINATES * tenth.latency_ms:
-        return ""
-    taken = _of(most_ms / tenth.exchanges, latency_ms)
+    most_ms = tenth.parts_ms[_core.PARTS.index(name)]
+    taken = _of(most_ms / tenth.exchanges, tenth.latency_ms / tenth.exchanges)
     if tenth.exchanges == 1:
         return f"The slowest exchange waits {taken} {PARTS[name].waits}."
     if tenth.is_whole:
