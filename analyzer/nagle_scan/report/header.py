@@ -29,7 +29,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
     if summary.verdict == "clean":
         said = verdicts.clean(summary, view.min_wait_ms)
         means = verdicts.clean_means(view.core, view.min_wait_ms)
-        tail = slowest.dominated(view.core, view.min_wait_ms)
+        tail = slowest.dominated(view.tenth, view.min_wait_ms)
         yield "clean", f"{said} {means} {tail}".rstrip()
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
@@ -47,8 +47,11 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
 
 
 def _rest(view: "View") -> str:
-    part = slowest.dominating(view.core, view.min_wait_ms)
-    return sentences.rest(view.summary, [row for row, _ in view.causes], view.meaning_of, part)
+    def slow_part() -> str:
+        return slowest.dominating(view.tenth, view.min_wait_ms)
+
+    rows = [row for row, _ in view.causes]
+    return sentences.rest(view.summary, rows, view.meaning_of, slow_part)
 
 
 def _verdict(view: "View") -> str:

@@ -130,7 +130,7 @@ def rest(
     summary: _core.Summary,
     others: Sequence[_core.CauseRow],
     meaning: Callable[[_core.CauseRow], str],
-    slow_part: str,
+    slow_part: Callable[[], str],
 ) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did.
 
@@ -151,9 +151,9 @@ def _is_busy(row: _core.CauseRow) -> bool:
     return row.turn != "idle" and (row.cause, row.sender) not in HARMLESS
 
 
-def _is_pause_in_request(row: _core.CauseRow, slow_part: str) -> bool:
+def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> bool:
     is_pause = (row.cause, row.sender, row.turn) == ("sender_app", "client", "midway")
-    return is_pause and slow_part == "sending"
+    return is_pause and slow_part() == "sending"
 
 
 def _is_in_vain(row: _core.CauseRow) -> bool:

@@ -94,21 +94,19 @@ def milliseconds(value: float) -> str:
     return f"{value:,.1f}" if value >= SEEN_MS else "-"
 
 
-def dominating(core: _core.Scan, least_ms: float) -> str:
+def dominating(tenth: _core.TenthRow, least_ms: float) -> str:
     """The part that the slowest tenth waits for most; empty where none dominates."""
-    tenth = core.tenth()
     if not tenth.exchanges or tenth.latency_ms < least_ms * tenth.exchanges:
         return ""
     most_ms, name = max(zip(tenth.parts_ms, _core.PARTS, strict=True))
     return name if most_ms > DOMINATES * tenth.latency_ms else ""
 
 
-def dominated(core: _core.Scan, least_ms: float) -> str:
+def dominated(tenth: _core.TenthRow, least_ms: float) -> str:
     """What the slowest tenth waits for most; empty where it is quick, or nothing dominates."""
-    name = dominating(core, least_ms)
+    name = dominating(tenth, least_ms)
     if not name:
         return ""
-    tenth = core.tenth()
     most_ms = tenth.parts_ms[_core.PARTS.index(name)]
     taken = _of(most_ms / tenth.exchanges, tenth.latency_ms / tenth.exchanges)
     if tenth.exchanges == 1:

@@ -293,6 +293,11 @@ class View:
         return [*([connecting] if connecting else []), *late]
 
     @cached_property
+    def tenth(self) -> "_core.TenthRow":
+        """The slowest exchanges together: each time the engine takes them apart."""
+        return self.core.tenth()
+
+    @cached_property
     def waits(self) -> list[tuple[_core.WaitRow, str]]:
         """The longest waits that are not stalls, and what they mean."""
         rows = self.core.longest_waits(self.limits.waits)
