@@ -1,5 +1,6 @@
 //! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
+use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::{COARSEST_NS, ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::{Wait, fact};
@@ -11,6 +12,8 @@ const TICK_NS: i64 = 1_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Clocks {
     captures: Vec<Clock>,
+    /// No clock stamped their frames.
+    is_made_up: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +23,6 @@ struct Clock {
     /// Time of the last frame; and of that of the last capture that goes on with its connections.
     end_ns: i64,
     until_ns: i64,
-    /// No clock stamped its frames.
-    is_made_up: bool,
 }
 
 impl Clocks {
@@ -37,7 +38,6 @@ impl Clocks {
             step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
             end_ns: capture.last_ns,
             until_ns: capture.last_ns,
-            is_made_up: capture.jumps.are_made_up(capture.packets),
         };
         let mut clocks: Vec<Clock> = captures.iter().map(clock).collect();
         for (at, pair) in captures.windows(2).enumerate().rev() {
@@ -45,7 +45,8 @@ impl Clocks {
                 clocks[at].until_ns = clocks[at + 1].until_ns.max(clocks[at].end_ns);
             }
         }
-        Self { captures: clocks }
+        let is_made_up = all_jumps(captures).are_made_up(packets);
+        Self { captures: clocks, is_made_up }
     }
 
     /// Step in ns of the coarsest clock.
@@ -85,14 +86,9 @@ impl Clocks {
         self.stamped(frame).map_or(i64::MIN, |clock| clock.until_ns)
     }
 
-    /// Were the times of a capture made up?
-    pub fn any_is_made_up(&self) -> bool {
-        self.captures.iter().any(|clock| clock.is_made_up)
-    }
-
-    /// Those of the capture that has this frame?
-    pub fn is_made_up(&self, frame: u32) -> bool {
-        self.stamped(frame).is_some_and(|clock| clock.is_made_up)
+    /// Were the times of all frames made up? Files that follow one another are as one.
+    pub fn are_made_up(&self) -> bool {
+        self.is_made_up
     }
 
     /// The clock of the capture in which a wait ended.
@@ -104,6 +100,15 @@ impl Clocks {
         let begun = self.captures.partition_point(|clock| clock.first_frame <= frame.into());
         self.captures[..begun].last()
     }
+}
+
+/// The jumps of all frames, one capture behind the other.
+fn all_jumps(captures: &[CaptureSummary]) -> ClockJumps {
+    let mut all = ClockJumps::default();
+    for capture in captures.iter().filter(|capture| capture.packets > 0) {
+        all.follow(&capture.jumps, capture.first_ns, capture.first_frame - 1);
+    }
+    all
 }
 
 /// Step in ns that the times of a connection show by themselves, in a capture with a fine clock: other
@@ -133,14 +138,8 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            let clock = Clock {
-                first_frame: 1,
-                step_ns,
-                end_ns: i64::MAX,
-                until_ns: i64::MAX,
-                is_made_up: false,
-            };
-            Self { captures: vec![clock] }
+            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, until_ns: i64::MAX };
+            Self { captures: vec![clock], is_made_up: false }
         }
     }
 
@@ -153,15 +152,10 @@ mod tests {
 
     #[test]
     fn the_coarsest_clock_behind_a_connection_counts() {
-        let capture = |&(first_frame, step_ns)| Clock {
-            first_frame,
-            step_ns,
-            end_ns: 0,
-            until_ns: 0,
-            is_made_up: false,
-        };
+        let capture =
+            |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0, until_ns: 0 };
         let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
-        let clocks = Clocks { captures: captures.collect() };
+        let clocks = Clocks { captures: captures.collect(), is_made_up: false };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
         assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);
         assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);

@@ -3,22 +3,17 @@
 
 use crate::judge::thresholds::{MADE_UP_LENGTHS, MADE_UP_WAITS};
 use crate::rules;
-use crate::track::BLOCK_LEN;
 use crate::track::clock::Clocks;
 use crate::track::thresholds::{EVEN_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
+use crate::track::{BLOCK_LEN, Connection};
 
-/// Marks the connections of captures whose frames are equally far apart.
+/// Marks all connections, if all frames are equally far apart.
 pub fn mark(blocks: &mut [Block], clocks: &Clocks) {
-    if !clocks.any_is_made_up() {
-        return;
-    }
-    for connection in blocks.iter_mut().flat_map(|block| &mut block.connections) {
-        let last = connection.halves.iter().map(|half| half.last_data.frame).max();
-        if last.is_some_and(|frame| clocks.is_made_up(frame)) {
-            connection.mark_made_up();
-        }
+    if clocks.are_made_up() {
+        let connections = blocks.iter_mut().flat_map(|block| &mut block.connections);
+        connections.for_each(Connection::mark_made_up);
     }
 }
 
