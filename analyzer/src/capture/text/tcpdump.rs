@@ -3,7 +3,7 @@
 
 use super::ends::EndNames;
 use super::packet::{Ends, Options, Packet, Segment};
-use crate::capture::flags::ACK;
+use crate::capture::flags::{ACK, SYN};
 use std::net::IpAddr;
 
 /// The kind of a line.
@@ -151,9 +151,15 @@ fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
                     return Some(segment);
                 };
                 segment.options = Options::read(options);
+                // A list that was cut may be closed, too.
+                segment.is_cut = value[..=options.len()].ends_with(CUT);
                 rest = &value[options.len() + 1..];
             }
-            "length" => return (number(value)?.0 == segment.len).then_some(segment),
+            "length" => {
+                // Any stack announces an MSS (RFC 9293, section 3.7.1): its options were left out.
+                segment.is_cut |= segment.flags & SYN != 0 && segment.options == Options::default();
+                return (number(value)?.0 == segment.len).then_some(segment);
+            }
             _ => return None,
         }
     }

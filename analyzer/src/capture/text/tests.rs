@@ -225,6 +225,20 @@ fn flags_without_an_ack_and_options_that_were_cut_are_read() {
     assert_eq!((found[5].options.mss(), found[5].options.is_cut()), (1460, true));
 }
 
+/// Who pastes lines without them would read that 63 bytes of room kept the server waiting.
+#[test]
+fn a_syn_printed_without_its_options_tells_no_window_scale() {
+    let cut = SYN.replace("nop,wscale 7]", "[|tcp]");
+    let bare = format!("{}, length 0\n", SYN.split_once(", options").unwrap().0);
+    let found = headers(&[SYN, &cut, &bare].concat());
+    assert_eq!(
+        found.iter().map(|syn| syn.options.is_cut()).collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    assert_eq!(found.iter().map(|syn| syn.options.mss()).collect::<Vec<_>>(), [1460, 1460, 0]);
+    assert!(found.iter().all(|syn| syn.len == 0));
+}
+
 #[test]
 fn ipv6_and_segments_beyond_64_kb_are_read() {
     let text = "10:00:00.000000 IP6 fe80::1.4000 > 2001:db8::2.8080: Flags [P.], seq 1:70001, ack 1, \
