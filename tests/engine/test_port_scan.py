@@ -166,3 +166,25 @@ def test_what_opened_before_a_syn_flood_is_judged_as_without_it(
     moved = [(*(frame + len(flood) for frame in row[:3]), *row[3:]) for row in found(alone)]
     assert found(scan) == moved != []
     assert list(scan.stalls["wait_ms"]) == list(alone.stalls["wait_ms"])
+
+
+def test_a_scan_beside_a_simulators_connection_is_read(tmp_path: Path) -> None:
+    """Its waits have one length. Of the connections beside it most are thinned out by then."""
+    made = Conversation(rtt_ms=20.0)
+    made.open()
+    for _ in range(20):
+        made.wait(200.0)
+        made.data("client", 8)
+        made.wait(100.0)
+        made.data("server", 20)
+    opening, syn_ack, ack, *rest = records(made.frames)
+    rest = [syn_ack, (syn_ack[0], ack[1]), *rest]
+    # It lies behind the end of what is left of its block.
+    ports = list(to_ports(PORTS))
+    later_ns = ports[70][0] - opening[0]
+    own = [(time_ns + later_ns, frame) for time_ns, frame in (opening, *rest)]
+    path = tmp_path / "scan.pcap"
+    path.write_bytes(pcap(sorted([*ports, *own])))
+    alone = tmp_path / "alone.pcap"
+    alone.write_bytes(pcap([opening, *rest]))
+    assert len(nagle_scan.scan(alone).waits) == len(nagle_scan.scan(path).waits) == 0

@@ -3,11 +3,11 @@
 
 use crate::judge::thresholds::{MADE_UP_LENGTHS, MADE_UP_WAITS};
 use crate::rules;
+use crate::track::Connection;
 use crate::track::clock::Clocks;
 use crate::track::thresholds::{EVEN_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
-use crate::track::{BLOCK_LEN, Connection};
 
 /// Marks all connections, if all frames are equally far apart.
 pub fn mark(blocks: &mut [Block], clocks: &Clocks) {
@@ -22,16 +22,15 @@ pub fn mark_scripted(block: &mut Block, clocks: &Clocks) {
     if rules::off("scripted") {
         return;
     }
-    for waits in block.waits.chunk_by(|wait, next| wait.connection == next.connection) {
-        if waits.len() < MADE_UP_WAITS {
-            continue;
-        }
-        let connection = &mut block.connections[waits[0].connection as usize % BLOCK_LEN];
-        let opens_so = connection.handshake_ns().is_some_and(is_round);
+    let by_connection = block.waits.chunk_by(|wait, next| wait.connection == next.connection);
+    let scripted = by_connection.filter_map(|waits| {
+        let place = block.place_of(&waits[0]).filter(|_| waits.len() >= MADE_UP_WAITS)?;
+        let opens_so = block.connections[place].handshake_ns().is_some_and(is_round);
         // A coarse clock rounds to the same lengths.
-        if opens_so && clocks.are_free(waits) && are_scripted(waits) {
-            connection.mark_made_up();
-        }
+        (opens_so && clocks.are_free(waits) && are_scripted(waits)).then_some(place)
+    });
+    for place in scripted.collect::<Vec<usize>>() {
+        block.connections[place].mark_made_up();
     }
 }
 
