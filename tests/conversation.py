@@ -13,6 +13,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
 
 Side = Literal["client", "server"]
 Network = Callable[[str, str], Packet]
@@ -282,6 +283,18 @@ def records(
 def write(path: Path, frames: Iterable[Frame]) -> Path:
     """An ordinary Ethernet capture."""
     path.write_bytes(pcap(records(frames)))
+    return path
+
+
+def write_timed(path: Path, frames: Iterable[tuple[float, Packet]]) -> Path:
+    """A capture of IP packets, each so many seconds after the first, numbered as one host would."""
+    packets = []
+    for number, (seconds, packet) in enumerate(frames):
+        copy = packet.copy()
+        copy.id = number + 1
+        copy.time = 1_700_000_000 + seconds
+        packets.append(copy)
+    wrpcap(str(path), packets)
     return path
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conversation import write_timed
 from nagle_scan import scan
 from nagle_scan.report import text
 from nagle_scan.report.options import Options
 from nagle_scan.system.terminal import PLAIN
 from scapy.layers.inet import IP, TCP
-from scapy.utils import wrpcap
 
 CLIENT = IP(src="192.0.2.1", dst="192.0.2.2") / TCP(sport=4000, dport=80, seq=100, flags="S")
 SERVER = IP(src="192.0.2.2", dst="192.0.2.1")
@@ -34,13 +34,6 @@ def test_how_connecting_went_is_said(
     tmp_path: Path, frames: list[tuple[float, IP]], said: str
 ) -> None:
     """Who captured a service that does not answer learns that, and not of a loss."""
-    capture = tmp_path / "connecting.pcap"
-    packets = []
-    for number, (seconds, packet) in enumerate(frames):
-        copy = packet.copy()
-        copy.id = number + 1
-        copy.time = 1_700_000_000 + seconds
-        packets.append(copy)
-    wrpcap(str(capture), packets)
+    capture = write_timed(tmp_path / "connecting.pcap", frames)
     told = text.render(scan(capture), PLAIN, Options())
     assert said in " ".join(told.split())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conversation import write_timed
 from nagle_scan import scan
 from nagle_scan.report import text
 from nagle_scan.report.options import Options
 from nagle_scan.system.terminal import PLAIN
 from scapy.layers.inet import IP, TCP
 from scapy.packet import Packet, Raw
-from scapy.utils import wrpcap
 
 Frame = tuple[float, Packet]
 CLIENT, SERVER = IP(src="192.0.2.1", dst="192.0.2.2"), IP(src="192.0.2.2", dst="192.0.2.1")
@@ -84,14 +84,7 @@ def test_where_a_request_is_that_nobody_answered_is_said(
     tmp_path: Path, frames: list[Frame], said: str
 ) -> None:
     """The longest wait of all, and no latency has it: a reader looks for it here first."""
-    capture = tmp_path / "hang.pcap"
-    packets = []
-    for number, (seconds, packet) in enumerate(frames):
-        copy = packet.copy()
-        copy.id = number + 1
-        copy.time = 1_700_000_000 + seconds
-        packets.append(copy)
-    wrpcap(str(capture), packets)
+    capture = write_timed(tmp_path / "hang.pcap", frames)
     told = " ".join(text.render(scan(capture), PLAIN, Options()).split())
     assert said in told
     assert "No other wait" not in told or "met RST" in said

@@ -38,7 +38,7 @@ impl Ruling {
 pub struct Finding<'a> {
     pub wait: &'a Wait,
     pub cause: Cause,
-    /// As the ledger has it.
+    /// The row of the ledger that fits the wait.
     pub entry: &'static ledger::Row,
     pub held: Held,
 }

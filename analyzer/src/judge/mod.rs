@@ -94,7 +94,7 @@ pub fn judge(
     let proven = half::nagle_of_both(connection, all, corked);
     let nagle = proven.map(|(nagle, _)| nagle);
     let hidden = Seen { connection, nagle, findings: all, conditions }.hidden();
-    // Of times that were made up no wait is known.
+    // No wait is known where the times are made up.
     let is_timed = !connection.is_even();
     let listed = |wait: &Wait| is_timed && is_listed(wait, connection, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));

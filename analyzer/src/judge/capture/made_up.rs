@@ -17,7 +17,8 @@ pub fn mark(blocks: &mut [Block], clocks: &Clocks) {
     }
 }
 
-/// Marks the connections of a block, with its waits in order, whose waits and handshake tell that their times are made up.
+/// Marks the connections of a block, with its waits in order, whose waits and handshake tell that their times are
+/// made up.
 pub fn mark_scripted(block: &mut Block, clocks: &Clocks) {
     if rules::off("scripted") {
         return;

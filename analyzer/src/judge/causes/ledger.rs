@@ -80,7 +80,7 @@ ledger! {
     disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
     nothing "nothing that the capture shows",
         open_release "new data, about when a hold would end" => Unknown;
-    stream "nothing, in a stream of full-sized segments", anything "new data" => Unknown;
+    parted_stream "nothing, in a stream of full-sized segments", anything "new data" => Unknown;
     nothing "nothing that the capture shows", new_data "new data" => SenderApp;
     flight "an ACK of what was in flight", anything "new data" => Unknown;
     bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
@@ -128,7 +128,7 @@ impl Facts {
 
     /// Does this sender wait for the ACK of each segment, always?
     fn only_segment(&self, wait: &Wait) -> bool {
-        self.one_at_a_time && wait.is(fact::OWN_DATA_BEFORE)
+        self.one_at_a_time && self.flight(wait)
     }
 
     fn flight(&self, wait: &Wait) -> bool {
@@ -151,11 +151,11 @@ impl Facts {
         self.nothing(wait) && self.disordered
     }
 
-    /// Full-sized segments that come apart across a network: a slow link looks like that, and a program mostly pauses
+    /// Do full-sized segments come apart across a network? A slow link looks like that, and a program mostly pauses
     /// behind the rest of a write, a small segment.
-    fn stream(&self, wait: &Wait) -> bool {
+    fn parted_stream(&self, wait: &Wait) -> bool {
         self.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
-            && wait.is(fact::OWN_DATA_BEFORE)
+            && self.flight(wait)
             && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
     }
 }
@@ -240,9 +240,8 @@ impl Facts {
     fn is_outrun(&self, wait: &Wait) -> bool {
         let path = &self.path;
         let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
-        let stream =
-            wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
-        stream
+        self.is_stream(wait)
+            && !wait.is(fact::UNACKED_SMALL)
             && self.receiver_seen
             && path.is_measured()
             && (since_ns as f64) < 1e6 * (path.rtt_or_zero_ms() - path.early_ms())

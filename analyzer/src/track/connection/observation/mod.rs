@@ -36,7 +36,7 @@ pub struct Observation<'a> {
     /// Effective MSS in bytes.
     pub mss: u32,
     pub now: Mark,
-    /// As [`Connection`](crate::track::Connection) has it.
+    /// The handshake in ns, or why it is unknown: see [`Connection`](crate::track::Connection).
     pub handshake_ns: i64,
 }
 
