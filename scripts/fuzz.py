@@ -19,7 +19,7 @@ from random import Random
 
 ROOT = Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "analyzer" / "fuzz"
-TARGETS = ["file", "conversation", "clocks", "options", "evidence"]
+TARGETS = ["file", "conversation", "clocks", "options", "evidence", "calls"]
 # What cargo-fuzz sets, less the sanitizers: they need nightly Rust, and find what unsafe code does.
 RUSTFLAGS = " ".join(
     [

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The stages in the order in which data passes them.
-const STAGES: [&str; 12] = [
+const STAGES: [&str; 13] = [
     "cores",
     "named",
     "rules",
@@ -12,6 +12,7 @@ const STAGES: [&str; 12] = [
     "capture",
     "decode",
     "track",
+    "calls",
     "judge",
     "result",
     "output",

@@ -1,6 +1,6 @@
 //! nagle-scan's engine: from captured bytes to verdicts, in one streaming pass.
 //!
-//! The data's way: `capture -> decode -> track -> judge -> result -> output`. Frames read again for
+//! The data's way: `capture -> decode -> track -> judge -> result -> output`. `calls` reads what strace saw. Frames read again for
 //! an evidence file go through `frames`; only `python` knows Python. No `use` points against this
 //! order (see `house`).
 //!
@@ -38,6 +38,7 @@
 #[cfg(test)]
 mod house;
 
+mod calls;
 mod capture;
 mod cores;
 mod decode;
@@ -53,6 +54,8 @@ mod thresholds;
 mod track;
 
 // What programs in Rust may use, and the fuzz targets do.
+pub use calls::alone::alone;
+pub use calls::trace::Trace;
 pub use capture::error::ScanError;
 pub use capture::progress::Progress;
 pub use frames::excerpt::{Chosen, Wanted, choose};

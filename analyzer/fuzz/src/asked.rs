@@ -74,6 +74,7 @@ impl Asked {
             exchanges: self.exchanges,
             hourly: self.exchanges,
             names: Names::new(named.collect::<HashMap<_, _>>()).unwrap_or_default(),
+            calls: None,
             reading: Reading { range_len: u64::from(self.range_len) + 1, ..reading },
             shards: usize::from(self.shards).clamp(1, SHARDS).next_power_of_two(),
         }

@@ -17,6 +17,7 @@ pub fn usual() -> ScanOptions {
         exchanges: true,
         hourly: false,
         names: nagle_scan_core::Names::default(),
+        calls: None,
         reading: Reading::by(1),
         shards: nagle_scan_core::SHARDS,
     }

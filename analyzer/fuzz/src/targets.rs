@@ -7,7 +7,7 @@ use super::evidence;
 use super::memory::InMemory;
 use super::properties::{self, report, usual, written};
 use arbitrary::{Arbitrary, Unstructured};
-use nagle_scan_core::{Anonymizer, Policy, choose, read_frames, scan};
+use nagle_scan_core::{Anonymizer, Policy, Trace, alone, choose, read_frames, scan};
 
 /// What takes long is asked of one input in so many.
 const TURNS: usize = 6;
@@ -23,6 +23,7 @@ pub fn run(target: &str, bytes: &[u8]) {
         "clocks" => clocks(bytes),
         "options" => options(bytes),
         "evidence" => evidence(bytes),
+        "calls" => calls(bytes),
         _ => panic!("no such target: {target}"),
     }
 }
@@ -32,6 +33,14 @@ pub fn file(bytes: &[u8]) {
     let whole = report(&[bytes], &usual());
     if bytes.len().is_multiple_of(TURNS) {
         properties::one_thread_is_as_many(bytes, whole.as_ref());
+    }
+}
+
+/// Any bytes as what strace wrote.
+pub fn calls(bytes: &[u8]) {
+    let file = InMemory::new(bytes);
+    if let Ok(trace) = Trace::read(std::slice::from_ref(&file.path), &<_>::default()) {
+        let _ = alone(&trace);
     }
 }
 

@@ -12,7 +12,7 @@ mod before;
 mod buffer;
 mod foreign;
 mod frame;
-mod input;
+pub mod input;
 mod pcap;
 mod pcapng;
 pub mod system;

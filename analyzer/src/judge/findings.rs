@@ -1,7 +1,7 @@
 //! Findings: waits with their rulings.
 
 use crate::judge::causes::{Cause, ledger};
-use crate::judge::model::{Confidence, Held};
+use crate::judge::model::{Confidence, Held, Proof};
 use crate::track::wait::{Wait, fact};
 use std::ops::Range;
 
@@ -74,10 +74,20 @@ impl Finding<'_> {
         self.held.confidence().unwrap_or(Confidence::Possible)
     }
 
-    /// How long it kept the connection waiting. Whether a held segment was written at once or later, no capture shows:
-    /// its wait is the bound, and taking off what programs usually take was further from the truth.
+    /// How long it kept the connection waiting. Whether a held segment was written at once or later, no capture shows,
+    /// only the calls of its program: without them its wait is the bound, and taking off what programs usually take was
+    /// further from the truth.
     pub fn lost_ns(&self) -> i64 {
-        self.wait.wait_ns()
+        let wait_ns = self.wait.wait_ns();
+        match self.held.proof {
+            Proof::Proven => self.hold_ns().min(wait_ns),
+            _ => wait_ns,
+        }
+    }
+
+    /// From the call that wrote the segment until it left, where that proves the hold.
+    pub fn hold_ns(&self) -> i64 {
+        (f64::from(self.held.hold_ms) * 1e6) as i64
     }
 
     /// Was something held, however short?

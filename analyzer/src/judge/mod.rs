@@ -12,10 +12,12 @@ pub mod model;
 pub mod nagle;
 pub mod path;
 pub mod pooled;
+mod proven;
 pub mod statistics;
 pub mod thresholds;
 pub mod words;
 
+use crate::calls::written::Written;
 use crate::capture::times::sum_ns;
 use crate::cores::{self, blocks_at_once};
 use crate::judge::ack_delay::AckDelay;
@@ -46,10 +48,19 @@ pub struct Weighed {
     pub passed_on: Vec<PassedOn>,
 }
 
-/// Weighs all connections together: how likely Nagle's algorithm held each wait until an ACK, or until data.
-pub fn weigh_all(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Weighed {
+/// Weighs all connections together: how likely Nagle's algorithm held each wait until an ACK, or until data; or, where
+/// it is known when its bytes were `written`, whether it did.
+pub fn weigh_all(
+    blocks: &mut [Block],
+    clocks: &Clocks,
+    written: Option<&Written>,
+    threads: usize,
+) -> Weighed {
     let passed_on = mark_all(blocks, clocks, threads);
-    let models = model(blocks, clocks, threads);
+    let mut models = model(blocks, clocks, threads);
+    if let Some(written) = written {
+        proven::settle(blocks, &mut models, written);
+    }
     Weighed { models, passed_on }
 }
 

@@ -50,7 +50,7 @@ fn judge_all<'a>(
     });
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();
-    let mut model = weigh_all(&mut blocks, &clocks, 1).models.remove(0);
+    let mut model = weigh_all(&mut blocks, &clocks, None, 1).models.remove(0);
     by_data::drop_unlikely(&mut blocks[0], &mut model);
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {

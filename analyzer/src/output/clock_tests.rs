@@ -77,6 +77,7 @@ fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
         exchanges: true,
         hourly: false,
         names: Names::default(),
+        calls: None,
         reading: Reading::by(1),
         shards: SHARDS,
     };

@@ -1,5 +1,6 @@
 //! The Python module `_core`: everything that knows Python.
 
+mod calls;
 mod errors;
 mod frame_rows;
 mod progress;
@@ -122,6 +123,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(feature = "ablation")]
     module.add("RULES", crate::rules::DECLARED.to_vec())?;
     frame_rows::add_to(module)?;
+    calls::add_to(module)?;
     why::add_to(module)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A scan as Python sees it.
 
+use super::calls::PyCalls;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
@@ -61,7 +62,7 @@ impl PyScan {
         py: Python<'py>,
         (judged, finding): (&JudgedConnection, Finding<'_>),
     ) -> PyResult<Bound<'py, WaitRow>> {
-        WaitRow::new(py, finding, judged, &self.scan.names)
+        WaitRow::new(py, finding, judged, &self.scan)
     }
 
     fn server_groups(&self, py: Python<'_>) -> &[ServerGroup] {
@@ -166,6 +167,12 @@ impl PyScan {
         late_acks::late_acks(&self.scan).iter().map(LateAckRow::new).collect()
     }
 
+    /// What the system calls of a program say of the stalls, as JSON; `None` without a trace.
+    fn calls(&self) -> Option<String> {
+        let calls = self.scan.calls.as_ref()?;
+        serde_json::to_string(&calls.summary).ok()
+    }
+
     fn clearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, WaitRow>>> {
         let clearest = clearest::clearest(&self.scan, self.server_groups(py));
         clearest.map(|wait| self.wait(py, wait)).transpose()
@@ -268,7 +275,7 @@ impl PyScan {
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
     paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, labels=None, hourly=false,
-    trial=None,
+    calls=None, trial=None,
 ))]
 fn scan_captures(
     py: Python<'_>,
@@ -281,6 +288,7 @@ fn scan_captures(
     names: Option<HashMap<IpAddr, String>>,
     labels: Option<HashMap<String, String>>,
     hourly: bool,
+    calls: Option<&PyCalls>,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
     let mut reading = Reading::of(&paths, threads);
@@ -296,6 +304,7 @@ fn scan_captures(
         exchanges,
         hourly,
         names,
+        calls: calls.map(|calls| Arc::clone(&calls.trace)),
         reading,
         shards,
     };

@@ -79,6 +79,7 @@ fn why_row(
         exchanges: false,
         hourly: false,
         names: Names::default(),
+        calls: None,
         reading: Reading::of(&paths, threads),
         shards: SHARDS,
     };

@@ -1,5 +1,6 @@
 //! All connections of a scan, judged block by block on all cores.
 
+use crate::calls::written::Written;
 use crate::cores::{blocks_at_once, in_order};
 use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
@@ -49,16 +50,17 @@ struct Sums {
 }
 
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
-/// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
-/// only.
+/// `servers`. `clocks` are those that stamped the frames, and the calls of programs tell what was `written` when.
+/// Shorter waits than `min_wait_ns` are evidence only.
 pub fn judge_all(
     mut blocks: Vec<Block>,
     servers: &[ServerLatency],
     clocks: &Clocks,
+    written: Option<&Written>,
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let Weighed { models, passed_on } = weigh_all(&mut blocks, clocks, threads);
+    let Weighed { models, passed_on } = weigh_all(&mut blocks, clocks, written, threads);
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();

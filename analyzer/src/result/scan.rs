@@ -1,5 +1,7 @@
 //! A scan: one pass over the captures, and everything it found.
 
+use crate::calls::trace::Trace;
+use crate::calls::written::Written;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::cores;
@@ -7,6 +9,7 @@ use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
+use crate::result::calls::Calls;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedConnections;
 use crate::result::names::Names;
@@ -39,6 +42,8 @@ pub struct ScanOptions {
     pub hourly: bool,
     /// The user's names for addresses.
     pub names: Names,
+    /// System calls of a program of the capture.
+    pub calls: Option<Arc<Trace>>,
     pub reading: Reading,
     /// Results depend on it: always the same but in tests.
     pub shards: usize,
@@ -67,6 +72,8 @@ pub struct Scan {
     pub stale: Stale,
     pub totals: Totals,
     pub causes: CauseTotals,
+    /// What the system calls of a program say of the stalls.
+    pub calls: Option<Arc<Calls>>,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
     /// Waits beyond what is listed: count and sum in ns.
@@ -75,8 +82,13 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Judges what was tracked.
-    pub fn new(mut captures: Vec<CaptureSummary>, tracked: Tracked, options: &ScanOptions) -> Self {
+    /// Judges what was tracked, and `written` when.
+    pub fn new(
+        mut captures: Vec<CaptureSummary>,
+        tracked: Tracked,
+        options: &ScanOptions,
+        written: Option<&Written>,
+    ) -> Self {
         for capture in &mut captures {
             capture.filter.clone_from(&options.filter);
         }
@@ -87,8 +99,8 @@ impl Scan {
         let Tracked {
             connections, blocks, first_blocks, servers, exchanges, slowest, hours, ..
         } = tracked;
-        let judged = judge_all(blocks, &servers, &clocks, options.min_wait_ns, threads);
-        Self {
+        let judged = judge_all(blocks, &servers, &clocks, written, options.min_wait_ns, threads);
+        let mut scan = Self {
             captures,
             is_anonymized: false,
             names,
@@ -102,10 +114,13 @@ impl Scan {
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
             causes: judged.causes,
+            calls: None,
             passed_on: judged.passed_on,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
-        }
+        };
+        scan.calls = written.map(|written| Arc::new(Calls::of(&scan, written)));
+        scan
     }
 
     /// The scheme under which its addresses were replaced, if they were.
@@ -150,7 +165,23 @@ pub fn scan(
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
     let (captures, tracked) = track(paths, options, progress)?;
-    Ok(Scan::new(captures, tracked, options))
+    let written = written(paths, &tracked, options, progress)?;
+    Ok(Scan::new(captures, tracked, options, written.as_ref()))
+}
+
+/// When the bytes of the connections were written, where the calls of a program tell.
+///
+/// # Errors
+/// As [`scan`].
+pub fn written(
+    paths: &[String],
+    tracked: &Tracked,
+    options: &ScanOptions,
+    progress: &Arc<Progress>,
+) -> Result<Option<Written>, ScanError> {
+    let Some(trace) = &options.calls else { return Ok(None) };
+    let captures = (paths, options.filter.as_deref(), options.reading);
+    Written::of(trace, &tracked.blocks, captures, progress).map(Some)
 }
 
 /// Reads `paths` and tracks their connections.
@@ -207,6 +238,7 @@ pub mod tests {
             exchanges: true,
             hourly: true,
             names: Names::default(),
+            calls: None,
             reading: Reading::by(2),
             shards: SHARDS,
         };

@@ -8,7 +8,7 @@ use crate::judge::conditions::Conditions;
 use crate::judge::model::{Held, explain};
 use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
-use crate::result::scan::{ScanOptions, track};
+use crate::result::scan::{ScanOptions, track, written};
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
@@ -39,9 +39,10 @@ pub fn why(
 ) -> Result<Option<Why>, ScanError> {
     let (captures, tracked) = track(paths, options, progress)?;
     let clocks = Clocks::of(&captures);
+    let written = written(paths, &tracked, options, progress)?;
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;
-    let Weighed { models, .. } = weigh_all(&mut blocks, &clocks, threads);
+    let Weighed { models, .. } = weigh_all(&mut blocks, &clocks, written.as_ref(), threads);
     let Some((number, place)) = connection_of(&blocks, frame) else { return Ok(None) };
     let block = &blocks[number];
     let begin = block.waits.partition_point(|wait| wait.connection < place);

@@ -111,6 +111,7 @@ impl Member<'_> {
                 is_open: state.is_open
                     && wait.release_ns() <= LONGEST_DELAYED_ACK_NS
                     && (f64::from(on) >= OPEN_ON || is_unknown),
+                ..Held::NOT
             }
         };
         let answers: Vec<Held> = (0..weighed.len()).map(one).collect();

@@ -23,6 +23,19 @@ named! {
     }
 }
 
+named! {
+    /// What the system calls of a program say of a segment.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    enum Proof {
+        #[default]
+        None = "",
+        /// Written before the ACK came, and sent only then.
+        Proven = "proven",
+        /// Written after the ACK had come.
+        Refuted = "refuted",
+    }
+}
+
 /// Was a segment held?
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
@@ -34,11 +47,35 @@ pub struct Held {
     pub ratio: f32,
     /// Does nothing tell, as the round trip is not known and the pause is as even as the release?
     pub is_open: bool,
+    pub proof: Proof,
+    /// From the call that wrote it until it left, in ms, where that proves the hold.
+    pub hold_ms: f32,
 }
 
 impl Held {
     /// No candidate.
-    pub const NOT: Self = Self { probability: 0.0, on: 0.0, ratio: 0.0, is_open: false };
+    pub const NOT: Self = Self {
+        probability: 0.0,
+        on: 0.0,
+        ratio: 0.0,
+        is_open: false,
+        proof: Proof::None,
+        hold_ms: 0.0,
+    };
+
+    /// As its program's system calls prove it.
+    pub fn by_calls(self, proof: Proof, hold_ms: f32) -> Self {
+        let probability = match proof {
+            Proof::None => return self,
+            Proof::Proven => 1.0,
+            Proof::Refuted => 0.0,
+        };
+        // Nobody had thought it held.
+        let is_news = proof == Proof::Proven || self.confidence().is_some();
+        let proof = if is_news { proof } else { Proof::None };
+        let on = if proof == Proof::Proven { 1.0 } else { self.on };
+        Self { probability, on, is_open: false, proof, hold_ms, ..self }
+    }
 
     /// May it have been held, for all that the capture shows, though that is no stall?
     pub fn is_unsure(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::each_reason;
 use crate::output::values;
+use crate::result::calls::{CallRow, Calls};
 use crate::result::scan::Scan;
 use crate::track::Side;
 
@@ -14,13 +15,21 @@ use crate::track::Side;
 pub struct StallRow<'a> {
     pub finding: Finding<'a>,
     pub judged: &'a JudgedConnection,
+    /// The call that wrote the held segment, where that is known.
+    pub call: Option<(&'a Calls, &'a CallRow)>,
 }
 
 impl<'a> StallRow<'a> {
     /// A finding of `scan`.
     pub fn of(scan: &'a Scan, finding: Finding<'a>) -> Option<Self> {
         let index = scan.connections.index_of(finding.wait.connection)?;
-        Some(Self { finding, judged: &scan.connections[index] })
+        Some(Self::with(scan, &scan.connections[index], finding))
+    }
+
+    /// A finding of this connection of `scan`.
+    pub fn with(scan: &'a Scan, judged: &'a JudgedConnection, finding: Finding<'a>) -> Self {
+        let row = |calls: &'a Calls| Some((calls, calls.row(judged.id, finding.wait.to.frame)?));
+        Self { finding, judged, call: scan.calls.as_deref().and_then(row) }
     }
 
     fn client(&self) -> &JudgedHalf {
@@ -46,6 +55,10 @@ const LEN_UNACKED: Field =
 const HOLD: Field = field!(
     "hold_ms",
     "The time lost, which all sums count: as `wait_ms`, since no capture shows when it was written."
+);
+const CALL: Field = field!(
+    "call",
+    "The system call that wrote it: `name`, `bytes`, `line` of the trace, `function`, `written_ns`, `hold_ms`, `proof`: `proven` where it was written before the ACK, or empty."
 );
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
 const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
@@ -92,7 +105,13 @@ impl Row for StallRow<'_> {
             |row| row.finding.wait.release_ns(),
         );
         to.json(EVIDENCE.late(), |row| Some(*row), evidence);
+        to.json(CALL.late(), |row| row.call, call);
     }
+}
+
+/// The call that wrote it, where a trace tells.
+fn call(out: &mut Vec<u8>, (calls, row): (&Calls, &CallRow)) {
+    let _ = serde_json::to_writer(out, &row.told(calls));
 }
 
 /// The sentences why a stall is believed.

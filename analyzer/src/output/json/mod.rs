@@ -15,6 +15,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::words::evidence::ms;
+use crate::result::calls::CallsSummary;
 use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::hops::hops;
 use crate::result::parts::slowest;
@@ -148,6 +149,8 @@ struct JsonSummary {
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
     connecting: Option<JsonConnecting>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<CallsSummary>,
 }
 
 /// Connections that took long to come about and had a reply, from the first SYN; `null` for none.
@@ -235,6 +238,7 @@ impl JsonSummary {
             waits_not_listed,
             waits_not_listed_ms: ms(waits_not_listed_ns),
             connecting: connecting(scan).as_ref().map(JsonConnecting::new),
+            calls: scan.calls.as_ref().map(|calls| calls.summary.clone()),
         }
     }
 }

@@ -34,7 +34,7 @@ fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize, listed: &Listed) {
     open_object(out, &NamedConnection::of(scan, index));
     let stalls = listed.stalls.rows(scan, index).into_iter();
     values::name(out, ",\"stalls\":", "");
-    array(out, stalls.map(|finding| StallRow { finding, judged }));
+    array(out, stalls.map(|finding| StallRow::with(scan, judged, finding)));
     values::name(out, ",\"waits\":", "");
     array(out, listed.waits.rows(scan, index));
     not_listed(out, ",\"stalls_not_listed\":", listed.stalls.rest(scan, index));

@@ -7,6 +7,7 @@ use self::column::{DataTable, Halves, categories, floats, integers, named, texts
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{NamedConnection, StallRow};
+use crate::result::calls::CallTold;
 use crate::result::connections::Chunk;
 use crate::result::parts::taken_apart;
 use crate::result::scan::Scan;
@@ -31,9 +32,41 @@ pub fn connections(scan: &Scan) -> DataTable {
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> DataTable {
-    of_findings(scan, true, &scan.connections.chunks(ROWS_AT_ONCE), |rows| {
-        columns(&rows_of_stalls(scan, rows))
-    })
+    let chunks = scan.connections.chunks(ROWS_AT_ONCE);
+    let mut table = of_findings(scan, true, &chunks, |rows| columns(&rows_of_stalls(scan, rows)));
+    if let Some(all) = &scan.calls {
+        let stalls = chunks.iter().flat_map(|&chunk| scan.connections.of_chunk(chunk));
+        let stalls = stalls.filter(Finding::is_stall);
+        let row = |row: Finding<'_>| all.row(row.wait.connection, row.wait.to.frame);
+        let rows: Vec<_> = stalls.map(|stall| row(stall).map(|row| row.told(all))).collect();
+        table.extend(calls(&rows));
+    }
+    table
+}
+
+/// The call that wrote each held segment; empty, 0 or NaN where it is not known.
+fn calls(rows: &[Option<CallTold>]) -> DataTable {
+    let call = |row: &Option<CallTold>| row.as_ref().map(|row| row.call.clone());
+    let number = |value: Option<u32>| u64::from(value.unwrap_or(0));
+    let ms = |row: &Option<CallTold>| row.as_ref()?.hold_ms;
+    named([
+        (
+            "call",
+            texts(rows, |row| call(row).map_or_else(String::new, |call| call.name.to_owned())),
+        ),
+        ("call_bytes", integers(rows, |row| number(call(row).map(|call| call.bytes)))),
+        ("call_line", integers(rows, |row| number(call(row).map(|call| call.line)))),
+        (
+            "call_function",
+            texts(rows, |row| call(row).map_or_else(String::new, |call| call.function)),
+        ),
+        ("written_ns", times(rows, |row| row.as_ref().and_then(|row| row.written_ns).unwrap_or(0))),
+        ("call_hold_ms", floats(rows, |row| ms(row).unwrap_or(f64::NAN))),
+        (
+            "proof",
+            texts(rows, |row| row.as_ref().map_or_else(String::new, |row| row.proof.to_owned())),
+        ),
+    ])
 }
 
 /// One row per wait that is not a stall.

@@ -10,7 +10,7 @@ use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
 use crate::result::cause_totals::Turn;
-use crate::result::names::Names;
+use crate::result::scan::Scan;
 use crate::track::wait::fact;
 use crate::track::{Ending, Side};
 use pyo3::prelude::*;
@@ -59,9 +59,9 @@ impl WaitRow {
         py: Python<'py>,
         finding: Finding<'_>,
         judged: &JudgedConnection,
-        names: &Names,
+        scan: &Scan,
     ) -> PyResult<Bound<'py, Self>> {
-        let wait = finding.wait;
+        let (wait, names) = (finding.wait, &scan.names);
         let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
         let (evidence, rivals) = if finding.is_stall() {
             (
@@ -98,7 +98,7 @@ impl WaitRow {
         };
         let row = Bound::new(py, row)?;
         set_fields(&row, &finding)?;
-        set_fields(&row, &StallRow { finding, judged })?;
+        set_fields(&row, &StallRow::with(scan, judged, finding))?;
         Ok(row)
     }
 }

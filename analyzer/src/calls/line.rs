@@ -1,0 +1,335 @@
+//! One line of strace's output: which thread, when, which call, its arguments and its result.
+//!
+//! What stands before the call is read from its right end, because its left end may be anything: `> ` of a mail, a
+//! journal's date, host and program. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
+
+use std::borrow::Cow;
+
+/// Clocks that strace stamps lines with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// `-ttt`: since the epoch.
+    Unix,
+    /// `-t`, `-tt`: of the day, in a zone that is not told.
+    Day,
+    /// `-r`: since the line before.
+    Relative,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line<'a> {
+    pub pid: Option<u32>,
+    pub time: Option<(Clock, i64)>,
+    pub what: What<'a>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum What<'a> {
+    /// Its name, and all that follows the parenthesis.
+    Call(&'a str, &'a str),
+    /// What follows `<... write resumed>`.
+    Resumed(&'a str),
+    /// Of a stack, what stands before the parenthesis and in it, and behind the address.
+    Frame {
+        binary: &'a str,
+        function: &'a str,
+        source: &'a str,
+    },
+    Exited,
+    /// Nothing of strace's, or the rest of a call whose program wrote into the line.
+    Other(&'a str),
+}
+
+impl<'a> Line<'a> {
+    pub fn of(text: &'a str) -> Self {
+        if let Some(what) = frame(text) {
+            return Self { pid: None, time: None, what };
+        }
+        let mark =
+            |mark: &str| text.split_once(mark).filter(|(head, _)| !head.contains(['(', '"']));
+        let (head, what) = if let Some((head, rest)) = mark("<... ") {
+            (
+                head,
+                rest.split_once("resumed>")
+                    .map_or(What::Other(text), |(_, rest)| What::Resumed(rest)),
+            )
+        } else if let Some((head, rest)) = mark("+++ ") {
+            let ends = rest.starts_with("exited") || rest.starts_with("killed");
+            (head, if ends { What::Exited } else { What::Other(text) })
+        } else {
+            match called(text) {
+                Some((begin, end)) => {
+                    (&text[..begin], What::Call(&text[begin..end], &text[end + 1..]))
+                }
+                None => ("", What::Other(text)),
+            }
+        };
+        let (pid, time) = stamps(head);
+        Self { pid, time, what }
+    }
+}
+
+/// Where the name of the call begins and ends.
+fn called(text: &str) -> Option<(usize, usize)> {
+    let is_of_name =
+        |sign: &u8| sign.is_ascii_lowercase() || sign.is_ascii_digit() || *sign == b'_';
+    for (end, _) in text.match_indices('(').take(4) {
+        let len = text.as_bytes()[..end].iter().rev().take_while(|sign| is_of_name(sign)).count();
+        let begin = end - len;
+        let is_apart = begin == 0 || !text.as_bytes()[begin - 1].is_ascii_alphanumeric();
+        if len > 1 && is_apart && text.as_bytes()[begin].is_ascii_lowercase() {
+            return Some((begin, end));
+        }
+    }
+    None
+}
+
+/// The thread and the time that stand before a call.
+fn stamps(head: &str) -> (Option<u32>, Option<(Clock, i64)>) {
+    let head = head.rsplit_once("(+").map_or(head, |(before, _)| before);
+    // Whole seconds are no clock.
+    let is_coarse = |token: &&str| token.contains(':') && !token.contains('.');
+    let mut tokens = head.split_ascii_whitespace().rev().filter(|token| !is_coarse(token));
+    let (mut pid, mut time) = (None, None);
+    for token in tokens.by_ref().take(2) {
+        match time_of(token) {
+            Some(found) if time.is_none() => time = Some(found),
+            _ => {
+                // `[pid 7]`, `7`, `7<name>`
+                let digits = token.trim_end_matches(']').split('<').next().unwrap_or_default();
+                pid = digits.parse().ok();
+                break;
+            }
+        }
+    }
+    (pid, time)
+}
+
+fn time_of(token: &str) -> Option<(Clock, i64)> {
+    let (whole, part) = token.split_once('.').unwrap_or((token, ""));
+    let is_number = |text: &str| text.bytes().all(|sign| sign.is_ascii_digit());
+    if part.len() > 9 || !is_number(part) {
+        return None;
+    }
+    let part_ns = format!("{part:0<9}").parse::<i64>().ok()?;
+    let fields: Vec<&str> = whole.split(':').collect();
+    if !fields.iter().all(|field| !field.is_empty() && field.len() <= 10 && is_number(field)) {
+        return None;
+    }
+    let number = |at: usize| fields[at].parse::<i64>().ok();
+    let (clock, seconds) = match fields.len() {
+        3 => (Clock::Day, number(0)? * 3600 + number(1)? * 60 + number(2)?),
+        1 if part.is_empty() => return None,
+        1 if number(0)? < 100_000_000 => (Clock::Relative, number(0)?),
+        1 => (Clock::Unix, number(0)?),
+        _ => return None,
+    };
+    Some((clock, seconds * 1_000_000_000 + part_ns))
+}
+
+/// ` > /usr/lib/libc.so.6(send+0x1d) [0x10a3d] file.c:12`, of a mail too.
+fn frame(text: &str) -> Option<What<'_>> {
+    let (_, rest) = text.split_once("> ").filter(|(head, _)| !head.contains(['(', '"']))?;
+    let (before, source) = rest.rsplit_once(" [0x")?;
+    let source = source.split_once(']')?.1.trim();
+    let (binary, function) = before.split_once('(').unwrap_or((before, ""));
+    let binary = binary.trim_start_matches([' ', '>']);
+    let function = function.strip_suffix(')').unwrap_or(function);
+    let function = function.rsplit_once("+0x").map_or("", |(name, _)| name);
+    binary.starts_with(['/', '[', '(']).then_some(What::Frame { binary, function, source })
+}
+
+/// A call's arguments, and what came of it.
+#[derive(Debug, Default)]
+pub struct Ended<'a> {
+    pub arguments: Vec<&'a str>,
+    pub result: Option<i64>,
+    /// The result with its descriptor's text, as `5<TCP:[..]>`.
+    pub result_text: &'a str,
+    /// `EAGAIN`; else empty.
+    pub error: &'a str,
+    /// By `-T`.
+    pub took_ns: Option<i64>,
+}
+
+impl<'a> Ended<'a> {
+    /// Of all that follows the parenthesis; `None` where the call does not end in this line.
+    pub fn of(text: &'a str) -> Option<Self> {
+        let (arguments, end) = arguments(text)?;
+        let rest = text[end..].trim_start_matches([')', ' ', '\t']).strip_prefix('=')?.trim();
+        let (rest, took) = match rest.rsplit_once('<') {
+            Some((before, took)) if took.ends_with('>') && before.ends_with(' ') => {
+                (before.trim_end(), time_of(took.trim_end_matches('>')))
+            }
+            _ => (rest, None),
+        };
+        let mut words = rest.split_ascii_whitespace();
+        let result_text = words.next().unwrap_or_default();
+        let digits = result_text.split('<').next().unwrap_or_default();
+        let is_error = |word: &&str| {
+            word.starts_with('E')
+                && word.len() <= 16
+                && word.bytes().all(|sign| sign.is_ascii_alphanumeric())
+        };
+        let result = digits.parse::<i64>().ok();
+        let error = words
+            .next()
+            .filter(|_| result.is_some_and(|result| result < 0))
+            .filter(is_error)
+            .unwrap_or_default();
+        Some(Self {
+            arguments,
+            result,
+            result_text,
+            error,
+            took_ns: took.map(|(_, took_ns)| took_ns),
+        })
+    }
+
+    pub fn argument(&self, at: usize) -> &'a str {
+        self.arguments.get(at).copied().unwrap_or_default()
+    }
+}
+
+/// Splits the arguments; tells where the closing parenthesis is. Strings may hold anything.
+fn arguments(text: &str) -> Option<(Vec<&str>, usize)> {
+    let bytes = text.as_bytes();
+    let (mut found, mut depth, mut begin, mut at) = (Vec::new(), 0_usize, 0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = end_of_string(bytes, at),
+            b'<' if at > 0 && bytes[at - 1].is_ascii_digit() => at = end_of_descriptor(bytes, at),
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' if depth == 0 => {
+                found.push(text[begin..at].trim());
+                return Some((found, at));
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The place of the quote that ends a string; the last byte where none does.
+fn end_of_string(bytes: &[u8], begin: usize) -> usize {
+    let mut at = begin + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at.min(bytes.len() - 1)
+}
+
+/// The place of the `>` that ends `<TCP:[a->b]>` or `</dev/null<char 1:3>>`.
+fn end_of_descriptor(bytes: &[u8], begin: usize) -> usize {
+    let ends = |at: &usize| {
+        bytes[*at] == b'>' && bytes.get(at + 1).is_none_or(|next| b",) ]}".contains(next))
+    };
+    (begin..bytes.len()).find(ends).unwrap_or(begin)
+}
+
+/// The text without what strings hold, but for addresses, which are short.
+pub fn without_strings(text: &str) -> String {
+    const LONGEST_ADDRESS: usize = 46;
+    let bytes = text.as_bytes();
+    let (mut kept, mut begin, mut at) = (String::new(), 0, 0);
+    while at < bytes.len() {
+        if bytes[at] == b'"' {
+            let end = end_of_string(bytes, at);
+            let is_address =
+                text[..at].ends_with("inet_addr(") || text[..at].ends_with("AF_INET6, ");
+            if !(is_address && end - at <= LONGEST_ADDRESS) {
+                kept.push_str(&text[begin..=at]);
+                begin = end;
+            }
+            at = end;
+        }
+        at += 1;
+    }
+    kept.push_str(&text[begin.min(text.len())..]);
+    kept
+}
+
+/// Without what a page made of signs; a quoted string then begins where strace began it.
+pub fn unescaped(text: &str) -> Cow<'_, str> {
+    if !["&lt;", "&gt;", "&quot;", "&#"].iter().any(|entity| text.contains(entity)) {
+        return Cow::Borrowed(text);
+    }
+    let plain = if text.contains('"') {
+        text.to_owned()
+    } else {
+        text.replace("&quot;", "\"").replace("&#34;", "\"")
+    };
+    Cow::Owned(plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(text: &str) -> (Option<u32>, Option<(Clock, i64)>, &str) {
+        let line = Line::of(text);
+        let What::Call(name, _) = line.what else { panic!("{text}: {:?}", line.what) };
+        (line.pid, line.time, name)
+    }
+
+    /// Each form of a line that pastes have had.
+    #[test]
+    fn a_call_is_found_behind_any_prefix() {
+        let day = Some((Clock::Day, 16_981_500_000_000));
+        let unix = Some((Clock::Unix, 1_795_754_603_662_968_000));
+        for (text, pid, time) in [
+            ("write(3, \"a\", 1) = 1", None, None),
+            ("17487 1795754603.662968 write(3, \"\", 0) = 0", Some(17487), unix),
+            ("[pid  7] 04:43:01 write(3, \"\", 0) = 0", Some(7), None),
+            ("[pid  7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
+            ("7<redis> 04:43:01.500000 write(3, \"\", 0) = 0", Some(7), day),
+            ("     0.000031 write(3, \"\", 0) = 0", None, Some((Clock::Relative, 31_000))),
+            ("04:43:01.5 (+     0.000031) write(3, \"\", 0) = 0", None, day),
+            ("Nov 27 10:00:00 web app[9]: [pid 7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
+            ("> > 7 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
+        ] {
+            assert_eq!(call(text), (pid, time, "write"), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_and_sockets_hide_no_result() {
+        let ended = Ended::of(r#"3<TCP:[127.0.0.1:80->127.0.0.1:9]>, "a\") = 9, (", 6, 0) = -1 EAGAIN (Resource) <0.000031>"#).unwrap();
+        assert_eq!(ended.argument(0), "3<TCP:[127.0.0.1:80->127.0.0.1:9]>");
+        assert_eq!((ended.arguments.len(), ended.result, ended.error), (4, Some(-1), "EAGAIN"));
+        assert_eq!(ended.took_ns, Some(31_000));
+        let null = Ended::of("0</dev/null<char 1:3>>, SOL_TCP, TCP_NODELAY, [1], 4) = 0").unwrap();
+        assert_eq!((null.arguments.len(), null.result), (5, Some(0)));
+        let accepted =
+            Ended::of("3, {sa_family=AF_INET}, [16]) = 5<TCP:[1.2.3.4:80->5.6.7.8:9]>").unwrap();
+        assert_eq!(accepted.result_text, "5<TCP:[1.2.3.4:80->5.6.7.8:9]>");
+        assert!(Ended::of("1, \"half").is_none() && Ended::of("").is_none());
+    }
+
+    #[test]
+    fn a_stack_names_its_functions() {
+        let frame = " > /usr/lib/libc.so.6(send+0x1d) [0x10a3d]";
+        let What::Frame { binary, function, .. } = Line::of(frame).what else { panic!() };
+        assert_eq!((binary, function), ("/usr/lib/libc.so.6", "send"));
+        let quoted = "> > /srv/app(serve(int)+0x2) [0x1] server.c:12";
+        assert!(matches!(
+            Line::of(quoted).what,
+            What::Frame { function: "serve(int)", source: "server.c:12", .. }
+        ));
+        assert!(matches!(Line::of("7 <... read resumed>\"x\", 1) = 1").what, What::Resumed(_)));
+        assert_eq!(Line::of("7 1.5 +++ exited with 0 +++").what, What::Exited);
+    }
+
+    #[test]
+    fn nothing_that_a_program_wrote_is_kept() {
+        assert_eq!(without_strings(r#"3, "secret\"", 9"#), r#"3, "", 9"#);
+        assert!(without_strings(r#"{sin_addr=inet_addr("10.0.0.1")}"#).contains("10.0.0.1"));
+        assert_eq!(unescaped("5&lt;TCP:[a-&gt;b]&gt;, &quot;x&quot;"), "5<TCP:[a->b]>, \"x\"");
+    }
+}

@@ -1,0 +1,91 @@
+//! Calls as outputs tell them.
+
+use super::name::NAMES;
+use super::sockets::Write;
+use super::trace::Trace;
+use serde::Serialize;
+
+/// Kinds of calls that set options that are told.
+const MOST_KINDS: usize = 20;
+
+/// A call that wrote.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedCall {
+    pub name: &'static str,
+    pub bytes: u32,
+    pub line: u32,
+    pub function: String,
+}
+
+impl NamedCall {
+    pub fn of(trace: &Trace, write: &Write) -> Self {
+        Self {
+            name: NAMES[usize::from(write.name)].0,
+            bytes: write.bytes,
+            line: write.line,
+            function: trace.functions.name(write.function).to_owned(),
+        }
+    }
+}
+
+/// Calls that set an option alike.
+#[derive(Debug, Clone, Serialize)]
+pub struct OptionRow {
+    pub name: &'static str,
+    pub value: i64,
+    pub descriptor: i32,
+    /// For what the descriptor stood.
+    pub what: String,
+    pub error: String,
+    pub line: u32,
+    pub function: String,
+    pub count: u64,
+    pub taken_back: bool,
+}
+
+/// All calls that set options, those alike together.
+pub fn options(trace: &Trace) -> Vec<OptionRow> {
+    let mut rows: Vec<OptionRow> = Vec::new();
+    for call in &trace.options {
+        let function = trace.functions.name(call.function);
+        let is_same = |row: &&mut OptionRow| {
+            (row.name, row.value, row.taken_back) == (call.name, call.value, call.taken_back)
+                && (row.what.as_str(), row.error.as_str(), row.function.as_str())
+                    == (call.what.as_str(), call.error.as_str(), function)
+        };
+        if let Some(row) = rows.iter_mut().find(is_same) {
+            row.count += 1;
+        } else if rows.len() < MOST_KINDS {
+            rows.push(OptionRow {
+                name: call.name,
+                value: call.value,
+                descriptor: call.descriptor,
+                what: call.what.clone(),
+                error: call.error.clone(),
+                line: call.line,
+                function: function.to_owned(),
+                count: 1,
+                taken_back: call.taken_back,
+            });
+        }
+    }
+    rows
+}
+
+pub fn has_ring(trace: &Trace) -> bool {
+    trace.has("io_uring_enter") || trace.has("io_uring_setup")
+}
+
+/// Why calls are missing from a trace, with the remedy.
+pub fn missing(trace: &Trace) -> &'static str {
+    let has = |names: &[&str]| names.iter().any(|name| trace.has(name));
+    if has_ring(trace) {
+        "the program writes by io_uring, which strace does not see"
+    } else if !has(&["write", "writev", "sendfile"])
+        && has(&["socket", "accept", "accept4", "connect", "sendto", "recvfrom"])
+    {
+        "write, writev and sendfile seem not to be traced (-e trace=network leaves them out): take the command that `nagle-scan --calls` prints"
+    } else {
+        "bytes of the connections are not in the trace: another thread or process wrote them (strace -f), or io_uring, which strace does not see"
+    }
+}

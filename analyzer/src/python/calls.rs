@@ -1,0 +1,41 @@
+//! A trace of system calls as Python sees it.
+
+use super::progress::{PyProgress, interruptible};
+use crate::calls::alone::alone;
+use crate::calls::trace::Trace;
+use crate::track::reader::Reading;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// What strace saw of a program.
+#[pyclass(frozen, name = "Calls")]
+pub struct PyCalls {
+    pub(super) trace: Arc<Trace>,
+}
+
+#[pymethods]
+impl PyCalls {
+    /// What the trace says without a capture, as JSON.
+    fn alone(&self) -> String {
+        serde_json::to_string(&alone(&self.trace)).unwrap_or_default()
+    }
+}
+
+/// Reads the files of a trace.
+#[pyfunction(name = "read_calls")]
+fn read(py: Python<'_>, paths: Vec<String>, progress: &PyProgress) -> PyResult<PyCalls> {
+    let reading = Reading::of(&paths, Some(1));
+    let progress = &progress.0;
+    let trace = interruptible(py, reading, progress, || Trace::read(&paths, progress))??;
+    Ok(PyCalls { trace: Arc::new(trace) })
+}
+
+/// Adds what this file defines to the Python module.
+///
+/// # Errors
+/// Python's own.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyCalls>()?;
+    module.add_function(wrap_pyfunction!(read, module)?)?;
+    Ok(())
+}

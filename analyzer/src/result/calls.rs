@@ -1,0 +1,276 @@
+//! What the system calls of a program say of the stalls: which call wrote each held segment, and when.
+
+use crate::calls::sockets::{Protocol, Socket, Write, flag};
+use crate::calls::told::{NamedCall, OptionRow, has_ring, missing, options};
+use crate::calls::trace::Trace;
+use crate::calls::written::{Direction, Written};
+use crate::judge::findings::Finding;
+use crate::judge::model::Proof;
+use crate::judge::words::evidence::ms;
+use crate::result::scan::Scan;
+use crate::track::Side;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Kinds of stalls that are told.
+const MOST_KINDS: usize = 20;
+
+/// The calls of all stalls, and of waits that were none.
+#[derive(Debug, Clone)]
+pub struct Calls {
+    trace: Arc<Trace>,
+    /// By connection and frame.
+    rows: Vec<CallRow>,
+    pub summary: CallsSummary,
+}
+
+/// The call that wrote the first byte of a segment.
+#[derive(Debug, Clone, Copy)]
+pub struct CallRow {
+    key: (u32, u32),
+    side: Side,
+    write: Write,
+    before: Option<Write>,
+    pub written_ns: i64,
+    pub hold_ns: i64,
+    pub proof: Proof,
+}
+
+/// The sums, as JSON has them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CallsSummary {
+    /// Whose calls they are: `client`, `server`, `both`, or empty where they fit nothing.
+    pub side: &'static str,
+    /// Stalls whose call was found, and waits that were none.
+    pub matched: u64,
+    pub proven: u64,
+    pub refuted: u64,
+    /// Stalls of the other side.
+    pub of_other_side: u64,
+    /// Proven while TCP_NODELAY was set.
+    pub contradicted: u64,
+    pub hold_min_ms: f64,
+    pub hold_max_ms: f64,
+    pub bytes_in_trace: u64,
+    pub bytes_on_wire: u64,
+    pub aligned_by: &'static str,
+    pub spread_ms: Option<f64>,
+    /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `set`.
+    pub nodelay: &'static str,
+    pub patterns: Vec<Pattern>,
+    pub options: Vec<OptionRow>,
+    pub note: &'static str,
+}
+
+/// Stalls that the same two calls made.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pattern {
+    /// One of their connections.
+    pub connection: u32,
+    pub sender: &'static str,
+    pub stalls: u64,
+    pub first: Option<NamedCall>,
+    pub held: NamedCall,
+    /// Was something read between the two?
+    pub is_read_between: bool,
+}
+
+/// A call as a stall has it.
+#[derive(Debug, Serialize)]
+pub struct CallTold {
+    #[serde(flatten)]
+    pub call: NamedCall,
+    pub written_ns: Option<i64>,
+    pub hold_ms: Option<f64>,
+    pub proof: &'static str,
+}
+
+impl CallRow {
+    pub fn told(&self, calls: &Calls) -> CallTold {
+        let has_time = calls.trace.clock.is_some();
+        CallTold {
+            call: NamedCall::of(&calls.trace, &self.write),
+            written_ns: has_time.then_some(self.written_ns),
+            hold_ms: has_time.then_some(ms(self.hold_ns)),
+            proof: self.proof.name(),
+        }
+    }
+}
+
+impl Calls {
+    /// Of the findings of `scan`.
+    pub fn of(scan: &Scan, written: &Written) -> Self {
+        let mut rows = Vec::new();
+        for (direction, _) in written.matched() {
+            let index = scan.connections.index_of(direction.connection);
+            let own = index.into_iter().flat_map(|index| scan.findings_of(index).iter());
+            let own = own.filter(|row| row.wait.by == direction.side);
+            rows.extend(own.filter_map(|row| CallRow::of(row, direction, written)));
+        }
+        rows.sort_unstable_by_key(|row| row.key);
+        let mut calls =
+            Self { trace: Arc::clone(&written.trace), rows, summary: CallsSummary::default() };
+        calls.summary = calls.summed(scan, written);
+        calls
+    }
+
+    /// The call of the wait that this frame ended.
+    pub fn row(&self, connection: u32, frame: u32) -> Option<&CallRow> {
+        let at = self.rows.binary_search_by_key(&(connection, frame), |row| row.key).ok()?;
+        Some(&self.rows[at])
+    }
+
+    fn summed(&self, scan: &Scan, written: &Written) -> CallsSummary {
+        let count = |proof: Proof| self.rows.iter().filter(|row| row.proof == proof).count() as u64;
+        let proven = || self.rows.iter().filter(|row| row.proof == Proof::Proven);
+        let holds = || proven().map(|row| row.hold_ns);
+        let sides = Side::BOTH.map(|side| written.matched().any(|(one, _)| one.side == side));
+        let sum = |bytes: fn((&Direction, &Socket)) -> u64| {
+            written.matched().map(bytes).fold(0, u64::saturating_add)
+        };
+        let mut summary = CallsSummary {
+            side: match sides {
+                [true, true] => "both",
+                [true, false] => "client",
+                [false, true] => "server",
+                _ => "",
+            },
+            matched: self.rows.len() as u64,
+            proven: count(Proof::Proven),
+            refuted: count(Proof::Refuted),
+            of_other_side: of_other_side(scan, written),
+            contradicted: proven().filter(|row| row.write.flags & flag::NODELAY != 0).count()
+                as u64,
+            hold_min_ms: ms(holds().min().unwrap_or(0)),
+            hold_max_ms: ms(holds().max().unwrap_or(0)),
+            bytes_in_trace: sum(|(_, socket)| socket.bytes),
+            bytes_on_wire: sum(|(direction, _)| direction.bytes),
+            aligned_by: written.aligned_by,
+            spread_ms: written.spread_ns.map(ms),
+            nodelay: self.nodelay(written),
+            patterns: self.patterns(),
+            options: options(&self.trace),
+            note: "",
+        };
+        summary.note = note(&summary, written);
+        summary
+    }
+
+    /// Was the option set on the sockets that stalled, for all that the trace can show?
+    fn nodelay(&self, written: &Written) -> &'static str {
+        let stalled = |direction: &Direction| {
+            let from = self.rows.partition_point(|row| row.key.0 < direction.connection);
+            self.rows.get(from).is_some_and(|row| row.key.0 == direction.connection)
+        };
+        let sockets = || written.matched().filter(|(one, _)| stalled(one));
+        if sockets().next().is_none() {
+            return "";
+        }
+        if sockets().any(|(_, socket)| socket.had_nodelay) {
+            return "set";
+        }
+        let is_whole = |(direction, socket): (&Direction, &Socket)| {
+            socket.is_whole && socket.bytes >= direction.bytes
+        };
+        let traces_options =
+            ["setsockopt", "mmap", "munmap", "brk"].iter().any(|name| self.trace.has(name));
+        if traces_options && !has_ring(&self.trace) && sockets().all(is_whole) {
+            "never"
+        } else {
+            "not seen"
+        }
+    }
+
+    fn patterns(&self) -> Vec<Pattern> {
+        let mut kinds: BTreeMap<_, Pattern> = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| row.proof != Proof::Refuted) {
+            let held = NamedCall::of(&self.trace, &row.write);
+            let first = row.before.as_ref().map(|before| NamedCall::of(&self.trace, before));
+            let is_read_between = row.write.flags & flag::FIRST != 0;
+            let named = |call: &NamedCall| (call.name, call.function.clone());
+            let key = (row.side as u8, first.as_ref().map(named), named(&held), is_read_between);
+            let sender = row.side.name();
+            let new =
+                Pattern { connection: row.key.0, sender, stalls: 0, first, held, is_read_between };
+            kinds.entry(key).or_insert(new).stalls += 1;
+        }
+        let mut patterns: Vec<Pattern> = kinds.into_values().collect();
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.stalls));
+        patterns.truncate(MOST_KINDS);
+        patterns
+    }
+}
+
+impl CallRow {
+    fn of(row: Finding<'_>, direction: &Direction, written: &Written) -> Option<Self> {
+        if !row.is_stall() && row.held.proof == Proof::None {
+            return None;
+        }
+        let wait = row.wait;
+        let call =
+            written.at(direction.connection, direction.side, wait.rel_seq, wait.to.time_ns)?;
+        Some(Self {
+            key: (direction.connection, wait.to.frame),
+            side: direction.side,
+            write: *call.write,
+            before: call.before.copied(),
+            written_ns: call.time_ns,
+            hold_ns: wait.to.time_ns - call.time_ns,
+            proof: row.held.proof,
+        })
+    }
+}
+
+/// Stalls on the same connections whose sender was not traced.
+fn of_other_side(scan: &Scan, written: &Written) -> u64 {
+    let mut count = 0;
+    for (direction, _) in written.matched() {
+        let other = direction.side.other();
+        if written.socket(direction.connection, other).is_none() {
+            let index = scan.connections.index_of(direction.connection);
+            let all = index.into_iter().flat_map(|index| scan.findings_of(index).stalls());
+            count += all.filter(|stall| stall.wait.by == other).count() as u64;
+        }
+    }
+    count
+}
+
+fn note(summary: &CallsSummary, written: &Written) -> &'static str {
+    let trace = &written.trace;
+    if summary.side.is_empty() {
+        let connections =
+            || trace.sockets.iter().filter(|socket| socket.protocol > Protocol::Unknown);
+        let has_data = connections().any(|socket| socket.bytes > 0)
+            || (connections().next().is_none()
+                && trace.sockets.iter().any(|socket| socket.bytes > 0));
+        return if !has_data {
+            missing(trace)
+        } else if trace.clock.is_none() {
+            "the trace has no times finer than a second (strace -ttt), and its addresses are not in the capture"
+        } else {
+            "the trace does not fit the capture: it is of another run or of another program, or calls are missing (-f, write, writev)"
+        };
+    }
+    if summary.matched == 0 && summary.of_other_side > 0 {
+        return if summary.side == "server" {
+            "the stalls are the client's, and this trace is the server's: trace the client"
+        } else {
+            "the stalls are the server's, and this trace is the client's: trace the server"
+        };
+    }
+    if written
+        .matched()
+        .any(|(direction, socket)| socket.is_whole && socket.bytes < direction.bytes)
+    {
+        return missing(trace);
+    }
+    if trace.more_writes > 0 {
+        return "only the first two million writes of the trace were looked at";
+    }
+    if trace.clock.is_none() {
+        "the trace has no times finer than a second (strace -ttt): nothing is proven"
+    } else {
+        ""
+    }
+}
