@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
+from nagle_scan.api import calls as traces
 from nagle_scan.api import keys, spooling
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
@@ -48,6 +49,7 @@ def scan(
     exchanges: bool | None = None,
     names: Mapping[str, str] | None = None,
     progress: bool | _core.Progress = False,
+    calls: traces.Path | Iterable[traces.Path] | _core.Calls | None = None,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
@@ -64,6 +66,8 @@ def scan(
     them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
     an address is left out. `progress` shows how far it is, in a terminal (on standard error) and in
     a notebook, from the first second on; the command gives one that it shows and stops itself.
+    `calls` are paths of what `strace -f -ttt -yy` wrote of a program meanwhile (docs/calls.md): they
+    tell which call wrote what was held, and prove it; captures must be files then.
 
     >>> import nagle_scan
     >>> nagle_scan.scan("captures/java-split.pcap").verdict
@@ -91,6 +95,7 @@ def scan(
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
     with shown if progress and progress is not seen else nullcontext():
+        trace = _trace(calls, paths, seen)
         core = _core.scan_captures(
             paths,
             filter,
@@ -100,11 +105,13 @@ def scan(
             threads=threads,
             names=named(names, anonymize is not None),
             labels=labels,
+            calls=trace,
         )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
     made = Scan(paths, filter, core, anonymize, min_wait_ms, keeps, threads)
     made.spooled = spooled
+    made.trace = trace
     return made
 
 
@@ -226,7 +233,7 @@ class Scan(Written, Result):
         from nagle_scan.api.why import case_of
 
         self._check_readable()
-        return case_of(self.paths, self.filter, self.min_wait_ms, frame, self.threads)
+        return case_of(self.paths, self.filter, self.min_wait_ms, frame, self.threads, self.trace)
 
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long the waits of all connections were, stalls against other causes."""
@@ -262,6 +269,18 @@ class Scan(Written, Result):
         from nagle_scan.api.notebook import scan_html
 
         return scan_html(self)
+
+
+def _trace(
+    given: traces.Path | Iterable[traces.Path] | _core.Calls | None,
+    paths: list[str],
+    progress: _core.Progress,
+) -> _core.Calls | None:
+    if given is None:
+        return None
+    if not all(map(os.path.isfile, paths)):
+        raise CaptureError("beside calls a capture is read twice: it must be a file")
+    return given if isinstance(given, _core.Calls) else traces.read(given, progress)
 
 
 def _are_small(paths: list[str]) -> bool:
@@ -307,6 +326,7 @@ INTERNAL = {
     "row_of",
     "spooled",
     "threads",
+    "trace",
     "why_not_again",
 }
 """Names of a scan that its own modules use."""

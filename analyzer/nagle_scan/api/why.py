@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import NagleScanError
+from nagle_scan.words.wording import printable
 
 EVIDENCE_MS = 10.0
 """Waits as long as this are always tracked."""
@@ -26,7 +27,8 @@ class Case(NamedTuple):
     `frame_ack` is 0 where no ACK came; `verdict` is `held`, `not held` or `cannot tell`;
     `confidence` is empty for what is not held. A wait that cannot be a hold has one term, which
     says why. `owed` and `ended_by` are the row of the ledger that gave the cause: what was owed
-    when the wait began, and what ended it.
+    when the wait began, and what ended it. `calls` are lines of the trace, where the scan has one:
+    the write and the one before it, without what they wrote.
     """
 
     connection: int
@@ -42,6 +44,7 @@ class Case(NamedTuple):
     confidence: str
     probability: float
     terms: list[Term]
+    calls: list[str] = []  # noqa: RUF012
 
     def __str__(self) -> str:
         """As `nagle-scan --why` prints it."""
@@ -56,6 +59,8 @@ class Case(NamedTuple):
                 f"owed when it began: {self.owed}; ended by: {self.ended_by}",
                 "",
                 *(f"  {name:<11}  {value:>{wide}}  {text}" for name, value, text in self.terms),
+                *(["", "lines of the trace:"] if self.calls else []),
+                *(f"  {printable(line)}" for line in self.calls),
             ]
         )
 
@@ -66,15 +71,16 @@ def case_of(
     min_wait_ms: float,
     frame: int,
     threads: int | None,
+    calls: _core.Calls | None = None,
 ) -> Case:
     """Raises `NagleScanError` for a frame that is of no wait."""
     if not 0 < frame < 1 << 63:
         raise NagleScanError("frames count from 1")
-    row = _core.why(list(paths), filter, min_wait_ms, frame, threads)
+    row = _core.why(list(paths), filter, min_wait_ms, frame, threads, calls)
     if row is None:
         raise NagleScanError(
             f"frame {frame} ends no wait of {min(min_wait_ms, EVIDENCE_MS):g} ms or more, "
             "nor is it the start or the ACK of one"
         )
-    *values, _ = (getattr(row, name) for name in Case._fields)
-    return Case._make([*values, [Term(*term) for term in row.terms]])
+    values = {name: getattr(row, name) for name in Case._fields}
+    return Case(**values | {"terms": [Term(*term) for term in row.terms]})

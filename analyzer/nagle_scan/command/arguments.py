@@ -114,7 +114,11 @@ class _Explain(argparse.Action):
 
 def chosen(words: Sequence[str]) -> Chosen:
     """What they ask for. Raises `SystemExit` for help and for what cannot be understood."""
-    return Chosen(**vars(parser().parse_args(words)))
+    made = parser()
+    found = Chosen(**vars(made.parse_args(words)))
+    if not found.capture and not found.calls:
+        made.error("the following arguments are required: capture")
+    return found
 
 
 def parser() -> argparse.ArgumentParser:
@@ -151,7 +155,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_input(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "capture",
-        nargs="+",
+        nargs="*",
         type=values.utf8,
         help="pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard "
         "input",
@@ -194,6 +198,18 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         help="show names instead of IP addresses: of a file in the format of /etc/hosts, or a .csv "
         "with address and service, or one, as 10.0.0.5=payments (may be repeated); .json has both, "
         ".csv keeps the address",
+    )
+    group.add_argument(
+        "--calls",
+        metavar="TRACE",
+        action="append",
+        nargs="?",
+        const="",
+        default=[],
+        type=values.utf8,
+        help="what strace wrote of the program meanwhile (a file, the folder of -ff, '-'; may be "
+        "repeated): names the calls that wrote what was held, and proves it; without a capture it "
+        "looks for the pattern; without TRACE it prints the strace command to use",
     )
     group.add_argument(
         "--why",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nagle_scan import _core
 from nagle_scan.report import formats
 from nagle_scan.report.formats import TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
@@ -20,6 +21,8 @@ class Chosen(NamedTuple):
     quiet: int = 0
     names: Sequence[str | tuple[str, str]] = ()
     why: int | None = None
+    calls: Sequence[str] = ()
+    """Traces; an empty one asks how to make one."""
     baseline: Sequence[str] = ()
     baseline_map: Sequence[tuple[Endpoint, Endpoint]] = ()
     anonymize: bool = False
@@ -29,6 +32,7 @@ class Chosen(NamedTuple):
     key: bytes | None = None
     """Replaces addresses."""
     key_is_random: bool = False
+    trace: _core.Calls | None = None
     named: Mapping[str, str] | None = None
     """Addresses, and what the outputs call them."""
 

@@ -118,9 +118,13 @@ def _chosen(words: Sequence[str]) -> Chosen:
 
 
 def _run(options: Chosen, found: list[Scan]) -> int:
+    if "" in options.calls or not options.capture:
+        from nagle_scan.command import calls
+
+        return calls.command() if "" in options.calls else calls.alone(options)
     outputs = _outputs(options)
     also_read = [name for name in options.names if isinstance(name, str)]
-    if [*options.capture, *options.baseline].count("-") > 1:
+    if [*options.capture, *options.baseline, *options.calls].count("-") > 1:
         raise CaptureError("-: standard input can be read only once")
     sets, notes = captures.grouped(options.capture, options.merge)
     files = [path for capture in sets for path in capture.paths]
@@ -128,7 +132,7 @@ def _run(options: Chosen, found: list[Scan]) -> int:
         _check_several(sets, outputs, options)
     if options.anonymize:
         sets = captures.numbered(sets)
-    outputs.check([*files, *options.baseline, *also_read], sets)
+    outputs.check([*files, *options.baseline, *also_read, *options.calls], sets)
     for note in notes:
         terminal.note(f"note: {note}")
     if options.anonymize:
@@ -136,6 +140,10 @@ def _run(options: Chosen, found: list[Scan]) -> int:
         options = options._replace(key=key or keys.random(), key_is_random=key is None)
     _check_map(options)
     options = options._replace(named=_names(options))
+    if options.calls:
+        from nagle_scan.api import calls
+
+        options = options._replace(trace=calls.read(options.calls, _core.Progress()))
     if options.why is not None:
         return _why(sets, options, options.why)
     gate = Gate(options.max_lost)
@@ -153,7 +161,7 @@ def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     if len(sets) > 1:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
         raise CaptureError(f"--why: frames are counted in one capture: {instead}")
-    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None)
+    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None, options.trace)
     terminal.say(str(case))
     return EXIT_PASSED
 
@@ -204,7 +212,8 @@ def _run_one(
     found: list[Scan],
 ) -> int:
     outputs.make_folder()
-    baseline = _scan(options.baseline, options) if options.baseline else None
+    before = options._replace(trace=None)
+    baseline = _scan(options.baseline, before) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(capture.paths, options, progress)
     found.append(scan)
@@ -260,6 +269,7 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
             exchanges=options.keeps_exchanges,
             names=options.named,
             progress=seen,
+            calls=options.trace,
         )
     if seen.stopped and progress is None:
         raise KeyboardInterrupt

@@ -68,6 +68,8 @@ class Result:
         self.has_exchanges = has_exchanges
         self.spooled: Sequence[object] = ()
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
+        self.trace: _core.Calls | None = None
+        """System calls of a program of the capture."""
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, Rows] = {}
@@ -203,8 +205,9 @@ class Result:
             return self.core
         self._check_readable("scan with exchanges=True")
         return _core.scan_captures(
-            self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads
-        )
+            self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads,
+            calls=self.trace,
+        )  # fmt: skip
 
     @property
     def servers(self) -> pd.DataFrame:

@@ -108,6 +108,32 @@ impl Trace {
         Ok(trace)
     }
 
+    /// The lines of a write and of the one before it, without what their strings hold.
+    ///
+    /// # Errors
+    /// The file cannot be read again.
+    pub fn lines_of(
+        &self,
+        before: Option<&Write>,
+        write: &Write,
+        progress: &Arc<Progress>,
+    ) -> Result<Vec<String>, ScanError> {
+        let Some(path) = self.paths.get(usize::from(write.file)) else { return Ok(Vec::new()) };
+        let first = before.filter(|before| before.file == write.file && before.line < write.line);
+        let numbers = [first.map(|first| first.line), Some(write.line)];
+        let mut file = File::open(path, false, progress)?;
+        let mut lines = Vec::new();
+        while file.number < write.line && file.advance() {
+            if numbers.contains(&Some(file.number)) {
+                let text = String::from_utf8_lossy(&file.line);
+                let kept: String =
+                    without_strings(text.trim_end()).chars().take(LONGEST_UNFINISHED).collect();
+                lines.push(format!("{}: {kept}", file.number));
+            }
+        }
+        Ok(lines)
+    }
+
     pub fn has(&self, name: &str) -> bool {
         place(name).is_some_and(|at| self.seen >> at & 1 == 1)
     }

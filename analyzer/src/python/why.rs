@@ -1,5 +1,6 @@
 //! The terms of a wait as Python sees it.
 
+use super::calls::PyCalls;
 use super::progress::interruptible;
 use super::scan::in_ns;
 use crate::result::names::Names;
@@ -33,6 +34,8 @@ pub struct WhyRow {
     pub confidence: &'static str,
     pub probability: f64,
     pub terms: Vec<WhyTerm>,
+    /// Lines of the trace of the program's calls.
+    pub calls: Vec<String>,
 }
 
 impl WhyRow {
@@ -57,13 +60,14 @@ impl WhyRow {
             confidence,
             probability,
             terms: why.rows.into_iter().map(|row| (row.name, row.value, row.text)).collect(),
+            calls: why.calls,
         }
     }
 }
 
 /// Reads the captures again for the terms of the wait that a frame is of; `None` if it is of none.
 #[pyfunction(name = "why")]
-#[pyo3(signature = (paths, filter, min_wait_ms, frame, threads=None))]
+#[pyo3(signature = (paths, filter, min_wait_ms, frame, threads=None, calls=None))]
 fn why_row(
     py: Python<'_>,
     paths: Vec<String>,
@@ -71,6 +75,7 @@ fn why_row(
     min_wait_ms: f64,
     frame: u64,
     threads: Option<usize>,
+    calls: Option<&PyCalls>,
 ) -> PyResult<Option<WhyRow>> {
     let options = ScanOptions {
         labels: Labels::default(),
@@ -79,7 +84,7 @@ fn why_row(
         exchanges: false,
         hourly: false,
         names: Names::default(),
-        calls: None,
+        calls: calls.map(|calls| Arc::clone(&calls.trace)),
         reading: Reading::of(&paths, threads),
         shards: SHARDS,
     };

@@ -5,7 +5,7 @@ use crate::capture::progress::Progress;
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::model::{Held, explain};
+use crate::judge::model::{Held, Proof, explain};
 use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track, written};
@@ -24,6 +24,8 @@ pub struct Why {
     pub entry: [&'static str; 2],
     pub held: Held,
     pub rows: Vec<TermRow>,
+    /// Lines of the trace of the program's calls, where it has one.
+    pub calls: Vec<String>,
 }
 
 /// The terms of the wait that frame `frame` is of: that it ended, or else that its ACK freed, or that began
@@ -63,10 +65,21 @@ pub fn why(
     };
     let entry = ruling.entry();
     let among_own = own.iter().position(is_it).unwrap_or(0);
-    let terms = explain(&blocks, &clocks, threads, number, begin + among_own);
+    let mut terms = explain(&blocks, &clocks, threads, number, begin + among_own);
+    let id = block.numbers[place as usize];
+    let call =
+        written.as_ref().and_then(|written| written.at(id, wait.by, wait.rel_seq, wait.to.time_ns));
+    let calls = match (&written, call) {
+        (Some(written), Some(call)) => written.trace.lines_of(call.before, call.write, progress)?,
+        _ => Vec::new(),
+    };
+    if ruling.held.proof != Proof::None {
+        terms.held = ruling.held;
+    }
     Ok(Some(Why {
-        connection: block.numbers[place as usize],
+        connection: id,
         rows: rows(&terms, wait, connection),
+        calls,
         wait: *wait,
         cause: ruling.cause,
         entry: [entry.owed, entry.ended_by],

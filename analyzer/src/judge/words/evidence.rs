@@ -4,7 +4,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::{Confidence, DirectionModel, most_by_clock};
+use crate::judge::model::{Confidence, DirectionModel, Proof, most_by_clock};
 use crate::judge::path::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
@@ -33,6 +33,19 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     add(&|out| stall.unacked(out));
     if stall.wait.is(fact::RESENT) {
         add(&|out| stall.resent(out));
+    }
+    if finding.held.proof == Proof::Proven {
+        let (at, data) = (stall.wait.ack.frame, stall.wait.is(fact::DATA_ACK));
+        let ack = if data { "data that acknowledged it" } else { "its ACK" };
+        let hold = Ms(finding.hold_ns());
+        let frame = stall.wait.to.frame;
+        add(&|out| {
+            write!(
+                out,
+                "by the system calls of the program, frame {frame} was written {hold} before it left, before {ack} came (frame {at}): the kernel held it, which is a proof"
+            )
+        });
+        return;
     }
     if stall.wait.is(fact::DATA_ACK) {
         add(&|out| stall.data_ack(out));

@@ -1,6 +1,6 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Terms, most_by_clock};
+use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Proof, Terms, most_by_clock};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
 use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
@@ -22,6 +22,9 @@ fn row(name: &'static str, value: String, text: String) -> TermRow {
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
     let Terms { exclusion, held, direction, densities, most, .. } = terms;
     let by = wait.by.name();
+    if let Some(row) = proof(held) {
+        return vec![row];
+    }
     let Some(densities) = densities else {
         let (value, text) = match exclusion {
             Some(Exclusion::Impossible(why)) => ("0", format!("a hold is impossible: {why}")),
@@ -69,6 +72,21 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     let by_clock = most_by_clock(direction.path.step_ms, wait);
     rows.push(row("probability", format!("{:.5}", held.probability), formula(by_clock, held)));
     rows
+}
+
+/// What the calls of its program prove.
+fn proof(held: &Held) -> Option<TermRow> {
+    let hold = Ms::of(held.hold_ms.into());
+    let (value, text) = match held.proof {
+        Proof::None => return None,
+        Proof::Proven => {
+            ("1", format!("written {hold} before it left, before the ACK came: the kernel held it"))
+        }
+        Proof::Refuted => {
+            ("0", format!("written {hold} before it left, when the ACK had come: nothing held it"))
+        }
+    };
+    Some(row("proof", value.to_owned(), text))
 }
 
 /// What the ratio compares: the densities above it, unless the sender's timestamps count, too.

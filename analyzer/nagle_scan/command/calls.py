@@ -1,0 +1,55 @@
+"""`--calls` without a capture: what a trace says by itself, or how to make one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from nagle_scan import _core
+from nagle_scan.api import calls
+from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED
+from nagle_scan.errors import OutputError
+from nagle_scan.report import trace
+from nagle_scan.report.formats import TEXT
+from nagle_scan.system import terminal
+
+if TYPE_CHECKING:
+    from nagle_scan.command.chosen import Chosen
+
+TRACED = (
+    "%network,read,readv,write,writev,sendfile,splice,close,dup,dup2,dup3,fcntl,clone,clone3,fork,"
+    "vfork"
+)
+COMMAND = f"""\
+Trace the program while tcpdump captures; then: nagle-scan traffic.pcap --calls calls.txt
+
+  strace -f --seccomp-bpf -ttt -yy -e trace={TRACED} -o calls.txt PROGRAM
+
+Of a running program (strace -p does without --seccomp-bpf):
+
+  strace -f -ttt -yy -e trace={TRACED} -o calls.txt -p PID
+
+Add -k for a minute to learn which function writes. Measured: a call that is not traced costs
+nothing with --seccomp-bpf, a traced one 30 to 50 us, with -k 640 us."""
+
+
+def command() -> int:
+    """Prints the call of strace."""
+    terminal.say(COMMAND)
+    return EXIT_PASSED
+
+
+def alone(options: Chosen) -> int:
+    """Reads a trace without a capture. Raises `CaptureError`, `OutputError`."""
+    if options.output or options.format not in (TEXT, "json"):
+        raise OutputError("--calls without a capture prints text or --format json only")
+    told = calls.read(options.calls, _core.Progress()).alone()
+    if options.format != TEXT:
+        terminal.say(told)
+    elif sys.stdout is not None and options.quiet < 2:
+        style = terminal.style_of(sys.stdout)
+        names = "trace" if options.anonymize else ", ".join(options.calls)
+        said = trace.render(json.loads(told), names, style, hides=options.anonymize)
+        terminal.say(said)
+    return EXIT_PASSED if options.exit_zero else EXIT_CANNOT_TELL

@@ -1,0 +1,89 @@
+"""A trace of system calls without a capture: what a program writes, and what only packets can prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nagle_scan import _core
+from nagle_scan.report import calls
+from nagle_scan.system.terminal import Style
+from nagle_scan.words.wording import count, printable, sentence_start
+
+Row = dict[str, Any]
+WHAT = {"tcp": "", "socket": ", if it is a TCP socket", "unknown": ", if it is a TCP connection"}
+FIX = (
+    "Send the whole message in one write (one buffer, writev(), MSG_MORE or a buffered stream that "
+    "is flushed once), or set TCP_NODELAY on this very socket."
+)
+PROVE = (
+    "A capture of the same minutes proves it: tcpdump -i any -s 256 -w traffic.pcap{port}, beside "
+    "the strace that `nagle-scan --calls` prints; then nagle-scan traffic.pcap --calls calls.txt."
+)
+ALIKE = "A busy program or a far host would look the same: only packets tell."
+
+
+def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
+    """The report; with `hides` without addresses."""
+    facts = ", ".join(
+        [count(alone["lines"], "line"), count(alone["connections"], "connection"), "no capture"]
+    )
+    header = style.wrapped(f"nagle-scan {_core.VERSION}: {printable(names)}: {facts}", "  ")
+    items = [(head, text) for head, text in _items(alone, hides=hides) if text]
+    told = [style.headed(head.ljust(7), style.bold, text) for head, text in items]
+    return "\n".join([f"{style.faint}{header}{style.end}", "", *told])
+
+
+def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
+    patterns = alone["patterns"]
+    if not patterns:
+        yield "PATTERN", _without(alone)
+    for pattern in patterns[: calls.MOST_PATTERNS]:
+        yield "PATTERN", _pattern(pattern, hides=hides)
+        yield "WAIT", _wait(pattern)
+    harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
+    nodelay = "" if alone["has_nodelay"] or not harmful else "not seen"
+    yield "OPTION", calls.option(alone["options"], nodelay, is_matched=False)
+    if harmful:
+        yield "FIX", FIX
+    port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)
+    yield "NEXT", PROVE.format(port=f" tcp port {port}" if port else "")
+
+
+def _without(alone: Row) -> str:
+    if alone["note"]:
+        return f"{sentence_start(alone['note'])}."
+    return (
+        "No socket is written to twice before it is read, as far as the trace shows: "
+        "nothing that Nagle's algorithm would hold until a delayed ACK."
+    )
+
+
+def _pattern(pattern: Row, *, hides: bool) -> str:
+    end = pattern["local"] if pattern["is_server"] else pattern["remote"]
+    to = "accepted at" if pattern["is_server"] else "connected to"
+    what = f" ({to} {end})" if end and not hides else WHAT[pattern["protocol"]]
+    message = "each reply" if pattern["is_server"] else "a message"
+    both = f"{calls.call(pattern['first'])}, then {calls.call(pattern['last'])}"
+    option = "with TCP_NODELAY, so that nothing of it is held" if pattern["nodelay"] else ""
+    times = f"{pattern['count']:,} of {count(pattern['turns'], 'time')}"
+    return (
+        f"Descriptor {pattern['descriptor']}{what}: the program writes {message} in several calls, "
+        f"{both}, and then reads, {option or 'without TCP_NODELAY'}: {times}."
+    )
+
+
+def _wait(pattern: Row) -> str:
+    if pattern["wait_ms"] is None:
+        return ""
+    said = (
+        f"From the last write until the next data had been read: {pattern['wait_ms']:.1f} ms "
+        f"(median of {pattern['count']:,})"
+    )
+    for kind, name, low, high in (("linux", "Linux", 35, 60), ("windows", "Windows", 150, 250)):
+        if 2 * pattern[kind] >= pattern["count"] and not pattern["nodelay"]:
+            return (
+                f"{said}; {pattern[kind]:,} took {low} to {high} ms, as long as {name} delays an "
+                f"ACK. {ALIKE}"
+            )
+    return f"{said}."
