@@ -29,8 +29,8 @@ def items(view: View) -> Iterator[tuple[str, str]]:
     calls: Row = json.loads(told)
     yield "calls", " ".join(_calls(view, calls))
     if calls["proven"] or calls["refuted"]:
-        yield "proven", " ".join(_proven(calls))
-    yield "option", option(calls["options"], calls["nodelay"], bool(calls["side"]))
+        yield "proven", " ".join(_proven(view, calls))
+    yield "option", option(calls["options"], calls["nodelay"])
 
 
 def _calls(view: View, calls: Row) -> Iterator[str]:
@@ -50,12 +50,17 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
     name = _party(row, pattern["sender"])
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
-    times = f"{pattern['stalls']:,} of {count(calls['matched'] - calls['refuted'], 'stall')}"
+    times = f"{pattern['stalls']:,} of {count(_stalls(view, calls), 'stall')}"
     if first is None or first["line"] == held["line"]:
         return f"{name} sent what was held by {call(held)}: {times}."
     read = "something read" if pattern["is_read_between"] else "nothing read"
     both = f"{call(first)}, then {call(held)}"
     return f"{name} sends each {message} in two calls: {both}, {read} in between: {times}."
+
+
+def _stalls(view: View, calls: Row) -> int:
+    """All but those whose sender was not traced."""
+    return view.summary.stalls - int(calls["of_other_side"])
 
 
 def _party(row: _core.ConnectionRow | None, sender: str) -> str:
@@ -77,13 +82,18 @@ def function(name: str) -> str:
     return f"{name}()" + (f" ({place}" if place else "")
 
 
-def _proven(calls: Row) -> Iterator[str]:
-    matched = calls["matched"] - calls["refuted"]
+def _proven(view: View, calls: Row) -> Iterator[str]:
+    matched, stalls = calls["matched"] - calls["refuted"], _stalls(view, calls)
     if proven := calls["proven"]:
         least, most = f"{calls['hold_min_ms']:.1f}", f"{calls['hold_max_ms']:.1f}"
         held = f"for {least} ms" if least == most else f"{least} to {most} ms"
-        each = "It was" if matched == proven == 1 else f"{proven:,} of {matched:,} were"
+        each = "It was" if stalls == proven == 1 else f"{proven:,} of {stalls:,} were"
         yield f"{each} written before the ACK came and left only then: held {held} by the kernel."
+    if stalls > matched:
+        yield f"The trace does not show what wrote the other {stalls - matched:,}."
+    if (other := calls["of_other_side"]) and matched:
+        side = "client" if calls["side"] == "server" else "server"
+        yield f"{count(other, 'stall')} more {'is' if other == 1 else 'are'} the {side}'s: trace it, too."
     if refuted := calls["refuted"]:
         waits = "1 other wait looked" if refuted == 1 else f"{refuted:,} other waits looked"
         yield f"{waits} the same, but the program wrote only when the ACK had come: no stall."
@@ -94,23 +104,27 @@ def _proven(calls: Row) -> Iterator[str]:
         )
 
 
-def option(options: Sequence[Row], nodelay: str, is_matched: bool = True) -> str:
+def option(options: Sequence[Row], nodelay: str, stalled: str = "what stalls") -> str:
     """Where TCP_NODELAY and its like were set, and with what result."""
     said = [_option(row) for row in options[:MOST_OPTIONS]]
     if more := len(options) - MOST_OPTIONS:
         said += [f"{more} more: see -o result.json"] if more > 0 else []
     text = ". ".join(said)
-    tried = any(row["name"] == "TCP_NODELAY" and row["value"] for row in options)
     if nodelay == "never":
-        text += "; never to a connection" if tried else _also(text, "TCP_NODELAY was never set")
+        worked = any(_is_nodelay(row) and not row["error"] for row in options)
+        never = "never to a connection" + (" that stalls" if worked else "")
+        tried = any(map(_is_nodelay, options))
+        text += f"; {never}" if tried else _also(text, "TCP_NODELAY was never set")
     elif nodelay == "not seen":
-        never = "no call in the trace sets TCP_NODELAY on what stalls; what it leaves out, or what "
-        text += _also(text, f"{never}was before it, is not known")
+        never = f"no call in the trace sets TCP_NODELAY on {stalled}"
+        text += _also(text, f"{never}; what it leaves out, or what was before it, is not known")
     elif nodelay == "set" and not any(row["taken_back"] for row in options):
         text += _also(text, "what stalled was written before that, or on another connection")
-    elif not options and is_matched:
-        text = "the trace sets none (TCP_NODELAY, TCP_CORK, TCP_QUICKACK)"
     return f"{sentence_start(text)}." if text else ""
+
+
+def _is_nodelay(row: Row) -> bool:
+    return row["name"] == "TCP_NODELAY" and bool(row["value"])
 
 
 def _also(text: str, said: str) -> str:

@@ -117,7 +117,7 @@ fn fit(writes: &[Write], pieces: &[Piece], shift: i64) -> Option<Fit> {
         let Some(write) = write else { continue };
         let ns = piece.time_ns.saturating_sub(write.time_ns);
         all.push(ns);
-        if write.flags & flag::FIRST != 0 {
+        if write.flags & (flag::FIRST | flag::MORE) == flag::FIRST {
             first.push(ns);
         }
     }

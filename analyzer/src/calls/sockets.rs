@@ -367,16 +367,16 @@ impl Sockets {
     }
 
     /// Something was read, by a call that began at `time_ns` and ended at `end_ns`, if that is known.
-    pub fn read(&mut self, thread: u32, place: u32, time_ns: i64, end_ns: Option<i64>) {
+    pub fn read(&mut self, thread: u32, place: u32, time_ns: Option<i64>, end_ns: Option<i64>) {
         let socket = &mut self.all[place as usize];
         let write = socket.writes.len().wrapping_sub(1);
         let is_first = socket.state & flag::FIRST == 0 && write < socket.writes.len();
         socket.state |= flag::FIRST;
         let Some(process) = self.processes.get_mut(&thread).filter(|_| is_first) else { return };
-        match end_ns {
-            Some(end_ns) => self.answer(place, write, end_ns),
-            None if process.has_polled => self.answer(place, write, time_ns),
-            None => process.reading = Some((place, write)),
+        match (end_ns, time_ns) {
+            (Some(end_ns), _) => self.answer(place, write, end_ns),
+            (None, Some(_)) if !process.has_polled => process.reading = Some((place, write)),
+            (None, time_ns) => self.answer(place, write, time_ns.unwrap_or(0)),
         }
     }
 

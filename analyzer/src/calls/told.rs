@@ -84,7 +84,7 @@ pub fn missing(trace: &Trace) -> &'static str {
     } else if !has(&["write", "writev", "sendfile"])
         && has(&["socket", "accept", "accept4", "connect", "sendto", "recvfrom"])
     {
-        "write, writev and sendfile seem not to be traced (-e trace=network leaves them out): take the command that `nagle-scan --calls` prints"
+        "the trace seems to leave out write, writev and sendfile (-e trace=network does): take the command that `nagle-scan --calls` prints"
     } else {
         "bytes of the connections are not in the trace: another thread or process wrote them (strace -f), or io_uring, which strace does not see"
     }

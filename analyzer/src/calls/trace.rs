@@ -395,7 +395,7 @@ impl Reading {
                     if NAMES[usize::from(name)].0.starts_with("recv") {
                         sockets.is_socket(place);
                     }
-                    sockets.read(thread, place, time_ns.unwrap_or(0), end_ns);
+                    sockets.read(thread, place, time_ns, end_ns);
                 }
             }
             Kind::Socket if number >= 0 => {
@@ -509,8 +509,10 @@ impl Reading {
     }
 
     fn option(&mut self, begun: Begun, ended: &Ended<'_>) {
-        let is_tcp = ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&ended.argument(1));
-        let name = match ended.argument(2) {
+        // `0x1 /* TCP_NODELAY */`
+        let word = |at: usize| ended.argument(at).split(' ').next().unwrap_or_default();
+        let is_tcp = ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
+        let name = match word(2) {
             "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
             "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
             "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
@@ -591,7 +593,7 @@ fn of_messages(text: &str, messages: i64) -> u64 {
 fn what(shown: Shown<'_>, socket: Option<&Socket>) -> String {
     let words = match (shown, socket) {
         (_, Some(socket)) if socket.is_listening => "a listening socket",
-        (_, Some(socket)) if socket.remote.is_some() => "a connection",
+        (_, Some(socket)) if socket.remote.is_some() || socket.is_server => "a connection",
         (_, Some(socket)) if socket.protocol == Protocol::Tcp => "a TCP socket",
         (_, Some(socket)) if socket.protocol == Protocol::Socket => "a socket",
         (Shown::Other(path), _) if path.starts_with("/dev/") => {

@@ -19,6 +19,8 @@ use std::sync::Arc;
 const MOST_PIECES: usize = 4_000_000;
 /// Pairs of a socket and a direction that are compared where no address tells which belong together.
 const MOST_PAIRS: usize = 200_000;
+/// Writes by which a socket has a place, if the trace is of this capture.
+const MANY_WRITES: usize = 8;
 /// Times of one call vary by so much at least.
 const LEAST_DOUBT_NS: i64 = 50_000;
 
@@ -162,7 +164,10 @@ impl Written {
                 direction.is_of(socket) && direction.is_whole_with(socket)
             };
             let sure = fits.iter().find(is_sure);
-            all.extend(sure.or(fits.first()).filter(|fit| fit.by_first).map(|fit| fit.delta_ns));
+            if !fits.is_empty() || socket.writes.len() >= MANY_WRITES {
+                let best = sure.or(fits.first()).filter(|fit| fit.by_first);
+                all.push(best.map_or(i64::MAX, |fit| fit.delta_ns));
+            }
             if let Some(fit) = sure.or_else(|| chosen(fits, clock, |fit| self.limit_ns(fit))) {
                 most_ns = most_ns.max(self.limit_ns(fit));
                 samples.extend(&fit.samples);
@@ -172,7 +177,8 @@ impl Written {
         let (delta_ns, spread_ns) = densest(&samples, 5);
         // Of another run some connections may keep the rhythm, but not all.
         let all_agree = |delta_ns: i64| {
-            let near = all.iter().filter(|own_ns| (*own_ns - delta_ns).abs() <= most_ns).count();
+            let near =
+                all.iter().filter(|own_ns| own_ns.abs_diff(delta_ns) <= most_ns as u64).count();
             4 * near >= 3 * all.len()
         };
         let agrees = agrees(clock, delta_ns);

@@ -249,7 +249,7 @@ fn note(summary: &CallsSummary, written: &Written) -> &'static str {
         } else if trace.clock.is_none() {
             "the trace has no times finer than a second (strace -ttt), and its addresses are not in the capture"
         } else {
-            "the trace does not fit the capture: it is of another run or of another program, or calls are missing (-f, write, writev)"
+            "the trace does not fit the capture: it is of another run or of another program, calls are missing (-f, write, writev), or nothing left at once"
         };
     }
     if summary.matched == 0 && summary.of_other_side > 0 {
