@@ -39,7 +39,8 @@ def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
     if not patterns:
         yield "PATTERN", _without(alone)
     for pattern in patterns[: calls.MOST_PATTERNS]:
-        yield "PATTERN", _pattern(pattern, hides=hides)
+        more = f" {sentence_start(alone['note'])}." if alone["note"] else ""
+        yield "PATTERN", _pattern(pattern, hides=hides) + more
         yield "WAIT", _wait(pattern)
     harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
     nodelay = "" if alone["has_nodelay"] or not harmful else "not seen"

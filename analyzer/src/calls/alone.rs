@@ -93,7 +93,11 @@ pub fn alone(trace: &Trace) -> Alone {
         bytes,
         options: options(trace),
         has_nodelay: trace.sockets.iter().any(|socket| socket.had_nodelay),
-        note: if bytes == 0 { missing(trace) } else { "" },
+        note: match trace.more_writes {
+            0 if bytes == 0 => missing(trace),
+            0 => "",
+            _ => "only the first two million writes were looked at",
+        },
         patterns,
     }
 }

@@ -324,8 +324,8 @@ impl Reading {
         self.sockets.begins(thread, time_ns, kind);
         match line.what {
             What::Call(_, rest) => {
-                self.trace.calls += 1;
                 let Some(name) = name else { return };
+                self.trace.calls += 1;
                 self.trace.seen |= 1 << name;
                 let begun = Begun { thread, time_ns, file: at, line: file.number, name };
                 match rest.strip_suffix("<unfinished ...>") {
