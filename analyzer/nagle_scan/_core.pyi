@@ -370,7 +370,6 @@ class Calls:
     def alone(self) -> str: ...
 
 def read_calls(paths: list[str], progress: Progress) -> Calls: ...
-
 def why(
     paths: list[str],
     filter: str | None,

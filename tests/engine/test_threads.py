@@ -99,9 +99,9 @@ def test_what_is_read_again_takes_no_more_threads_than_the_scan(
     read, seen = getattr(_core, name), []
     place = THREADS_AT[name]
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
         seen.append(given[place])
-        return read(*given)
+        return read(*given, **named)
 
     monkeypatch.setattr(_core, name, counted)
     scan.write(tmp_path / "report.html")

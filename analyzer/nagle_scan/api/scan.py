@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
-from nagle_scan.api import calls as traces
 from nagle_scan.api import keys, spooling
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from nagle_scan.api import calls as traces
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
     from nagle_scan.api.connection import Connection
     from nagle_scan.api.why import Case
@@ -66,8 +66,8 @@ def scan(
     them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
     an address is left out. `progress` shows how far it is, in a terminal (on standard error) and in
     a notebook, from the first second on; the command gives one that it shows and stops itself.
-    `calls` are paths of what `strace -f -ttt -yy` wrote of a program meanwhile (docs/calls.md): they
-    tell which call wrote what was held, and prove it; captures must be files then.
+    `calls` are paths of what `strace -f -ttt -yy` wrote of a program meanwhile (docs/calls.md):
+    they tell which call wrote what was held, and prove it; captures must be files then.
 
     >>> import nagle_scan
     >>> nagle_scan.scan("captures/java-split.pcap").verdict
@@ -280,7 +280,11 @@ def _trace(
         return None
     if not all(map(os.path.isfile, paths)):
         raise CaptureError("beside calls a capture is read twice: it must be a file")
-    return given if isinstance(given, _core.Calls) else traces.read(given, progress)
+    if isinstance(given, _core.Calls):
+        return given
+    from nagle_scan.api import calls as traces
+
+    return traces.read(given, progress)
 
 
 def _are_small(paths: list[str]) -> bool:

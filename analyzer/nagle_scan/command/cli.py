@@ -119,9 +119,9 @@ def _chosen(words: Sequence[str]) -> Chosen:
 
 def _run(options: Chosen, found: list[Scan]) -> int:
     if "" in options.calls or not options.capture:
-        from nagle_scan.command import calls
+        from nagle_scan.command import calls as trace
 
-        return calls.command() if "" in options.calls else calls.alone(options)
+        return trace.command() if "" in options.calls else trace.alone(options)
     outputs = _outputs(options)
     also_read = [name for name in options.names if isinstance(name, str)]
     if [*options.capture, *options.baseline, *options.calls].count("-") > 1:

@@ -21,11 +21,8 @@ QUICKACK = "it does not help: the late ACKs are those of the other end"
 Row = dict[str, Any]
 
 
-def items(view: View) -> Iterator[tuple[str, str]]:
-    """The calls behind the stalls, what they prove, and where options were set."""
-    told = view.core.calls()
-    if told is None:
-        return
+def items(view: View, told: str) -> Iterator[tuple[str, str]]:
+    """The calls behind the stalls, what they prove, and where options were set; `told` as JSON."""
     calls: Row = json.loads(told)
     yield "calls", " ".join(_calls(view, calls))
     if calls["proven"] or calls["refuted"]:
@@ -93,7 +90,8 @@ def _proven(view: View, calls: Row) -> Iterator[str]:
         yield f"The trace does not show what wrote the other {stalls - matched:,}."
     if (other := calls["of_other_side"]) and matched:
         side = "client" if calls["side"] == "server" else "server"
-        yield f"{count(other, 'stall')} more {'is' if other == 1 else 'are'} the {side}'s: trace it, too."
+        are = "1 more is" if other == 1 else f"{other:,} more are"
+        yield f"{are} the {side}'s: trace it, too."
     if refuted := calls["refuted"]:
         waits = "1 other wait looked" if refuted == 1 else f"{refuted:,} other waits looked"
         yield f"{waits} the same, but the program wrote only when the ACK had come: no stall."

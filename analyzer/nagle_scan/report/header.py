@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.report import calls, held, sentences, slowest, verdicts
+from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield verdicts.heading(summary).lower(), _verdict(view)
         yield "cost", view.cost
         yield "fix", _fix(view)
-    if summary.verdict != "inconclusive":
-        yield from calls.items(view)
+    if (traced := view.core.calls()) is not None:
+        from nagle_scan.report import calls
+
+        yield from calls.items(view, traced)
     told = _rest(view), sentences.stale_requests(view.core), view.not_judged
     yield "rest", " ".join(filter(None, told))
 

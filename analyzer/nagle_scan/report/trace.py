@@ -1,4 +1,4 @@
-"""A trace of system calls without a capture: what a program writes, and what only packets can prove."""
+"""A trace without a capture: what a program writes, and what only packets can prove."""
 
 from __future__ import annotations
 

@@ -204,10 +204,8 @@ class Result:
         if self.has_exchanges:
             return self.core
         self._check_readable("scan with exchanges=True")
-        return _core.scan_captures(
-            self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads,
-            calls=self.trace,
-        )  # fmt: skip
+        how = self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads
+        return _core.scan_captures(*how, calls=self.trace)
 
     @property
     def servers(self) -> pd.DataFrame:
