@@ -53,9 +53,14 @@ class Answer(TypedDict):
     """Of a stream, where it has one."""
 
 
+TRACED = CAPTURES / "calls"
+"""Recorded where there was no tshark to ask."""
+
+
 def captures() -> list[Path]:
-    """All that are shipped, in a fixed order."""
-    return sorted(path for path in CAPTURES.rglob("*.pcap*") if path.is_file())
+    """All that are shipped and that tshark was asked about, in a fixed order."""
+    every = (path for path in CAPTURES.rglob("*.pcap*") if path.is_file())
+    return sorted(path for path in every if path.parent != TRACED)
 
 
 def name(path: Path) -> str:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
 MOST_FIXES = 2
+OF_CALLS = "calls", "proven", "option"
+"""What a trace of system calls adds."""
 
 
 class Item(NamedTuple):

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from nagle_scan import _core
-from nagle_scan.report import held, verdicts
+from nagle_scan.report import header, held, verdicts
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
 from nagle_scan.words.wording import endpoint, file_names, printable, sentence_start
@@ -130,6 +130,7 @@ def _told(view: View) -> list[str]:
     hidden = view.groups_more + view.servers_more
     return [
         f"{verdicts.in_one_line(view.summary)}.",
+        *(item.text for item in header.of(view) if item.head in header.OF_CALLS),
         *(view.told(group) for group in possible),
         *(f"{sentence_start(printable(note))}." for note in (*view.urgent, *view.notes)),
         *([f"{hidden:,} more servers are not listed."] if hidden else []),

@@ -12,3 +12,6 @@ mod stack;
 pub mod told;
 pub mod trace;
 pub mod written;
+
+#[cfg(test)]
+mod tests;

@@ -39,3 +39,44 @@ fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
         _ => Proof::None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::sockets::Write;
+    use crate::track::{Mark, Side};
+
+    const WRITE: Write = Write {
+        time_ns: 0,
+        offset: 0,
+        bytes: 6,
+        line: 1,
+        function: 0,
+        answered_us: u32::MAX,
+        file: 0,
+        name: 0,
+        flags: 0,
+    };
+
+    /// The ACK came after 44 ms, and what was held left 1 ms later, as the sender is that far away.
+    #[test]
+    fn what_was_written_when_its_ack_had_come_was_not_held() {
+        let at = |ms: i64, frame| Mark { time_ns: ms * 1_000_000, frame };
+        let wait = Wait { ack: at(44, 2), ..Wait::between(0, Side::Server, at(0, 1), at(45, 3)) };
+        let told = |written_ns: i64, is_unclear| {
+            let call = WrittenAt {
+                write: &WRITE,
+                before: None,
+                time_ns: written_ns,
+                doubt_ns: 50_000,
+                is_unclear,
+            };
+            proof(&wait, 1_000_000, &call)
+        };
+        assert_eq!(told(100_000, false), Proof::Proven);
+        assert_eq!(told(44_900_000, false), Proof::Proven);
+        assert_eq!(told(44_970_000, false), Proof::None);
+        assert_eq!(told(45_060_000, false), Proof::Refuted);
+        assert_eq!(told(100_000, true), Proof::None);
+    }
+}

@@ -1,0 +1,206 @@
+"""A trace of system calls beside its capture, as users and their tickets see it.
+
+The pair is a C server that sets TCP_NODELAY on descriptor 0, recorded by strace and tcpdump.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, COMMAND
+from nagle_scan.report import text
+from nagle_scan.report.options import Options
+from nagle_scan.system.terminal import PLAIN
+
+PCAP, TRACE = (CAPTURES / "calls" / f"epoll-fd0.{suffix}" for suffix in ("pcap", "strace"))
+CLOCK = re.compile(r"^(\d+) (\d+\.\d+) ", re.MULTILINE)
+NODELAY = "setsockopt({}, SOL_TCP, TCP_NODELAY, [{}], 4) = 0\n"
+
+
+@pytest.fixture(scope="module")
+def traced() -> nagle_scan.Scan:
+    return nagle_scan.scan(PCAP, calls=TRACE)
+
+
+def items(scan: nagle_scan.Scan) -> dict[str, str]:
+    """The first screen: heads and sentences."""
+    report = text.render(scan, PLAIN._replace(width=2000), Options())
+    found = re.findall(r"^([A-Z]{3,})  +(.*)$", report, re.MULTILINE)
+    return dict(found)
+
+
+def changed(tmp_path: Path, change: Callable[[str], str]) -> nagle_scan.Scan:
+    """A scan beside another trace."""
+    path = tmp_path / "calls.txt"
+    path.write_text(change(TRACE.read_text()))
+    return nagle_scan.scan(PCAP, calls=path)
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [str(COMMAND), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def retimed(trace: str, clock: Callable[[float], float]) -> str:
+    return CLOCK.sub(lambda found: f"{found[1]} {clock(float(found[2])):.6f} ", trace)
+
+
+def test_the_report_names_the_line_of_code(traced: nagle_scan.Scan) -> None:
+    found = items(traced)
+    assert found["CALLS"] == (
+        "127.0.0.1:8888 sends each reply in two calls: sendto 143 B in serve() (line 182), then "
+        "sendto 6 B in serve() (line 189), nothing read in between: 38 of 38 stalls."
+    )
+    assert found["PROVEN"] == (
+        "38 of 38 were written before the ACK came and left only then: held 40.2 to 48.9 ms by "
+        "the kernel."
+    )
+    assert found["OPTION"] == (
+        "TCP_NODELAY=1 went to descriptor 0 (/dev/null): ENOTSOCK, twice, in main(), line 56; "
+        "never to a connection."
+    )
+
+
+def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -> None:
+    """And costs no more than that, whatever the wait was."""
+    lines = TRACE.read_text().splitlines()
+    stalls = traced.stalls
+    assert set(stalls["proof"]) == {"proven"}
+    assert set(stalls["confidence"]) == {"certain"}
+    for stall in stalls.itertuples():
+        line = lines[stall.call_line - 1]
+        written_ns = float(line.split()[1]) * 1e9
+        assert re.search(r"sendto\(.*= 6$", line)
+        assert stall.call_hold_ms == pytest.approx((stall.time_ns - written_ns) / 1e6, abs=0.2)
+        assert stall.hold_ms == pytest.approx(stall.call_hold_ms)
+        assert stall.hold_ms < stall.wait_ms
+    assert traced.core.summary().stalled_ms == pytest.approx(stalls["hold_ms"].sum())
+
+
+def test_json_has_the_call_of_each_stall(traced: nagle_scan.Scan, tmp_path: Path) -> None:
+    traced.write(tmp_path / "result.json")
+    result = json.loads((tmp_path / "result.json").read_text())
+    calls = result["summary"]["calls"]
+    assert (calls["side"], calls["proven"], calls["refuted"]) == ("server", 38, 0)
+    assert calls["bytes_in_trace"] == calls["bytes_on_wire"] > 0
+    rows = [stall["call"] for one in result["connections"] for stall in one["stalls"]]
+    assert len(rows) == 38
+    assert {row["function"] for row in rows} == {"serve"}
+    assert set(rows[0]) == {
+        *("name", "bytes", "line", "function", "written_ns", "hold_ms", "proof")
+    }
+
+
+def test_nothing_that_the_program_wrote_is_printed(tmp_path: Path) -> None:
+    """The trace holds HTTP; reports go to tickets."""
+    names = ("report.html", "ticket.md", "result.json", "junit.xml")
+    paths = [tmp_path / name for name in names]
+    outputs = [word for path in paths for word in ("-o", path)]
+    done = run(PCAP, "--calls", TRACE, *outputs)
+    why = run(PCAP, "--calls", TRACE, "--why", 39)
+    alone = run("--calls", TRACE)
+    assert '"", 6, ' in why.stdout
+    assert "sendto" in alone.stdout
+    for told in (done.stdout, why.stdout, alone.stdout, *(path.read_text() for path in paths)):
+        assert "200 OK" not in told
+        assert "/srv/app" not in told
+
+
+def test_every_report_has_the_calls(traced: nagle_scan.Scan, tmp_path: Path) -> None:
+    for name in ("report.html", "ticket.md", "junit.xml"):
+        traced.write(tmp_path / name)
+        told = (tmp_path / name).read_text().replace("\\", "")
+        assert "sendto 143 B in serve()" in told, name
+
+
+def test_an_anonymized_report_has_no_address(tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    done = run(PCAP, "--calls", TRACE, "--anonymize", "-o", out)
+    alone = run("--calls", TRACE, "--anonymize")
+    for told in (done.stdout, alone.stdout, out.read_text()):
+        assert "127.0.0.1" not in told
+
+
+@pytest.mark.parametrize("off_s", [0.0, -10_804.2, 86_400.0])
+def test_a_trace_of_another_clock_is_aligned(off_s: float, tmp_path: Path) -> None:
+    """A container's clock, another zone."""
+    scan = changed(tmp_path, lambda trace: retimed(trace, lambda time: time + off_s))
+    assert set(scan.stalls["proof"]) == {"proven"}
+
+
+def test_a_trace_of_another_run_proves_nothing(tmp_path: Path) -> None:
+    """Same program, same bytes, another rhythm."""
+    begin = float(CLOCK.search(TRACE.read_text())[2])  # type: ignore[index]
+    drifted = changed(
+        tmp_path, lambda trace: retimed(trace, lambda time: begin - 60 + (time - begin) * 1.01)
+    )
+    assert set(drifted.stalls["proof"]) == {""}
+    assert "does not fit the capture" in items(drifted)["CALLS"]
+    assert "PROVEN" not in items(drifted)
+
+
+def test_an_option_in_effect_and_a_hold_contradict(tmp_path: Path) -> None:
+    """Somebody took it back unseen: a user must not believe that it is set."""
+
+    def set_at_accept(trace: str) -> str:
+        accepted = re.compile(r"^(\d+ \d+\.\d+ )accept.*= (\d+<TCP:\[.*\]>)$\n", re.MULTILINE)
+        return accepted.sub(lambda found: found[0] + found[1] + NODELAY.format(found[2], 1), trace)
+
+    said = items(changed(tmp_path, set_at_accept))["PROVEN"]
+    assert "the two contradict" in said
+
+
+def test_never_is_said_only_of_what_the_trace_can_show(tmp_path: Path) -> None:
+    attached = changed(
+        tmp_path, lambda trace: "".join(re.findall(r"^\d+ .* (?:sendto|read)\(.*\n", trace, re.M))
+    )
+    found = items(attached)
+    assert "38 of 38" in found["PROVEN"]
+    assert "never" not in found["OPTION"]
+
+
+def test_without_sizes_of_writes_the_remedy_is_named(tmp_path: Path) -> None:
+    less = changed(tmp_path, lambda trace: re.sub(r"^.*sendto\(.*\n", "", trace, flags=re.M))
+    assert "write, writev and sendfile" in items(less)["CALLS"]
+
+
+def test_a_trace_alone_proves_nothing_and_says_what_would() -> None:
+    done = run("--calls", TRACE)
+    assert done.returncode == 4
+    assert "38 of 40 times" in " ".join(done.stdout.split())
+    assert "tcpdump -i any -s 256 -w traffic.pcap tcp port 8888" in " ".join(done.stdout.split())
+    told = json.loads(run("--calls", TRACE, "--format", "json").stdout)
+    assert told["patterns"][0]["count"] == 38
+
+
+def test_without_a_file_it_says_how_to_trace() -> None:
+    done = run("--calls")
+    assert done.returncode == 0
+    assert "strace -f --seccomp-bpf -ttt -yy" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((PCAP, "--calls", PCAP), "no system call"),
+        ((PCAP, "--calls", "missing.txt"), "no such file"),
+        (("-", "--calls", TRACE), "must be a file"),
+        (("--calls", TRACE, "-o", "x.json"), "without a capture"),
+    ],
+)
+def test_a_call_that_cannot_work_says_why_in_one_line(words: tuple[object, ...], said: str) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_wrong_kinds_are_refused() -> None:
+    with pytest.raises(TypeError):
+        nagle_scan.scan(PCAP, calls=[1])  # type: ignore[list-item]
