@@ -29,6 +29,7 @@ ELSEWHERE = (
     "nsenter",
     "pktmon",
     "ssh",
+    "strace",
     "tcpdump",
     "tshark",
     "wireshark",
@@ -48,6 +49,7 @@ FILES = {
     "server.pcap": STALLS,
     RING: STALLS,
     "ring.pcap01": "captures/jdk-httpserver-nodelay.pcap",
+    "calls.txt": "captures/calls/epoll-fd0.strace",
     "ticket.txt": "tests/printed/link-verbose.txt",
 }
 """Shipped files, by the names that pages give to their readers' captures."""

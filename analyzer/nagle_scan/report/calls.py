@@ -114,8 +114,9 @@ def option(options: Sequence[Row], nodelay: str, stalled: str = "what stalls") -
         tried = any(map(_is_nodelay, options))
         text += f"; {never}" if tried else _also(text, "TCP_NODELAY was never set")
     elif nodelay == "not seen":
-        never = f"no call in the trace sets TCP_NODELAY on {stalled}"
-        text += _also(text, f"{never}; what it leaves out, or what was before it, is not known")
+        never = f"no call in the trace sets TCP_NODELAY on {stalled or 'these sockets'}"
+        unknown = "; what it leaves out, or what was before it, is not known" if stalled else ""
+        text += _also(text, never + unknown)
     elif nodelay == "set" and not any(row["taken_back"] for row in options):
         text += _also(text, "what stalled was written before that, or on another connection")
     return f"{sentence_start(text)}." if text else ""

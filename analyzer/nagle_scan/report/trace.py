@@ -44,7 +44,7 @@ def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
         yield "WAIT", _wait(pattern)
     harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
     nodelay = "" if alone["has_nodelay"] or not harmful else "not seen"
-    yield "OPTION", calls.option(alone["options"], nodelay, "these sockets")
+    yield "OPTION", calls.option(alone["options"], nodelay, stalled="")
     if harmful:
         yield "FIX", FIX
     port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)

@@ -118,13 +118,13 @@ fn time_of(token: &str) -> Option<(Clock, i64)> {
     }
     let number = |at: usize| fields[at].parse::<i64>().ok();
     let (clock, seconds) = match fields.len() {
-        3 => (Clock::Day, number(0)? * 3600 + number(1)? * 60 + number(2)?),
+        3 => (Clock::Day, (number(0)? % 24) * 3600 + (number(1)? % 60) * 60 + number(2)? % 61),
         1 if part.is_empty() => return None,
         1 if number(0)? < 100_000_000 => (Clock::Relative, number(0)?),
         1 => (Clock::Unix, number(0)?),
         _ => return None,
     };
-    Some((clock, seconds * 1_000_000_000 + part_ns))
+    Some((clock, seconds.checked_mul(1_000_000_000)?.checked_add(part_ns)?))
 }
 
 /// ` > /usr/lib/libc.so.6(send+0x1d) [0x10a3d] file.c:12`, of a mail too.

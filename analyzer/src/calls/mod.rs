@@ -1,12 +1,15 @@
 //! System calls of a program, as strace saw them, beside the capture: which call wrote a held segment, and when.
 //!
-//! `line` reads a line, `sockets` follows descriptors, `trace` puts files together; `align` finds the clock of the
-//! trace in the capture, and `written` answers the judge's only question: when was this byte written?
+//! `files` puts lines in order, `line` reads one, `reading` makes calls of them, `sockets` follows descriptors, and all
+//! of it is a `trace`. `align` finds its clock in the capture, and `written` answers the judge's only question: when was
+//! this byte written? `alone` is what a trace says without a capture.
 
 mod align;
 pub mod alone;
+mod files;
 mod line;
 pub mod name;
+mod reading;
 pub mod sockets;
 mod stack;
 pub mod told;

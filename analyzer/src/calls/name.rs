@@ -31,70 +31,40 @@ pub enum Kind {
 }
 
 /// Names as strace prints them, old ones too.
-pub const NAMES: &[(&str, Kind)] = &[
-    ("write", Kind::Write(0)),
-    ("writev", Kind::Write(0)),
-    ("send", Kind::Write(0)),
-    ("sendto", Kind::Write(0)),
-    ("sendmsg", Kind::Write(0)),
-    ("sendmmsg", Kind::Write(0)),
-    ("sendfile", Kind::Write(0)),
-    ("sendfile64", Kind::Write(0)),
-    ("splice", Kind::Write(2)),
-    ("read", Kind::Read),
-    ("readv", Kind::Read),
-    ("recv", Kind::Read),
-    ("recvfrom", Kind::Read),
-    ("recvmsg", Kind::Read),
-    ("recvmmsg", Kind::Read),
-    ("poll", Kind::Poll),
-    ("ppoll", Kind::Poll),
-    ("select", Kind::Poll),
-    ("_newselect", Kind::Poll),
-    ("pselect6", Kind::Poll),
-    ("epoll_wait", Kind::Poll),
-    ("epoll_pwait", Kind::Poll),
-    ("epoll_pwait2", Kind::Poll),
-    ("socket", Kind::Socket),
-    ("accept", Kind::Accept),
-    ("accept4", Kind::Accept),
-    ("connect", Kind::Connect),
-    ("bind", Kind::Bind),
-    ("listen", Kind::Listen),
-    ("getsockname", Kind::LocalName),
-    ("getpeername", Kind::RemoteName),
-    ("dup", Kind::Duplicate),
-    ("dup2", Kind::Duplicate),
-    ("dup3", Kind::Duplicate),
-    ("fcntl", Kind::Control),
-    ("fcntl64", Kind::Control),
-    ("close", Kind::Close),
-    ("open", Kind::Open),
-    ("openat", Kind::Open),
-    ("creat", Kind::Open),
-    ("pipe", Kind::Open),
-    ("pipe2", Kind::Open),
-    ("socketpair", Kind::Open),
-    ("eventfd2", Kind::Open),
-    ("epoll_create", Kind::Open),
-    ("epoll_create1", Kind::Open),
-    ("timerfd_create", Kind::Open),
-    ("memfd_create", Kind::Open),
-    ("setsockopt", Kind::Option),
-    ("fork", Kind::Fork),
-    ("vfork", Kind::Fork),
-    ("clone", Kind::Fork),
-    ("clone3", Kind::Fork),
-    ("io_uring_setup", Kind::Ring),
-    ("io_uring_enter", Kind::Ring),
-    ("mmap", Kind::Plain),
-    ("munmap", Kind::Plain),
-    ("brk", Kind::Plain),
+const GROUPS: &[(Kind, &str)] = &[
+    (Kind::Write(0), "write writev send sendto sendmsg sendmmsg sendfile sendfile64"),
+    (Kind::Write(2), "splice"),
+    (Kind::Read, "read readv recv recvfrom recvmsg recvmmsg"),
+    (Kind::Poll, "poll ppoll select _newselect pselect6 epoll_wait epoll_pwait epoll_pwait2"),
+    (Kind::Socket, "socket"),
+    (Kind::Accept, "accept accept4"),
+    (Kind::Connect, "connect"),
+    (Kind::Bind, "bind"),
+    (Kind::Listen, "listen"),
+    (Kind::LocalName, "getsockname"),
+    (Kind::RemoteName, "getpeername"),
+    (Kind::Duplicate, "dup dup2 dup3"),
+    (Kind::Control, "fcntl fcntl64"),
+    (Kind::Close, "close"),
+    (Kind::Open, "open openat creat pipe pipe2 socketpair eventfd2 epoll_create epoll_create1"),
+    (Kind::Open, "timerfd_create memfd_create"),
+    (Kind::Option, "setsockopt"),
+    (Kind::Fork, "fork vfork clone clone3"),
+    (Kind::Ring, "io_uring_setup io_uring_enter"),
+    (Kind::Plain, "mmap munmap brk"),
 ];
+
+/// All names, each with what it does.
+pub static NAMES: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
+    let each = |(kind, names): &(Kind, &'static str)| {
+        names.split(' ').map(|name| (name, *kind)).collect::<Vec<_>>()
+    };
+    GROUPS.iter().flat_map(each).collect()
+});
 
 /// The place of a name in [`NAMES`].
 pub fn place(name: &str) -> Option<u8> {
     static PLACES: LazyLock<HashMap<&str, u8>> =
-        LazyLock::new(|| (0..).zip(NAMES).map(|(at, (name, _))| (*name, at)).collect());
+        LazyLock::new(|| (0..).zip(NAMES.iter()).map(|(at, (name, _))| (*name, at)).collect());
     PLACES.get(name).copied()
 }

@@ -1,0 +1,171 @@
+//! The files of a trace, line by line: those of several threads in the order of their times.
+
+use super::line::{Clock, Line};
+use crate::capture::error::ScanError;
+use crate::capture::input::Input;
+use crate::capture::progress::Progress;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A longer line is not strace's.
+const LONGEST_LINE: u64 = 1 << 20;
+/// A clock of the day that goes back by more has passed midnight.
+const HALF_DAY_NS: i64 = 43_200_000_000_000;
+
+/// All files.
+pub struct Files {
+    all: Vec<File>,
+    /// When the next line of each was written: the earliest comes first, and lines without times stay with the ones
+    /// before.
+    next: BinaryHeap<Reverse<(i64, usize)>>,
+    current: Option<usize>,
+}
+
+impl Files {
+    /// # Errors
+    /// One cannot be opened.
+    pub fn open(paths: &[String], progress: &Arc<Progress>) -> Result<Self, ScanError> {
+        let open = |path: &String| File::open(path, paths.len() > 1, progress);
+        let mut all = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut next = BinaryHeap::new();
+        for (at, file) in
+            all.iter_mut().enumerate().filter_map(|(at, file)| file.advance().then_some((at, file)))
+        {
+            next.push(Reverse((file.due_ns, at)));
+        }
+        Ok(Self { all, next, current: None })
+    }
+
+    /// Goes on to the next line of all: its file, and which one that is.
+    pub fn next(&mut self) -> Option<(&mut File, u16)> {
+        if let Some(at) = self.current
+            && self.all[at].advance()
+        {
+            self.next.push(Reverse((self.all[at].due_ns, at)));
+        }
+        let Reverse((_, at)) = self.next.pop()?;
+        self.current = Some(at);
+        Some((&mut self.all[at], at as u16))
+    }
+
+    /// # Errors
+    /// One could not be read to its end.
+    pub fn failure(&mut self) -> Result<(), ScanError> {
+        self.all.iter_mut().find_map(|file| file.error.take()).map_or(Ok(()), Err)
+    }
+
+    /// The clock that all have. Of several files each counts from its own begin with `-r`.
+    pub fn clock(&self) -> Option<Clock> {
+        let mut clocks = self.all.iter().filter_map(|file| file.clock);
+        let first = clocks.next()?;
+        let is_one = clocks.all(|clock| clock == first && clock != Clock::Relative);
+        is_one.then_some(first)
+    }
+}
+
+/// One file, line by line.
+pub struct File {
+    path: String,
+    reader: BufReader<Input>,
+    pub line: Vec<u8>,
+    /// The line behind it, where that had to be looked at.
+    ahead: Option<Vec<u8>>,
+    /// Is it one of several, whose lines are merged by these times?
+    is_one_of_several: bool,
+    due_ns: i64,
+    pub number: u32,
+    /// By `-ff` the name of the file ends with the thread.
+    pub pid: Option<u32>,
+    clock: Option<Clock>,
+    time_ns: i64,
+    error: Option<ScanError>,
+}
+
+impl File {
+    pub fn open(
+        path: &str,
+        is_one_of_several: bool,
+        progress: &Arc<Progress>,
+    ) -> Result<Self, ScanError> {
+        let suffix = Path::new(path).extension().and_then(|suffix| suffix.to_str());
+        Ok(Self {
+            path: path.to_owned(),
+            reader: BufReader::with_capacity(1 << 16, Input::open(path, progress)?),
+            line: Vec::new(),
+            ahead: None,
+            is_one_of_several,
+            due_ns: 0,
+            number: 0,
+            pid: suffix.and_then(|suffix| suffix.parse().ok()),
+            clock: None,
+            time_ns: 0,
+            error: None,
+        })
+    }
+
+    /// Goes on to the next line; `false` at the end. Among several files its time tells whose turn it is: what `accept`
+    /// gives is there when the thread goes on.
+    pub fn advance(&mut self) -> bool {
+        let Some(line) = self.ahead.take().or_else(|| self.read_line()) else { return false };
+        self.number = self.number.saturating_add(1);
+        if self.is_one_of_several {
+            self.due_ns = self.due_ns(&line).unwrap_or(self.due_ns);
+            if line.windows(7).any(|word| word == b"accept(" || word == b"accept4") {
+                self.ahead = self.read_line();
+                let next_ns = self.ahead.as_deref().and_then(|next| self.due_ns(next));
+                self.due_ns = next_ns.unwrap_or(self.due_ns);
+            }
+        }
+        self.line = line;
+        true
+    }
+
+    fn due_ns(&self, line: &[u8]) -> Option<i64> {
+        let (clock, ns) = Line::of(&String::from_utf8_lossy(line)).time?;
+        Some(self.on(clock, ns))
+    }
+
+    /// The next line, empty if it is too long; `None` at the end.
+    fn read_line(&mut self) -> Option<Vec<u8>> {
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let read = self.reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let is_cut = line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n");
+        let mut rest = || if is_cut { self.reader.skip_until(b'\n') } else { Ok(0) };
+        match read.and_then(|read| Ok((read, rest()?))) {
+            Ok((0, _)) => return None,
+            Ok(_) if is_cut => line.clear(),
+            Ok(_) => {}
+            Err(error) => {
+                self.error = Some(ScanError::unreadable(&self.path, &error));
+                return None;
+            }
+        }
+        Some(line)
+    }
+
+    /// When a line was written, by the file's own clock.
+    pub fn stamp(&mut self, stamp: Option<(Clock, i64)>) -> Option<i64> {
+        let (clock, ns) = stamp?;
+        if *self.clock.get_or_insert(clock) != clock {
+            return None;
+        }
+        self.time_ns = self.on(clock, ns);
+        Some(self.time_ns)
+    }
+
+    fn on(&self, clock: Clock, ns: i64) -> i64 {
+        match clock {
+            Clock::Unix => ns,
+            Clock::Relative => self.time_ns.saturating_add(ns),
+            Clock::Day => {
+                let days = self.time_ns.div_euclid(2 * HALF_DAY_NS) * 2 * HALF_DAY_NS;
+                let passed = days + ns + HALF_DAY_NS < self.time_ns;
+                days + ns + if passed { 2 * HALF_DAY_NS } else { 0 }
+            }
+        }
+    }
+}

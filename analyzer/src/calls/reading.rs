@@ -1,0 +1,376 @@
+//! Lines become calls, and calls become sockets, writes and options.
+
+use super::files::File;
+use super::line::{Ended, Line, What, unescaped, without_strings};
+use super::name::{Kind, NAMES, place};
+use super::sockets::{Protocol, Shown, Socket, Sockets, Write, descriptor, flag};
+use super::trace::{OptionCall, Trace};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Writes and options that are kept: 80 MB.
+const MOST_WRITES: usize = 2_000_000;
+const MOST_OPTIONS: usize = 10_000;
+/// Calls that wait for their end at once, and signs of each that are kept.
+const MOST_UNFINISHED: usize = 10_000;
+pub const LONGEST_TEXT: usize = 1000;
+
+/// A call that has begun: its thread, time, line and text so far.
+struct Unfinished {
+    begun: Begun,
+    text: String,
+}
+
+#[derive(Clone, Copy)]
+struct Begun {
+    thread: u32,
+    time_ns: Option<i64>,
+    file: u16,
+    line: u32,
+    name: u8,
+}
+
+/// To what the frames of a stack belong.
+#[derive(Clone, Copy)]
+enum Stack {
+    Write(u32, usize),
+    Option(usize),
+}
+
+/// What has been read so far.
+#[derive(Default)]
+pub struct Reading {
+    trace: Trace,
+    sockets: Sockets,
+    unfinished: HashMap<u32, Unfinished, RandomState>,
+    /// Threads that are making another: strace may show that one's calls first.
+    forking: Vec<u32>,
+    /// A call into whose line its program wrote.
+    open: Option<Unfinished>,
+    stack: Option<Stack>,
+    kept: usize,
+}
+
+impl Reading {
+    /// Takes the line at which a file is, the one of this number.
+    pub fn take(&mut self, file: &mut File, at: u16) {
+        let bytes = std::mem::take(&mut file.line);
+        let text = String::from_utf8_lossy(&bytes);
+        self.take_text(file, at, unescaped(text.trim_end()).as_ref());
+        file.line = bytes;
+    }
+
+    fn take_text(&mut self, file: &mut File, at: u16, text: &str) {
+        self.trace.lines += 1;
+        let line = Line::of(text);
+        if let What::Frame { binary, function, source } = line.what {
+            return self.frame(binary, function, source);
+        }
+        self.stack = None;
+        let time_ns = file.stamp(line.time);
+        let open = self.open.take();
+        let name = match line.what {
+            What::Other(rest) => {
+                self.trace.is_summary |= rest.starts_with("% time ");
+                if let Some(Unfinished { begun, text }) = open {
+                    self.finish(begun, &(text + rest), None);
+                }
+                return;
+            }
+            What::Call(name, _) => place(name),
+            _ => None,
+        };
+        let pid = line.pid.or(file.pid);
+        // Files of `-ff` are parts of one program.
+        let program = if file.pid.is_some() { 0 } else { at };
+        let thread = self.sockets.thread(pid, program, self.maker());
+        let kind = name.map(|name| NAMES[usize::from(name)].1);
+        self.sockets.begins(thread, time_ns, kind);
+        match line.what {
+            What::Call(_, rest) => {
+                let Some(name) = name else { return };
+                self.trace.calls += 1;
+                self.trace.seen |= 1 << name;
+                let begun = Begun { thread, time_ns, file: at, line: file.number, name };
+                match rest.strip_suffix("<unfinished ...>") {
+                    Some(text) => self.begin(begun, text),
+                    None if Ended::of(rest).is_none() => {
+                        let text = short(rest);
+                        self.open = Some(Unfinished { begun, text });
+                    }
+                    None => self.finish(begun, rest, None),
+                }
+            }
+            What::Resumed(rest) => {
+                self.forking.retain(|forking| *forking != thread);
+                if let Some(Unfinished { begun, text }) = self.unfinished.remove(&thread) {
+                    self.finish(begun, &(text + rest), time_ns);
+                }
+            }
+            What::Exited => {
+                self.unfinished.remove(&thread);
+                self.sockets.exit(thread);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, begun: Begun, text: &str) {
+        if NAMES[usize::from(begun.name)].1 == Kind::Fork {
+            self.forking.push(begun.thread);
+        }
+        if self.unfinished.len() < MOST_UNFINISHED {
+            self.unfinished.insert(begun.thread, Unfinished { begun, text: short(text) });
+        }
+    }
+
+    /// The thread that is making one now, and whether both share descriptors.
+    fn maker(&self) -> Option<(u32, bool)> {
+        let maker = self.forking.last()?;
+        let call = self.unfinished.get(maker)?;
+        Some((*maker, call.text.contains("CLONE_FILES")))
+    }
+
+    fn frame(&mut self, binary: &str, function: &str, source: &str) {
+        let Some(stack) = self.stack else { return };
+        let Some(found) = self.trace.functions.place(binary, function, source) else { return };
+        match stack {
+            Stack::Write(socket, at) => {
+                self.sockets.all[socket as usize].writes[at].function = found;
+            }
+            Stack::Option(at) => self.trace.options[at].function = found,
+        }
+        self.stack = None;
+    }
+
+    /// A call has ended, at `end_ns` if that is known.
+    fn finish(&mut self, begun: Begun, text: &str, end_ns: Option<i64>) {
+        let Some(ended) = Ended::of(text) else { return };
+        let Begun { thread, time_ns, name, .. } = begun;
+        let end_ns =
+            ended.took_ns.zip(time_ns).map(|(took_ns, time_ns)| time_ns + took_ns).or(end_ns);
+        let number = ended.result.unwrap_or(-1);
+        let first = ended.argument(0);
+        let sockets = &mut self.sockets;
+        match NAMES[usize::from(name)].1 {
+            Kind::Write(to) if number > 0 => self.write(begun, &ended, to.into()),
+            Kind::Read if number > 0 => {
+                if let Some(place) = sockets.find(thread, first) {
+                    if NAMES[usize::from(name)].0.starts_with("recv") {
+                        sockets.is_socket(place);
+                    }
+                    sockets.read(thread, place, time_ns, end_ns);
+                }
+            }
+            Kind::Socket if number >= 0 => {
+                let is_tcp = first.contains("INET") && ended.argument(1).contains("SOCK_STREAM");
+                let place =
+                    if is_tcp { sockets.open(thread, number as i32, Protocol::Tcp) } else { None };
+                sockets.set(thread, number as i32, place);
+                if let Some(place) = place {
+                    sockets.all[place as usize].is_whole = true;
+                }
+            }
+            Kind::Accept if number >= 0 => sockets.accept(thread, &ended),
+            Kind::Connect if number == 0 || ended.error == "EINPROGRESS" => {
+                if let Some(place) = sockets.find(thread, first) {
+                    sockets.name_by(thread, place, &ended, true);
+                }
+            }
+            Kind::Bind | Kind::LocalName | Kind::RemoteName if number == 0 => {
+                let is_remote = NAMES[usize::from(name)].1 == Kind::RemoteName;
+                if let Some(place) = sockets.find(thread, first) {
+                    sockets.name_by(thread, place, &ended, is_remote);
+                }
+            }
+            Kind::Listen if number == 0 => {
+                if let Some(place) = sockets.find(thread, first) {
+                    sockets.all[place as usize].is_listening = true;
+                }
+            }
+            Kind::Duplicate if number >= 0 => {
+                let place = sockets.find(thread, first);
+                sockets.set(thread, number as i32, place);
+            }
+            Kind::Control if number >= 0 && ended.argument(1).starts_with("F_DUPFD") => {
+                let place = sockets.find(thread, first);
+                sockets.set(thread, number as i32, place);
+            }
+            Kind::Close if number == 0 => sockets.close(thread, first),
+            Kind::Open if number > 0 => sockets.set(thread, number as i32, None),
+            Kind::Open if number == 0 => {
+                let pair =
+                    [first, ended.argument(3)].into_iter().find(|pair| pair.starts_with('['));
+                for number in pair.unwrap_or_default().trim_matches(['[', ']']).split(',') {
+                    if let Some((number, _)) = descriptor(number.trim()) {
+                        sockets.set(thread, number, None);
+                    }
+                }
+            }
+            Kind::Fork if number > 0 => {
+                let shares = text.contains("CLONE_FILES");
+                sockets.fork(thread, number as u32, shares);
+            }
+            Kind::Option => self.option(begun, &ended),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, begun: Begun, ended: &Ended<'_>, to: usize) {
+        let name = NAMES[usize::from(begun.name)].0;
+        if name == "splice"
+            && let Some(from) = self.sockets.find(begun.thread, ended.argument(0))
+        {
+            self.sockets.all[from as usize].state |= flag::FIRST;
+        }
+        if name == "sendto" && ended.argument(4).starts_with('{') {
+            // A datagram.
+            if let Some((number, _)) = descriptor(ended.argument(0)) {
+                self.sockets.set(begun.thread, number, None);
+            }
+            return;
+        }
+        let Some(place) = self.sockets.find(begun.thread, ended.argument(to)) else { return };
+        if name.starts_with("send") && !name.starts_with("sendfile") {
+            self.sockets.is_socket(place);
+        }
+        let bytes = match ended.result {
+            Some(messages) if name == "sendmmsg" => of_messages(ended.argument(1), messages),
+            bytes => bytes.unwrap_or(0) as u64,
+        };
+        let is_more = |argument: &&str| {
+            !argument.starts_with('"')
+                && (argument.contains("MSG_MORE") || argument.contains("SPLICE_F_MORE"))
+        };
+        let more = if ended.arguments.iter().any(is_more) { flag::MORE } else { 0 };
+        self.add(begun, place, bytes, more);
+    }
+
+    fn add(&mut self, begun: Begun, place: u32, bytes: u64, flags: u8) {
+        let socket = &mut self.sockets.all[place as usize];
+        let offset = socket.bytes;
+        socket.bytes += bytes;
+        if self.kept == MOST_WRITES {
+            self.trace.more_writes += 1;
+            return;
+        }
+        self.kept += 1;
+        self.stack = Some(Stack::Write(place, socket.writes.len()));
+        socket.writes.push(Write {
+            time_ns: begun.time_ns.unwrap_or(0),
+            offset,
+            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+            line: begun.line,
+            function: 0,
+            answered_us: u32::MAX,
+            file: begun.file,
+            name: begun.name,
+            flags: flags | socket.state,
+        });
+        if bytes > 0 {
+            socket.state &= !flag::FIRST;
+        }
+    }
+
+    fn option(&mut self, begun: Begun, ended: &Ended<'_>) {
+        // `0x1 /* TCP_NODELAY */`
+        let word = |at: usize| ended.argument(at).split(' ').next().unwrap_or_default();
+        let is_tcp = ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
+        let name = match word(2) {
+            "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
+            "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
+            "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
+            _ => return,
+        };
+        let value = ended.argument(3).trim_matches(['[', ']']).parse::<i64>();
+        let (true, Ok(value)) = (is_tcp, value) else { return };
+        let Some((number, shown)) = descriptor(ended.argument(0)) else { return };
+        let place = self.sockets.find(begun.thread, ended.argument(0));
+        let worked = ended.result == Some(0);
+        if let Some(place) = place.filter(|_| worked) {
+            self.set_option(begun, place, name, value != 0);
+        }
+        if self.trace.options.len() == MOST_OPTIONS {
+            return;
+        }
+        self.trace.options.push(OptionCall {
+            name,
+            value,
+            descriptor: number,
+            what: what(shown, place.map(|place| &self.sockets.all[place as usize])),
+            error: ended.error.to_owned(),
+            socket: place,
+            line: begun.line,
+            function: 0,
+            taken_back: false,
+        });
+        self.stack = Some(Stack::Option(self.trace.options.len() - 1));
+    }
+
+    fn set_option(&mut self, begun: Begun, place: u32, name: &str, is_on: bool) {
+        self.sockets.is_socket(place);
+        let socket = &mut self.sockets.all[place as usize];
+        let state = match name {
+            "TCP_NODELAY" => flag::NODELAY,
+            "TCP_CORK" => flag::MORE,
+            _ => return,
+        };
+        socket.state = if is_on { socket.state | state } else { socket.state & !state };
+        socket.had_nodelay |= is_on && state == flag::NODELAY;
+        if !is_on {
+            let earlier =
+                self.trace.options.iter_mut().rev().filter(|one| one.socket == Some(place));
+            for option in earlier.filter(|one| one.name == name && one.value != 0) {
+                option.taken_back = true;
+            }
+        }
+        if is_on == (state == flag::NODELAY) {
+            self.add(begun, place, 0, flag::PUSH);
+        }
+    }
+
+    pub fn end(mut self, paths: &[String]) -> Trace {
+        self.trace.paths = paths.to_vec();
+        self.trace.threads = self.sockets.threads();
+        self.trace.sockets = self.sockets.all;
+        self.trace
+    }
+}
+
+/// A call's text so far, without what its program wrote.
+fn short(text: &str) -> String {
+    let mut kept = without_strings(text);
+    if let Some((end, _)) = kept.char_indices().nth(LONGEST_TEXT) {
+        kept.truncate(end);
+    }
+    kept
+}
+
+/// `[{msg_hdr={..}, msg_len=143}, {msg_hdr={..}, msg_len=6}]`
+fn of_messages(text: &str, messages: i64) -> u64 {
+    let lens = text.split("msg_len=").skip(1).take(messages.max(0) as usize);
+    let digits = |text: &str| text.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok();
+    lens.filter_map(digits).fold(0_u64, u64::saturating_add)
+}
+
+/// For what a descriptor stood. A path may tell too much; that of a device does not.
+fn what(shown: Shown<'_>, socket: Option<&Socket>) -> String {
+    let words = match (shown, socket) {
+        (_, Some(socket)) if socket.is_listening => "a listening socket",
+        (_, Some(socket)) if socket.remote.is_some() || socket.is_server => "a connection",
+        (_, Some(socket)) if socket.protocol == Protocol::Tcp => "a TCP socket",
+        (_, Some(socket)) if socket.protocol == Protocol::Socket => "a socket",
+        (Shown::Other(path), _) if path.starts_with("/dev/") => {
+            return path
+                .chars()
+                .take_while(|sign| sign.is_ascii_alphanumeric() || *sign == '/')
+                .collect();
+        }
+        (Shown::Other(path), _) if path.starts_with('/') => "a file",
+        (Shown::Other(path), _) if path.starts_with("pipe:") => "a pipe",
+        (Shown::Other(path), _) if path.starts_with("UNIX") => "a UNIX socket",
+        (Shown::Other(_), _) => "no TCP socket",
+        _ => "",
+    };
+    words.to_owned()
+}
