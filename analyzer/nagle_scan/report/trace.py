@@ -66,11 +66,15 @@ def _pattern(pattern: Row, *, hides: bool) -> str:
     what = f" ({to} {end})" if end and not hides else WHAT[pattern["protocol"]]
     message = "each reply" if pattern["is_server"] else "a message"
     both = f"{calls.call(pattern['first'])}, then {calls.call(pattern['last'])}"
-    option = "with TCP_NODELAY, so that nothing of it is held" if pattern["nodelay"] else ""
+    option = "without TCP_NODELAY"
+    if pattern["nodelay"]:
+        option = "with TCP_NODELAY, so that nothing of it is held"
+    elif not pattern["is_whole"]:
+        option += ", unless it was set before the trace began"
     times = f"{pattern['count']:,} of {count(pattern['turns'], 'time')}"
     return (
         f"Descriptor {pattern['descriptor']}{what}: the program writes {message} in several calls, "
-        f"{both}, and then reads, {option or 'without TCP_NODELAY'}: {times}."
+        f"{both}, and then reads, {option}: {times}."
     )
 
 

@@ -42,8 +42,9 @@ pub struct Repeated {
     pub port: Option<u16>,
     pub first: NamedCall,
     pub last: NamedCall,
-    /// Was `TCP_NODELAY` set meanwhile?
+    /// Was `TCP_NODELAY` set meanwhile? And does the trace show the socket from its beginning?
     pub nodelay: bool,
+    pub is_whole: bool,
     /// How often, and how often something was written before a read at all.
     pub count: u64,
     pub turns: u64,
@@ -141,6 +142,7 @@ impl Repeated {
             first: NamedCall::of(trace, first),
             last: NamedCall::of(trace, last),
             nodelay,
+            is_whole: socket.is_whole,
             count: 0,
             turns: 0,
             wait_ms: None,

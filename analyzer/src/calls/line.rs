@@ -150,6 +150,8 @@ pub struct Ended<'a> {
     pub error: &'a str,
     /// By `-T`.
     pub took_ns: Option<i64>,
+    /// Where newlines were lost, the next call follows.
+    pub next: &'a str,
 }
 
 impl<'a> Ended<'a> {
@@ -163,15 +165,19 @@ impl<'a> Ended<'a> {
             }
             _ => (rest, None),
         };
+        let next = called(rest).map_or("", |(begin, _)| &rest[begin..]);
         let mut words = rest.split_ascii_whitespace();
         let result_text = words.next().unwrap_or_default();
+        if result_text.is_empty() {
+            return None;
+        }
         let digits = result_text.split('<').next().unwrap_or_default();
         let is_error = |word: &&str| {
             word.starts_with('E')
                 && word.len() <= 16
                 && word.bytes().all(|sign| sign.is_ascii_alphanumeric())
         };
-        let result = digits.parse::<i64>().ok();
+        let result = number(digits);
         let error = words
             .next()
             .filter(|_| result.is_some_and(|result| result < 0))
@@ -183,11 +189,20 @@ impl<'a> Ended<'a> {
             result_text,
             error,
             took_ns: took.map(|(_, took_ns)| took_ns),
+            next,
         })
     }
 
     pub fn argument(&self, at: usize) -> &'a str {
         self.arguments.get(at).copied().unwrap_or_default()
+    }
+}
+
+/// A number as strace prints it, raw ones too.
+pub fn number(digits: &str) -> Option<i64> {
+    match digits.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => digits.parse().ok(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines become calls, and calls become sockets, writes and options.
 
 use super::files::File;
-use super::line::{Ended, Line, What, unescaped, without_strings};
+use super::line::{self, Ended, Line, What, unescaped, without_strings};
 use super::name::{Kind, NAMES, place};
 use super::sockets::{Protocol, Shown, Socket, Sockets, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
@@ -14,6 +14,8 @@ const MOST_OPTIONS: usize = 10_000;
 /// Calls that wait for their end at once, and signs of each that are kept.
 const MOST_UNFINISHED: usize = 10_000;
 pub const LONGEST_TEXT: usize = 1000;
+/// Signs of a line in which several calls are looked for.
+const LONGEST_PAGE: usize = 1 << 14;
 
 /// A call that has begun: its thread, time, line and text so far.
 struct Unfinished {
@@ -70,16 +72,19 @@ impl Reading {
         let time_ns = file.stamp(line.time);
         let open = self.open.take();
         let name = match line.what {
-            What::Other(rest) => {
-                self.trace.is_summary |= rest.starts_with("% time ");
-                if let Some(Unfinished { begun, text }) = open {
-                    self.finish(begun, &(text + rest), None);
-                }
-                return;
-            }
             What::Call(name, _) => place(name),
             _ => None,
         };
+        // Its program wrote into it, or a mail wrapped it.
+        let goes_on = open.filter(|_| line.time.is_none() && name.is_none());
+        if let Some(Unfinished { begun, text: before }) = goes_on {
+            let more = text.trim_start_matches(['>', '|', ' ']);
+            return self.finish_or_wait(begun, &format!("{before} {more}"));
+        }
+        if let What::Other(rest) = line.what {
+            self.trace.is_summary |= rest.starts_with("% time ");
+            return;
+        }
         let pid = line.pid.or(file.pid);
         // Files of `-ff` are parts of one program.
         let program = if file.pid.is_some() { 0 } else { at };
@@ -94,11 +99,7 @@ impl Reading {
                 let begun = Begun { thread, time_ns, file: at, line: file.number, name };
                 match rest.strip_suffix("<unfinished ...>") {
                     Some(text) => self.begin(begun, text),
-                    None if Ended::of(rest).is_none() => {
-                        let text = short(rest);
-                        self.open = Some(Unfinished { begun, text });
-                    }
-                    None => self.finish(begun, rest, None),
+                    None => self.finish_or_wait(begun, rest),
                 }
             }
             What::Resumed(rest) => {
@@ -143,6 +144,20 @@ impl Reading {
         self.stack = None;
     }
 
+    /// A call that ends in this line, or in one of the next. A page may have lost the newlines behind it.
+    fn finish_or_wait(&mut self, mut begun: Begun, mut text: &str) {
+        while let Some(ended) = Ended::of(text) {
+            self.finish(begun, text, None);
+            let What::Call(name, rest) = Line::of(ended.next).what else { return };
+            let Some(name) = place(name).filter(|_| text.len() < LONGEST_PAGE) else { return };
+            begun = Begun { time_ns: None, name, ..begun };
+            text = rest;
+        }
+        if text.len() < LONGEST_TEXT {
+            self.open = Some(Unfinished { begun, text: short(text) });
+        }
+    }
+
     /// A call has ended, at `end_ns` if that is known.
     fn finish(&mut self, begun: Begun, text: &str, end_ns: Option<i64>) {
         let Some(ended) = Ended::of(text) else { return };
@@ -163,7 +178,12 @@ impl Reading {
                 }
             }
             Kind::Socket if number >= 0 => {
-                let is_tcp = first.contains("INET") && ended.argument(1).contains("SOCK_STREAM");
+                let is_inet = first.contains("INET") || ["0x2", "0xa"].contains(&first);
+                let kind = ended.argument(1);
+                // The low bits tell the type (socket(2)).
+                let is_stream = kind.contains("SOCK_STREAM")
+                    || line::number(kind).is_some_and(|kind| kind & 15 == 1);
+                let is_tcp = is_inet && is_stream;
                 let place =
                     if is_tcp { sockets.open(thread, number as i32, Protocol::Tcp) } else { None };
                 sockets.set(thread, number as i32, place);
@@ -275,14 +295,19 @@ impl Reading {
     fn option(&mut self, begun: Begun, ended: &Ended<'_>) {
         // `0x1 /* TCP_NODELAY */`
         let word = |at: usize| ended.argument(at).split(' ').next().unwrap_or_default();
-        let is_tcp = ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
-        let name = match word(2) {
+        // Some versions have lost the comma: `IPPROTO_TCP1, [1]`.
+        let glued = word(1).strip_prefix("IPPROTO_TCP").filter(|option| !option.is_empty());
+        let is_tcp = glued.is_some() || ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
+        let name = match glued.unwrap_or(word(2)) {
             "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
             "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
             "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
             _ => return,
         };
-        let value = ended.argument(3).trim_matches(['[', ']']).parse::<i64>();
+        let value = ended
+            .argument(if glued.is_some() { 2 } else { 3 })
+            .trim_matches(['[', ']'])
+            .parse::<i64>();
         let (true, Ok(value)) = (is_tcp, value) else { return };
         let Some((number, shown)) = descriptor(ended.argument(0)) else { return };
         let place = self.sockets.find(begun.thread, ended.argument(0));

@@ -4,7 +4,7 @@
 //! gives 5 again; `dup` and `fork` give one socket several numbers. Where strace prints what a number stands for
 //! (`-yy`), that is believed.
 
-use super::line::Ended;
+use super::line::{self, Ended};
 use super::name::Kind;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -102,7 +102,7 @@ pub fn descriptor(text: &str) -> Option<(i32, Shown<'_>)> {
         None if shown.starts_with("socket:") => Shown::Socket,
         None => Shown::Other(shown),
     };
-    Some((number.trim().parse().ok()?, shown))
+    Some((line::number(number.trim())?.try_into().ok()?, shown))
 }
 
 /// IPv4 that is mapped into IPv6 is IPv4.
@@ -373,11 +373,10 @@ impl Sockets {
         let is_first = socket.state & flag::FIRST == 0 && write < socket.writes.len();
         socket.state |= flag::FIRST;
         let Some(process) = self.processes.get_mut(&thread).filter(|_| is_first) else { return };
-        match (end_ns, time_ns) {
-            (Some(end_ns), _) => self.answer(place, write, end_ns),
-            (None, Some(_)) if !process.has_polled => process.reading = Some((place, write)),
-            (None, time_ns) => self.answer(place, write, time_ns.unwrap_or(0)),
+        if end_ns.is_none() && time_ns.is_some() && !process.has_polled {
+            process.reading = Some((place, write));
         }
+        self.answer(place, write, end_ns.or(time_ns).unwrap_or(0));
     }
 
     fn answer(&mut self, place: u32, write: usize, time_ns: i64) {

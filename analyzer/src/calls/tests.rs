@@ -125,12 +125,12 @@ write(3, "x", 5) = -1 EAGAIN (Resource temporarily unavailable)
 #[test]
 fn an_option_is_told_with_what_it_went_to() {
     let trace = trace(
-        r#"setsockopt(0</dev/null<char 1:3>>, SOL_TCP, TCP_NODELAY, [1], 4) = -1 ENOTSOCK (Socket operation on non-socket)
+        r"setsockopt(0</dev/null<char 1:3>>, SOL_TCP, TCP_NODELAY, [1], 4) = -1 ENOTSOCK (Socket operation on non-socket)
  > /usr/lib/libc.so.6(setsockopt+0xe) [0x1]
  > /srv/app(main+0x2) [0x2]
 setsockopt(4<TCP:[1.1.1.1:1->2.2.2.2:2]>, IPPROTO_TCP, 0x1 /* TCP_NODELAY */, [1], 4) = 0
 setsockopt(4<TCP:[1.1.1.1:1->2.2.2.2:2]>, SOL_TCP, TCP_NODELAY, [0], 4) = 0
-"#,
+",
     );
     let told = super::told::options(&trace);
     let rows: Vec<_> = told

@@ -76,15 +76,17 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
 
 /// What the calls of its program prove.
 fn proof(held: &Held) -> Option<TermRow> {
-    let hold = Ms::of(held.hold_ms.into());
+    let before = Ms::of(held.hold_ms.into());
     let (value, text) = match held.proof {
         Proof::None => return None,
-        Proof::Proven => {
-            ("1", format!("written {hold} before it left, before the ACK came: the kernel held it"))
-        }
-        Proof::Refuted => {
-            ("0", format!("written {hold} before it left, when the ACK had come: nothing held it"))
-        }
+        Proof::Proven => (
+            "1",
+            format!("written {before} before it left, before the ACK came: the kernel held it"),
+        ),
+        Proof::Refuted => (
+            "0",
+            format!("written {before} before it left, when the ACK had come: nothing held it"),
+        ),
     };
     Some(row("proof", value.to_owned(), text))
 }
