@@ -64,11 +64,59 @@ summary
   waits_not_listed: count  Other waits that count in the totals only.
   waits_not_listed_ms: ms
   connecting: connecting?  What slow connecting took until the end of the first reply.
+  +calls: calls  With --calls: what the system calls of a program say of the stalls.
 connecting
   connections: count
   connect_ms: ms
   first_reply_ms: ms
   median_share: ms
+calls
+  side: text  Whose they are: `client`, `server`, `both`, or empty where they fit nothing.
+  matched: count  Stalls whose call was found, and waits that were none.
+  proven: count  Written before the ACK, and sent only then.
+  refuted: count  Written when the ACK had come.
+  of_other_side: count  Stalls on these connections whose sender was not traced.
+  contradicted: count  Proven while TCP_NODELAY was set.
+  hold_min_ms: ms
+  hold_max_ms: ms
+  bytes_in_trace: count
+  bytes_on_wire: count
+  aligned_by: text
+  spread_ms: ms?  How much the time from a call to the wire varies, of what left at once.
+  nodelay: text  On what stalls: `never`, `not seen`, `set`, or empty.
+  patterns: pattern[]  Stalls that the same two calls made.
+  options: option[]  Calls that set TCP_NODELAY, TCP_CORK or TCP_QUICKACK.
+  note: text  Why nothing, or not all, was found.
+pattern
+  connection: count  One of their connections.
+  sender: text
+  stalls: count
+  first: named_call?
+  held: named_call
+  is_read_between: flag
+named_call
+  name: text
+  bytes: count
+  line: count  Of the trace.
+  function: text  Empty where no stack tells.
+option
+  name: text
+  value: signed
+  descriptor: signed
+  what: text  For what the descriptor stood.
+  error: text  Empty where it worked.
+  line: count  Of the first such call.
+  function: text
+  count: count
+  taken_back: flag
+call  The system call that wrote a held segment.
+  name: text
+  bytes: count
+  line: count
+  function: text
+  written_ns: ns?  By the capture's clock.
+  hold_ms: ms?  Until it left.
+  proof: text  `proven`, or empty.
 server_row
   addr: text
   port: count
@@ -157,6 +205,7 @@ NAGLE: Schema = {"enum": ["on", "off", "unknown", "switched", "mixed"]}
 KINDS: dict[str, Schema] = {
     "count": COUNT,
     "ns": {"type": "integer"},
+    "signed": {"type": "integer"},
     "ms": MS,
     "text": TEXT,
     "flag": {"type": "boolean"},
@@ -216,6 +265,7 @@ VALUES: dict[tuple[str, str], Schema] = {
     ("end", "nagle_variant_frames"): {**kind("count[]"), "minItems": 2, "maxItems": 2},
     ("end", "delayed_ack"): kind("delayed_ack"),
     ("stall", "evidence"): kind("text[]"),
+    ("stall", "call"): kind("call"),
     ("hop", "called_by"): kind("text[]"),
     ("hop", "client_nagle"): NAGLE,
     ("hop", "server_nagle"): NAGLE,

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
+import schema
 from conftest import CAPTURES, COMMAND
+from jsonschema import Draft202012Validator
 from nagle_scan.report import text
 from nagle_scan.report.options import Options
 from nagle_scan.system.terminal import PLAIN
@@ -86,6 +88,7 @@ def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -
 def test_json_has_the_call_of_each_stall(traced: nagle_scan.Scan, tmp_path: Path) -> None:
     traced.write(tmp_path / "result.json")
     result = json.loads((tmp_path / "result.json").read_text())
+    Draft202012Validator(json.loads(schema.text())).validate(result)
     calls = result["summary"]["calls"]
     assert (calls["side"], calls["proven"], calls["refuted"]) == ("server", 38, 0)
     assert calls["bytes_in_trace"] == calls["bytes_on_wire"] > 0

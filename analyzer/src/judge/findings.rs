@@ -87,7 +87,8 @@ impl Finding<'_> {
 
     /// From the call that wrote the segment until it left, where that proves the hold.
     pub fn hold_ns(&self) -> i64 {
-        (f64::from(self.held.hold_ms) * 1e6) as i64
+        // To the microsecond: an f32 holds no more.
+        (f64::from(self.held.hold_ms) * 1e3).round() as i64 * 1000
     }
 
     /// Was something held, however short?
