@@ -10,6 +10,8 @@ from nagle_scan.errors import CaptureError
 from nagle_scan.system import files
 
 Path = str | os.PathLike[str]
+MOST_FILES = 60_000
+SPARE_FILES = 100
 
 
 def read(given: Path | Iterable[Path], progress: _core.Progress) -> _core.Calls:
@@ -17,12 +19,32 @@ def read(given: Path | Iterable[Path], progress: _core.Progress) -> _core.Calls:
 
     Raises `TypeError` for what is no path, `CaptureError` for what holds no call.
     """
+    if not isinstance(given, str | os.PathLike | Iterable) or isinstance(given, bytes):
+        raise TypeError(f"calls are paths of traces, not {type(given).__name__}")
     some = [given] if isinstance(given, str | os.PathLike) else list(given)
     for path in some:
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"calls are paths of traces, not {type(path).__name__}")
     paths = [one for path in some for one in _files(files.utf8_name(path, CaptureError))]
+    # A file that is named twice is read once.
+    paths = list({os.path.realpath(path) if path != "-" else path: path for path in paths}.values())
+    if not 0 < len(paths) <= MOST_FILES:
+        raise CaptureError(f"a trace has 1 to {MOST_FILES:,} files, not {len(paths):,}")
+    _allow_open_files(len(paths))
     return _core.read_calls(paths, progress)
+
+
+def _allow_open_files(count: int) -> None:
+    """All files of `strace -ff` are read side by side."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _files(path: str) -> list[str]:

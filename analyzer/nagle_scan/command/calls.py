@@ -42,6 +42,8 @@ def command() -> int:
 
 def alone(options: Chosen) -> int:
     """Reads a trace without a capture. Raises `CaptureError`, `OutputError`."""
+    if options.why is not None or options.baseline:
+        raise OutputError("--why and --baseline need a capture beside --calls")
     if options.output or options.format not in (TEXT, "json"):
         raise OutputError("--calls without a capture prints text or --format json only")
     told = calls.read(options.calls, _core.Progress()).alone()

@@ -162,7 +162,8 @@ def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
         raise CaptureError(f"--why: frames are counted in one capture: {instead}")
     case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None, options.trace)
-    terminal.say(str(case))
+    # Lines of a trace hold addresses.
+    terminal.say(str(case if options.key is None else case._replace(calls=[])))
     return EXIT_PASSED
 
 

@@ -6,20 +6,22 @@
 //! right one varies least by far.
 
 use super::line::Clock;
-use super::sockets::{Socket, Write, flag};
+use super::sockets::{Write, flag};
 
 /// Times vary by less where trace and capture are of one run: 0.02 to 0.07 ms were measured, 6 ms of another run of the
 /// same program.
-const MOST_SPREAD_NS: i64 = 300_000;
+pub const MOST_SPREAD_NS: i64 = 300_000;
 /// The next best place varies by so many times as much.
 const CLEARLY: i64 = 3;
-/// Clocks of one host, or of two zones: a trace's stamp comes within this before the segment.
+/// Clocks of one host, or of two zones: a trace's stamp comes within this before the segment, or so long before one that
+/// was held.
 const AT_ONCE_NS: i64 = 5_000_000;
+const HELD_NS: i64 = 1_000_000_000;
 /// Zones differ by multiples of this.
 const ZONE_NS: i64 = 900_000_000_000;
-/// Pieces that tell a clock by themselves, and those that are looked at to find a place.
+/// First writes that tell a clock by themselves, and writes that are looked at to find a place.
 const FEW: usize = 3;
-const LOOK: usize = 48;
+const LOOK: usize = 2048;
 /// Places that are tried.
 const MOST_PLACES: usize = 4096;
 
@@ -31,9 +33,8 @@ pub struct Piece {
 }
 
 /// A place at which a socket's bytes fit a direction's segments.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Fit {
-    /// Which direction.
     pub direction: usize,
     /// Offset in the direction of the socket's first byte.
     pub shift: i64,
@@ -42,111 +43,113 @@ pub struct Fit {
     /// How much half of them, and nine tenths, vary. strace, above all with `-k`, may hold a call up that it has stamped.
     pub spread_ns: i64,
     pub range_ns: i64,
-    /// These times.
-    pub samples: Vec<i64>,
     /// Were there first writes to tell it?
     pub by_first: bool,
 }
 
-/// Where writes can begin among the pieces: `None` is the only place of what both show from the beginning.
-fn places(writes: &[Write], pieces: &[Piece], is_whole: bool) -> Vec<i64> {
-    if is_whole {
-        return vec![0];
-    }
+/// What a place says of a write: how long it took to the capture point, if a segment begins with it.
+pub type Step<'a> = (&'a Write, Option<i64>);
+
+/// The writes that the pieces cover.
+pub fn steps<'a>(
+    writes: &'a [Write],
+    pieces: &'a [Piece],
+    shift: i64,
+) -> impl Iterator<Item = Step<'a>> {
+    let at = move |write: &Write| write.offset as i64 + shift;
+    let ends = pieces.first().zip(pieces.last());
+    let (begin, end) =
+        ends.map_or((1, 0), |(first, last)| (first.offset as i64, last.offset as i64));
+    let from = writes.partition_point(|write| at(write) < begin);
+    let mut rest = pieces;
+    let covered = writes[from..].iter().take_while(move |write| at(write) <= end);
+    covered.filter(|write| write.bytes > 0).map(move |write| {
+        let skipped = rest.partition_point(|piece| (piece.offset as i64) < at(write));
+        rest = &rest[skipped..];
+        let piece = rest.first().filter(|piece| piece.offset as i64 == at(write));
+        (write, piece.map(|piece| piece.time_ns.saturating_sub(write.time_ns)))
+    })
+}
+
+/// Is it the first since something was read, and sent at once?
+pub fn is_first(write: &Write) -> bool {
+    write.flags & (flag::FIRST | flag::MORE) == flag::FIRST
+}
+
+/// How long first writes took, the shortest first.
+pub fn samples(writes: &[Write], pieces: &[Piece], shift: i64) -> Vec<i64> {
+    let first = steps(writes, pieces, shift).filter(|(write, _)| is_first(write)).take(LOOK);
+    let mut samples: Vec<i64> = first.filter_map(|(_, took_ns)| took_ns).collect();
+    samples.sort_unstable();
+    samples
+}
+
+/// Where writes can begin among the pieces: anywhere, or near the time at which they were written.
+fn places(writes: &[Write], pieces: &[Piece], is_near: bool) -> Vec<i64> {
     let shift = |write: &Write, piece: &Piece| piece.offset as i64 - write.offset as i64;
-    let data = || writes.iter().filter(|write| write.bytes > 0).take(MOST_PLACES);
-    let mut all: Vec<i64> = vec![0];
-    if let Some(first) = data().next() {
-        all.extend(pieces.iter().take(MOST_PLACES).map(|piece| shift(first, piece)));
-    }
-    if let Some(first) = pieces.first() {
-        all.extend(data().map(|write| shift(write, first)));
-    }
+    let fits = |write: &Write, piece: &Piece| {
+        !is_near || (-AT_ONCE_NS..HELD_NS).contains(&piece.time_ns.saturating_sub(write.time_ns))
+    };
+    let data = || writes.iter().filter(|write| write.bytes > 0);
+    let (Some(write), Some(piece)) = (data().next(), pieces.first()) else { return Vec::new() };
+    let among_pieces = pieces.iter().filter(|piece| fits(write, piece)).take(MOST_PLACES);
+    let among_writes = data().filter(|write| fits(write, piece)).take(MOST_PLACES);
+    let mut all: Vec<i64> = among_pieces.map(|piece| shift(write, piece)).collect();
+    all.extend(among_writes.map(|write| shift(write, piece)));
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// All fits of a socket among the pieces of a direction.
-pub fn fits(socket: &Socket, direction: usize, pieces: &[Piece], is_whole: bool) -> Vec<Fit> {
-    let all = places(&socket.writes, pieces, is_whole).into_iter();
-    let all = all.filter(|&shift| is_whole || looks_right(&socket.writes, pieces, shift));
-    let fits = all.filter_map(|shift| fit(&socket.writes, pieces, shift));
-    fits.map(|fit| Fit { direction, ..fit }).collect()
-}
-
-/// Pieces that begin where a write begins, with that write.
-fn begun<'a>(
-    writes: &'a [Write],
-    pieces: &'a [Piece],
-    shift: i64,
-) -> impl Iterator<Item = (&'a Piece, Option<&'a Write>)> {
-    let mut rest = writes.iter().filter(|write| write.bytes > 0).peekable();
-    let end = writes.last().map_or(0, |last| last.offset + u64::from(last.bytes));
-    let within = move |piece: &&Piece| (0..end as i64).contains(&(piece.offset as i64 - shift));
-    pieces.iter().filter(within).map(move |piece| {
-        let offset = (piece.offset as i64 - shift) as u64;
-        while rest.next_if(|write| write.offset + u64::from(write.bytes) <= offset).is_some() {}
-        (piece, rest.peek().copied().filter(|write| write.offset == offset))
-    })
-}
-
-/// Do the first segments begin where writes begin?
-fn looks_right(writes: &[Write], pieces: &[Piece], shift: i64) -> bool {
-    let first = writes.first().map_or(0, |write| write.offset as i64 + shift);
-    let from = pieces.partition_point(|piece| (piece.offset as i64) < first);
-    let some = &pieces[from..pieces.len().min(from + LOOK)];
-    let begin = writes.partition_point(|write| {
-        some.first().is_some_and(|piece| {
-            (write.offset as i64 + shift + i64::from(write.bytes)) <= piece.offset as i64
-        })
-    });
-    let some_writes = &writes[begin..writes.len().min(begin + 4 * LOOK)];
-    let (mut all, mut at_begin) = (0, 0);
-    for (_, write) in begun(some_writes, some, shift) {
-        all += 1;
-        at_begin += usize::from(write.is_some());
+/// All fits of a socket's writes among the pieces of a direction. Where both are whole there is one place.
+pub fn fits(writes: &[Write], pieces: &[Piece], is_whole: bool, clock: Option<Clock>) -> Vec<Fit> {
+    if is_whole {
+        return fit(writes, pieces, 0).into_iter().collect();
     }
-    all > 0 && 2 * at_begin >= all
+    let at = |places: Vec<i64>| {
+        let fits = places.into_iter().filter_map(|shift| fit(writes, pieces, shift));
+        fits.filter(|fit| fit.by_first).collect::<Vec<_>>()
+    };
+    let near =
+        if clock == Some(Clock::Unix) { at(places(writes, pieces, true)) } else { Vec::new() };
+    match near.iter().any(|fit| agrees(clock, fit.delta_ns)) {
+        true => near,
+        false => at(places(writes, pieces, false)),
+    }
 }
 
 fn fit(writes: &[Write], pieces: &[Piece], shift: i64) -> Option<Fit> {
-    let (mut all, mut first, mut seen) = (Vec::new(), Vec::new(), 0_usize);
-    for (piece, write) in begun(writes, pieces, shift) {
-        seen += 1;
-        let Some(write) = write else { continue };
-        let ns = piece.time_ns.saturating_sub(write.time_ns);
-        all.push(ns);
-        if write.flags & (flag::FIRST | flag::MORE) == flag::FIRST {
-            first.push(ns);
+    let (mut first, mut others, mut missing) = (Vec::new(), Vec::new(), 0_usize);
+    for (write, took_ns) in steps(writes, pieces, shift).take(LOOK) {
+        match took_ns {
+            Some(took_ns) if is_first(write) => first.push(took_ns),
+            Some(took_ns) => others.push(took_ns),
+            None => missing += usize::from(is_first(write)),
+        }
+        if missing > 1 + (first.len() + missing) / 10 && missing > FEW {
+            return None;
         }
     }
-    if all.is_empty() || 3 * all.len() < seen {
+    // What is written first begins a segment, but where frames are missing.
+    if 10 * missing > first.len() + missing {
         return None;
     }
     let by_first = first.len() >= FEW;
+    let mut all = others;
+    all.extend(&first);
     all.sort_unstable();
     first.sort_unstable();
     // What was not written first may have been held: of such, only the quickest left at once.
-    let (delta_ns, spread_ns, range_ns) = if by_first {
-        let (delta_ns, spread_ns) = densest(&first, 5);
-        (delta_ns, spread_ns, densest(&first, 9).1)
-    } else {
-        (all[0], all[all.len() / 8] - all[0], i64::MAX)
+    let (delta_ns, spread_ns) = match (by_first, all.first()) {
+        (true, _) => densest(&first, 5),
+        (_, Some(&least_ns)) => (least_ns, all[all.len() / 8] - least_ns),
+        _ => return None,
     };
+    let range_ns = if by_first { densest(&first, 9).1 } else { i64::MAX };
     let early = all.partition_point(|&ns| ns < delta_ns - spread_ns.max(MOST_SPREAD_NS));
     // Nothing leaves before it is written.
     let is_possible = 20 * early <= all.len();
-    let samples = if by_first || all.len() < FEW { first.clone() } else { all };
-    is_possible.then_some(Fit {
-        direction: 0,
-        shift,
-        delta_ns,
-        spread_ns,
-        range_ns,
-        samples,
-        by_first,
-    })
+    is_possible.then_some(Fit { direction: 0, shift, delta_ns, spread_ns, range_ns, by_first })
 }
 
 /// The middle and the width of the shortest range that holds so many tenths of them.
@@ -158,21 +161,17 @@ pub fn densest(sorted: &[i64], tenths: usize) -> (i64, i64) {
     (middle_ns, spread_ns)
 }
 
-/// How far a clock is from one that agrees with the capture's, in another zone or not.
-fn off_ns(clock: Clock, delta_ns: i64) -> Option<i64> {
-    match clock {
-        Clock::Relative => None,
-        Clock::Unix => Some(delta_ns.abs()),
-        Clock::Day => {
-            Some((delta_ns + ZONE_NS / 2).rem_euclid(ZONE_NS).abs_diff(ZONE_NS / 2) as i64)
-        }
-    }
-}
-
-/// Does a clock that agrees with the capture's say so little?
+/// Does a clock that agrees with the capture's, in another zone or not, say so little?
 pub fn agrees(clock: Option<Clock>, delta_ns: i64) -> bool {
-    let off_ns = clock.and_then(|clock| off_ns(clock, delta_ns));
-    off_ns.is_some_and(|off_ns| off_ns <= AT_ONCE_NS)
+    let off_ns = match clock {
+        Some(Clock::Unix) => delta_ns.saturating_abs(),
+        Some(Clock::Day) => {
+            let rest_ns = delta_ns.saturating_add(ZONE_NS / 2).rem_euclid(ZONE_NS);
+            rest_ns.abs_diff(ZONE_NS / 2) as i64
+        }
+        _ => return false,
+    };
+    off_ns <= AT_ONCE_NS
 }
 
 /// The fit that varies least: of those whose clock agrees, or, if no other comes near it, of all. Kernels' timers give

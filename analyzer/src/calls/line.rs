@@ -240,33 +240,43 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
     at.min(bytes.len() - 1)
 }
 
+/// What a descriptor stands for takes no more than this: a path.
+const LONGEST_SHOWN: usize = 4200;
+
 /// The place of the `>` that ends `<TCP:[a->b]>` or `</dev/null<char 1:3>>`.
 fn end_of_descriptor(bytes: &[u8], begin: usize) -> usize {
     let ends = |at: &usize| {
         bytes[*at] == b'>' && bytes.get(at + 1).is_none_or(|next| b",) ]}".contains(next))
     };
-    (begin..bytes.len()).find(ends).unwrap_or(begin)
+    (begin..bytes.len().min(begin + LONGEST_SHOWN)).find(ends).unwrap_or(begin)
 }
 
-/// The text without what strings hold, but for addresses, which are short.
+/// The text without what strings hold, but for addresses, which are short; and without paths.
 pub fn without_strings(text: &str) -> String {
     const LONGEST_ADDRESS: usize = 46;
     let bytes = text.as_bytes();
     let (mut kept, mut begin, mut at) = (String::new(), 0, 0);
     while at < bytes.len() {
+        let before = &text[begin..at];
+        let is_descriptor =
+            bytes[at] == b'<' && before.ends_with(|sign: char| sign.is_ascii_digit());
         if bytes[at] == b'"' {
             let end = end_of_string(bytes, at);
-            let is_address =
-                text[..at].ends_with("inet_addr(") || text[..at].ends_with("AF_INET6, ");
-            if !(is_address && end - at <= LONGEST_ADDRESS) {
-                kept.push_str(&text[begin..=at]);
-                begin = end;
-            }
+            let is_address = before.ends_with("inet_addr(") || before.ends_with("AF_INET6, ");
             at = end;
+            if !(is_address && end - begin <= before.len() + LONGEST_ADDRESS) {
+                kept.push_str(before);
+                kept.push('"');
+                begin = if bytes[end] == b'"' { end } else { bytes.len() };
+            }
+        } else if is_descriptor && !text[at..].starts_with("<TCP") {
+            at = end_of_descriptor(bytes, at);
+            kept.push_str(before);
+            begin = at + 1;
         }
         at += 1;
     }
-    kept.push_str(&text[begin.min(text.len())..]);
+    kept.push_str(text.get(begin..).unwrap_or_default());
     kept
 }
 

@@ -3,7 +3,7 @@
 use super::files::File;
 use super::line::{self, Ended, Line, What, unescaped, without_strings};
 use super::name::{Kind, NAMES, place};
-use super::sockets::{Protocol, Shown, Socket, Sockets, Write, descriptor, flag};
+use super::sockets::{Protocol, Shown, Socket, Sockets, Thread, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -25,7 +25,7 @@ struct Unfinished {
 
 #[derive(Clone, Copy)]
 struct Begun {
-    thread: u32,
+    thread: Thread,
     time_ns: Option<i64>,
     file: u16,
     line: u32,
@@ -44,9 +44,9 @@ enum Stack {
 pub struct Reading {
     trace: Trace,
     sockets: Sockets,
-    unfinished: HashMap<u32, Unfinished, RandomState>,
+    unfinished: HashMap<Thread, Unfinished, RandomState>,
     /// Threads that are making another: strace may show that one's calls first.
-    forking: Vec<u32>,
+    forking: Vec<Thread>,
     /// A call into whose line its program wrote.
     open: Option<Unfinished>,
     stack: Option<Stack>,
@@ -126,7 +126,7 @@ impl Reading {
     }
 
     /// The thread that is making one now, and whether both share descriptors.
-    fn maker(&self) -> Option<(u32, bool)> {
+    fn maker(&self) -> Option<(Thread, bool)> {
         let maker = self.forking.last()?;
         let call = self.unfinished.get(maker)?;
         Some((*maker, call.text.contains("CLONE_FILES")))
@@ -188,7 +188,9 @@ impl Reading {
                     if is_tcp { sockets.open(thread, number as i32, Protocol::Tcp) } else { None };
                 sockets.set(thread, number as i32, place);
                 if let Some(place) = place {
-                    sockets.all[place as usize].is_whole = true;
+                    let socket = &mut sockets.all[place as usize];
+                    (socket.is_whole, socket.has_all_options) = (true, true);
+                    socket.state |= flag::FIRST;
                 }
             }
             Kind::Accept if number >= 0 => sockets.accept(thread, &ended),
@@ -229,7 +231,7 @@ impl Reading {
             }
             Kind::Fork if number > 0 => {
                 let shares = text.contains("CLONE_FILES");
-                sockets.fork(thread, number as u32, shares);
+                sockets.fork(thread, (thread.0, number as u32), shares);
             }
             Kind::Option => self.option(begun, &ended),
             _ => {}

@@ -61,8 +61,9 @@ pub struct Socket {
     pub local: Option<SocketAddr>,
     pub remote: Option<SocketAddr>,
     pub is_listening: bool,
-    /// Does the trace show it from its beginning?
+    /// Does the trace show its bytes from its beginning? And its options, which a listener may have had?
     pub is_whole: bool,
+    pub has_all_options: bool,
     pub is_server: bool,
     pub bytes: u64,
     pub writes: Vec<Write>,
@@ -126,6 +127,9 @@ fn is_no_tcp(text: &str) -> bool {
     text.starts_with("{sa_family=") && !text.starts_with("{sa_family=AF_INET")
 }
 
+/// A thread of one of the programs that were traced: those of two containers may have the same number.
+pub type Thread = (u16, u32);
+
 type Descriptors = HashMap<i32, Option<u32>, RandomState>;
 
 /// What a thread does, and whose descriptors it has.
@@ -143,20 +147,25 @@ struct Process {
 pub struct Sockets {
     pub all: Vec<Socket>,
     by_ends: HashMap<(SocketAddr, SocketAddr), u32, RandomState>,
-    processes: HashMap<u32, Process, RandomState>,
+    processes: HashMap<Thread, Process, RandomState>,
     tables: Vec<Descriptors>,
     copies: usize,
     /// Of each program that was traced by itself, the first thread: that of lines without a number.
-    mains: HashMap<u16, u32, RandomState>,
+    mains: HashMap<u16, Thread, RandomState>,
 }
 
 impl Sockets {
     /// The thread of a line of a `program`. Threads whose begin is not traced share the descriptors of its first one;
     /// strace names no thread while there is only one.
-    pub fn thread(&mut self, pid: Option<u32>, program: u16, maker: Option<(u32, bool)>) -> u32 {
-        let unnamed = u32::MAX - u32::from(program);
+    pub fn thread(
+        &mut self,
+        pid: Option<u32>,
+        program: u16,
+        maker: Option<(Thread, bool)>,
+    ) -> Thread {
+        let unnamed = (program, u32::MAX);
         let main = self.mains.get(&program).copied();
-        let Some(pid) = pid.or(main) else {
+        let Some(pid) = pid.map(|pid| (program, pid)).or(main) else {
             return self.begin(unnamed, program);
         };
         if self.processes.contains_key(&pid) {
@@ -176,7 +185,7 @@ impl Sockets {
     }
 
     /// The first thread of a program.
-    fn begin(&mut self, pid: u32, program: u16) -> u32 {
+    fn begin(&mut self, pid: Thread, program: u16) -> Thread {
         self.mains.insert(program, pid);
         self.tables.push(Descriptors::default());
         self.processes.insert(pid, Process { table: self.tables.len() - 1, ..Process::default() });
@@ -188,7 +197,7 @@ impl Sockets {
     }
 
     /// A new process, with descriptors of its own unless it `shares` them.
-    pub fn fork(&mut self, parent: u32, child: u32, shares: bool) {
+    pub fn fork(&mut self, parent: Thread, child: Thread, shares: bool) {
         if self.processes.len() >= MOST_PROCESSES {
             return;
         }
@@ -202,13 +211,13 @@ impl Sockets {
         self.processes.insert(child, Process { table, ..Process::default() });
     }
 
-    pub fn exit(&mut self, thread: u32) {
+    pub fn exit(&mut self, thread: Thread) {
         if !self.mains.values().any(|main| *main == thread) {
             self.processes.remove(&thread);
         }
     }
 
-    fn table(&mut self, thread: u32) -> &mut Descriptors {
+    fn table(&mut self, thread: Thread) -> &mut Descriptors {
         let at = self.processes.get(&thread).map_or(0, |process| process.table);
         if self.tables.len() <= at {
             self.tables.resize_with(at + 1, Descriptors::default);
@@ -217,18 +226,18 @@ impl Sockets {
     }
 
     /// The number stands for this socket from now on, or for something else.
-    pub fn set(&mut self, thread: u32, number: i32, socket: Option<u32>) {
+    pub fn set(&mut self, thread: Thread, number: i32, socket: Option<u32>) {
         self.table(thread).insert(number, socket);
     }
 
-    pub fn close(&mut self, thread: u32, text: &str) {
+    pub fn close(&mut self, thread: Thread, text: &str) {
         if let Some((number, _)) = descriptor(text) {
             self.table(thread).remove(&number);
         }
     }
 
     /// A new socket, which this number stands for.
-    pub fn open(&mut self, thread: u32, number: i32, protocol: Protocol) -> Option<u32> {
+    pub fn open(&mut self, thread: Thread, number: i32, protocol: Protocol) -> Option<u32> {
         let place = self.all.len() as u32;
         let socket = (self.all.len() < MOST_SOCKETS).then(|| {
             self.all.push(Socket {
@@ -238,10 +247,11 @@ impl Sockets {
                 remote: None,
                 is_listening: false,
                 is_whole: false,
+                has_all_options: false,
                 is_server: false,
                 bytes: 0,
                 writes: Vec::new(),
-                state: flag::FIRST,
+                state: 0,
                 had_nodelay: false,
             });
             place
@@ -251,7 +261,7 @@ impl Sockets {
     }
 
     /// The socket that a descriptor stands for; `None` for files, pipes and other sockets.
-    pub fn find(&mut self, thread: u32, text: &str) -> Option<u32> {
+    pub fn find(&mut self, thread: Thread, text: &str) -> Option<u32> {
         let (number, shown) = descriptor(text)?;
         let known = self.table(thread).get(&number).copied();
         match shown {
@@ -309,7 +319,7 @@ impl Sockets {
     }
 
     /// `connect`, `bind`, `getsockname`, `getpeername`: the address is the second argument.
-    pub fn name_by(&mut self, thread: u32, place: u32, ended: &Ended<'_>, is_remote: bool) {
+    pub fn name_by(&mut self, thread: Thread, place: u32, ended: &Ended<'_>, is_remote: bool) {
         let named = address_of(ended.argument(1));
         if let (Some((number, _)), true) =
             (descriptor(ended.argument(0)), is_no_tcp(ended.argument(1)))
@@ -324,7 +334,7 @@ impl Sockets {
     }
 
     /// A connection that a listening socket gave; it inherits the options.
-    pub fn accept(&mut self, thread: u32, ended: &Ended<'_>) {
+    pub fn accept(&mut self, thread: Thread, ended: &Ended<'_>) {
         let listener = self.find(thread, ended.argument(0));
         let Some((number, shown)) = descriptor(ended.result_text) else { return };
         let remote = address_of(ended.argument(1));
@@ -336,6 +346,8 @@ impl Sockets {
         let early = early.filter(|&place| self.all[place as usize].protocol == Protocol::Unknown);
         let place = early.or_else(|| self.open(thread, number, Protocol::Socket));
         let Some(place) = place else { return };
+        let has_all_options =
+            listener.is_some_and(|listener| self.all[listener as usize].has_all_options);
         let (local, state, had_nodelay, protocol) =
             listener.map_or((None, 0, false, Protocol::Socket), |listener| {
                 let socket = &self.all[listener as usize];
@@ -344,6 +356,7 @@ impl Sockets {
         let socket = &mut self.all[place as usize];
         (socket.state, socket.had_nodelay) = (state | flag::FIRST, had_nodelay);
         (socket.is_whole, socket.is_server) = (true, true);
+        socket.has_all_options = has_all_options;
         socket.protocol =
             protocol.max(if remote.is_some() { Protocol::Tcp } else { Protocol::Socket });
         self.name(place, local, remote);
@@ -354,7 +367,7 @@ impl Sockets {
     }
 
     /// The next call of a thread begins: what it read has come.
-    pub fn begins(&mut self, thread: u32, time_ns: Option<i64>, kind: Option<Kind>) {
+    pub fn begins(&mut self, thread: Thread, time_ns: Option<i64>, kind: Option<Kind>) {
         let Some(process) = self.processes.get_mut(&thread) else { return };
         match kind {
             Some(Kind::Poll) => process.has_polled = true,
@@ -367,7 +380,7 @@ impl Sockets {
     }
 
     /// Something was read, by a call that began at `time_ns` and ended at `end_ns`, if that is known.
-    pub fn read(&mut self, thread: u32, place: u32, time_ns: Option<i64>, end_ns: Option<i64>) {
+    pub fn read(&mut self, thread: Thread, place: u32, time_ns: Option<i64>, end_ns: Option<i64>) {
         let socket = &mut self.all[place as usize];
         let write = socket.writes.len().wrapping_sub(1);
         let is_first = socket.state & flag::FIRST == 0 && write < socket.writes.len();

@@ -1,7 +1,7 @@
 //! A trace: what strace saw of sockets, with the line of each call.
 
 use super::files::{File, Files};
-use super::line::{Clock, without_strings};
+use super::line::{Clock, unescaped, without_strings};
 use super::name::place;
 use super::reading::{LONGEST_TEXT, Reading};
 use super::sockets::{Socket, Write};
@@ -81,7 +81,10 @@ impl Trace {
         write: &Write,
         progress: &Arc<Progress>,
     ) -> Result<Vec<String>, ScanError> {
-        let Some(path) = self.paths.get(usize::from(write.file)) else { return Ok(Vec::new()) };
+        let path = &self.paths[usize::from(write.file)];
+        if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+            return Ok(vec![format!("{}: this trace cannot be read a second time", write.line)]);
+        }
         let first = before.filter(|before| before.file == write.file && before.line < write.line);
         let numbers = [first.map(|first| first.line), Some(write.line)];
         let mut file = File::open(path, false, progress)?;
@@ -89,8 +92,8 @@ impl Trace {
         while file.number < write.line && file.advance() {
             if numbers.contains(&Some(file.number)) {
                 let text = String::from_utf8_lossy(&file.line);
-                let kept: String =
-                    without_strings(text.trim_end()).chars().take(LONGEST_TEXT).collect();
+                let text = unescaped(text.trim_end());
+                let kept: String = without_strings(&text).chars().take(LONGEST_TEXT).collect();
                 lines.push(format!("{}: {kept}", file.number));
             }
         }

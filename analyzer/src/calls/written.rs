@@ -1,7 +1,11 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
-use super::align::{Fit, Piece, agrees, chosen, densest, fits, limit_ns};
-use super::sockets::{Protocol, Socket, Write, flag};
+use super::align::{
+    Fit, MOST_SPREAD_NS, Piece, agrees, chosen, densest, fits, is_first, limit_ns,
+    samples as samples_of, steps,
+};
+use super::line::Clock;
+use super::sockets::{Socket, Write, flag};
 use super::trace::Trace;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
@@ -13,12 +17,17 @@ use crate::track::{Endpoint, Follower, Repeat, Side, TrackedSegment};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Segments that are looked at: 100 MB.
 const MOST_PIECES: usize = 4_000_000;
-/// Pairs of a socket and a direction that are compared where no address tells which belong together.
-const MOST_PAIRS: usize = 200_000;
+/// Directions that one socket is compared with where no address tells which is its own.
+const MOST_PAIRS: usize = 64;
+/// Where clocks agree, its first piece left so soon after its first write.
+const SOON_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
+/// A first write that takes longer than others by this, or earlier by less, is not where it seems to be.
+const LATE_NS: std::ops::RangeInclusive<i64> = 1_000_000..=10_000_000;
 /// Writes by which a socket has a place, if the trace is of this capture.
 const MANY_WRITES: usize = 8;
 /// Times of one call vary by so much at least.
@@ -49,13 +58,15 @@ impl Direction {
 }
 
 /// The socket whose bytes a direction carries.
-#[derive(Debug, Clone, Copy)]
-pub struct Placed {
-    pub socket: u32,
+#[derive(Debug)]
+struct Placed {
+    socket: u32,
     shift: i64,
     delta_ns: i64,
     /// `None` without a clock: then the bytes alone are known.
     doubt_ns: Option<i64>,
+    /// Offsets of first writes, and whether each left when and where it should: lines may be missing between.
+    anchors: Vec<(u64, bool)>,
 }
 
 /// A write, and when it was called by the capture's clock.
@@ -93,31 +104,38 @@ impl Written {
         progress: &Arc<Progress>,
     ) -> Result<Self, ScanError> {
         let mut directions = directions(blocks);
-        let (mut pairs, by_address) = pairs(trace, &directions);
-        let mut wanted: Vec<u32> = pairs.iter().map(|&(_, at)| directions[at].connection).collect();
+        let (groups, by_address) = groups(trace, &directions);
+        let mut wanted: Vec<u32> = Vec::new();
+        for (_, group) in &groups {
+            wanted.extend(group.iter().map(|&at| directions[at].connection));
+            if wanted.len() > directions.len() {
+                wanted.sort_unstable();
+                wanted.dedup();
+            }
+        }
         wanted.sort_unstable();
         wanted.dedup();
         fill(&mut directions, &wanted, (paths, filter, reading), progress)?;
-        pairs.retain(|&(_, at)| !directions[at].pieces.is_empty());
         let mut written = Self { trace: Arc::clone(trace), directions, ..Self::default() };
-        written.place(&pairs, by_address);
+        written.place(&groups, by_address);
         Ok(written)
     }
 
     /// Finds the trace's clock by all sockets together, then the place of each.
-    fn place(&mut self, pairs: &[(usize, usize)], by_address: bool) {
+    fn place(&mut self, groups: &[Candidates], by_address: bool) {
         let trace = Arc::clone(&self.trace);
         let mut found: Vec<(usize, Vec<Fit>)> = Vec::new();
-        for of_socket in pairs.chunk_by(|one, next| one.0 == next.0) {
-            let place = of_socket[0].0;
-            let socket = &trace.sockets[place];
-            let each = of_socket.iter().flat_map(|&(_, at)| {
+        for (place, group) in groups {
+            let socket = &trace.sockets[*place];
+            let mut all = Vec::new();
+            for at in self.likely(socket, group) {
                 let direction = &self.directions[at];
-                fits(socket, at, &direction.pieces, direction.is_whole_with(socket))
-            });
-            let mut fits: Vec<Fit> = each.collect();
-            fits.sort_by_key(|fit| fit.spread_ns);
-            found.push((place, fits));
+                let is_whole = direction.is_whole_with(socket);
+                let fits = fits(&socket.writes, &direction.pieces, is_whole, trace.clock);
+                all.extend(fits.into_iter().map(|fit| Fit { direction: at, ..fit }));
+            }
+            all.sort_by_key(|fit| fit.spread_ns);
+            found.push((*place, all));
         }
         if trace.clock.is_none() {
             return self.place_by_bytes(&found, by_address);
@@ -126,27 +144,61 @@ impl Written {
         let doubt_ns = spread_ns.max(LEAST_DOUBT_NS);
         self.spread_ns = Some(spread_ns);
         self.aligned_by = if by_address { "addresses and times" } else { "sizes and times" };
-        let mut best: Vec<(i64, i64, usize, usize, i64)> = Vec::new();
+        let mut best: Vec<(i64, i64, usize, &Fit)> = Vec::new();
         for (socket, fits) in &found {
-            for fit in fits.iter().filter(|fit| !fit.samples.is_empty()) {
+            for fit in fits {
                 let off_ns = (fit.delta_ns - delta_ns).abs();
                 if off_ns <= self.limit_ns(fit).max(2 * doubt_ns) {
-                    best.push((fit.range_ns, off_ns, *socket, fit.direction, fit.shift));
+                    best.push((fit.range_ns, off_ns, *socket, fit));
                 }
             }
         }
         // One socket has one direction, and the other way round.
-        best.sort_unstable();
+        best.sort_by_key(|(range_ns, off_ns, socket, _)| (*range_ns, *off_ns, *socket));
         let mut is_taken = vec![false; trace.sockets.len()];
-        for (_, _, socket, at, shift) in best {
-            let key = (self.directions[at].connection, self.directions[at].side as u8);
-            if !is_taken[socket] && !self.placed.contains_key(&key) {
-                is_taken[socket] = true;
-                let doubt_ns = Some(doubt_ns);
-                self.placed
-                    .insert(key, Placed { socket: socket as u32, shift, delta_ns, doubt_ns });
+        for (_, _, socket, fit) in best {
+            if !is_taken[socket] {
+                is_taken[socket] = self.put(socket, fit, delta_ns, Some(doubt_ns));
             }
         }
+    }
+
+    /// The directions that may be a socket's: of very many, those that began when it did.
+    fn likely(&self, socket: &Socket, group: &[usize]) -> Vec<usize> {
+        let has_data = |at: &usize| !self.directions[*at].pieces.is_empty();
+        let all = group.iter().copied().filter(has_data);
+        if group.len() <= MOST_PAIRS {
+            return all.collect();
+        }
+        let began_ns = socket.writes.first().map_or(0, |write| write.time_ns);
+        let soon = |at: &usize| {
+            let first_ns = self.directions[*at].pieces[0].time_ns;
+            self.trace.clock != Some(Clock::Unix) || SOON_NS.contains(&(first_ns - began_ns))
+        };
+        all.filter(soon).take(MOST_PAIRS).collect()
+    }
+
+    /// Puts a socket at its place, unless another is there.
+    fn put(&mut self, socket: usize, fit: &Fit, delta_ns: i64, doubt_ns: Option<i64>) -> bool {
+        let direction = &self.directions[fit.direction];
+        let key = (direction.connection, direction.side as u8);
+        if self.placed.contains_key(&key) {
+            return false;
+        }
+        let late_ns =
+            (2 * fit.range_ns.min(*LATE_NS.end())).clamp(*LATE_NS.start(), *LATE_NS.end());
+        let limit_ns = limit_ns(direction.rtt_ns);
+        let is_right = |took_ns: i64| {
+            doubt_ns.is_none() || (-limit_ns..=late_ns + limit_ns).contains(&(took_ns - delta_ns))
+        };
+        let all = steps(&self.trace.sockets[socket].writes, &direction.pieces, fit.shift);
+        let first = all.filter(|(write, _)| is_first(write));
+        let anchors = first.map(|(write, took_ns)| (write.offset, took_ns.is_some_and(is_right)));
+        let anchors: Vec<(u64, bool)> = anchors.collect();
+        let placed =
+            Placed { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
+        self.placed.insert(key, placed);
+        true
     }
 
     fn limit_ns(&self, fit: &Fit) -> i64 {
@@ -170,7 +222,8 @@ impl Written {
             }
             if let Some(fit) = sure.or_else(|| chosen(fits, clock, |fit| self.limit_ns(fit))) {
                 most_ns = most_ns.max(self.limit_ns(fit));
-                samples.extend(&fit.samples);
+                let direction = &self.directions[fit.direction];
+                samples.extend(samples_of(&socket.writes, &direction.pieces, fit.shift));
             }
         }
         samples.sort_unstable();
@@ -191,16 +244,14 @@ impl Written {
         (is_right && spread_ns <= most_ns).then_some((delta_ns, spread_ns))
     }
 
-    /// Without times: only what both show from the beginning, by addresses.
+    /// Without times: only what both show from the beginning to the end, by addresses.
     fn place_by_bytes(&mut self, found: &[(usize, Vec<Fit>)], by_address: bool) {
-        for (socket, fits) in found.iter().filter(|_| by_address) {
+        for (place, fits) in found.iter().filter(|_| by_address) {
+            let socket = &self.trace.sockets[*place];
             let (Some(fit), 1) = (fits.first(), fits.len()) else { continue };
             let direction = &self.directions[fit.direction];
-            if direction.is_whole_with(&self.trace.sockets[*socket]) {
-                let key = (direction.connection, direction.side as u8);
-                let placed =
-                    Placed { socket: *socket as u32, shift: 0, delta_ns: 0, doubt_ns: None };
-                self.placed.insert(key, placed);
+            if direction.is_whole_with(socket) && direction.bytes == socket.bytes {
+                self.put(*place, fit, 0, None);
                 self.aligned_by = "addresses and sizes";
             }
         }
@@ -230,31 +281,46 @@ impl Written {
         let offset = u64::try_from(offset as i64 - placed.shift).ok()?;
         let after = writes.partition_point(|write| write.offset <= offset);
         let is_data = |write: &&Write| write.bytes > 0;
-        let place = after - 1 - writes[..after].iter().rev().position(|write| write.bytes > 0)?;
+        let place = writes[..after].iter().rposition(|write| write.bytes > 0)?;
         let write = &writes[place];
-        if offset >= write.offset + u64::from(write.bytes) {
+        if offset >= write.offset + u64::from(write.bytes) || !placed.is_sure_of(offset) {
             return None;
         }
-        let doubt_ns = placed.doubt_ns.unwrap_or(i64::MAX);
-        let time_ns = write.time_ns.saturating_add(placed.delta_ns);
-        let lets_go = |push: &&Write| push.flags & flag::PUSH != 0;
-        let is_then = |push: &Write| {
-            (push.time_ns + placed.delta_ns).abs_diff(left_ns)
-                <= doubt_ns.saturating_add(1_000_000) as u64
-        };
-        let pushed = writes[place + 1..]
-            .iter()
-            .take_while(|later| later.time_ns <= left_ns - placed.delta_ns)
-            .filter(lets_go)
-            .any(is_then);
         let before = writes[..place].iter().rev().find(is_data);
-        Some(WrittenAt {
-            write,
-            before,
-            time_ns,
-            doubt_ns,
-            is_unclear: pushed || write.flags & flag::MORE != 0,
-        })
+        let is_more = write.flags & flag::MORE != 0;
+        let Some(doubt_ns) = placed.doubt_ns else {
+            let time_ns = left_ns;
+            return Some(WrittenAt {
+                write,
+                before,
+                time_ns,
+                doubt_ns: i64::MAX,
+                is_unclear: true,
+            });
+        };
+        let time_ns = write.time_ns.saturating_add(placed.delta_ns);
+        // Nothing leaves before it is written: lines are missing.
+        if time_ns > left_ns.saturating_add(doubt_ns) {
+            return None;
+        }
+        let is_push = |later: &&Write| later.flags & flag::PUSH != 0;
+        let lets_go = |push: &Write| {
+            let ns = push.time_ns.saturating_add(placed.delta_ns);
+            ns.abs_diff(left_ns) <= (doubt_ns + MOST_SPREAD_NS) as u64
+        };
+        let until_ns = left_ns.saturating_sub(placed.delta_ns).saturating_add(doubt_ns);
+        let meanwhile = writes[place + 1..].iter().take_while(|later| later.time_ns <= until_ns);
+        let is_unclear = is_more || meanwhile.filter(is_push).any(lets_go);
+        Some(WrittenAt { write, before, time_ns, doubt_ns, is_unclear })
+    }
+}
+
+impl Placed {
+    /// Did the first writes before and behind this offset leave when and where they should?
+    fn is_sure_of(&self, offset: u64) -> bool {
+        let behind = self.anchors.partition_point(|(begin, _)| *begin <= offset);
+        let is_right = |at: usize| self.anchors.get(at).is_none_or(|(_, is_right)| *is_right);
+        is_right(behind.wrapping_sub(1)) && is_right(behind)
     }
 }
 
@@ -282,35 +348,35 @@ fn directions(blocks: &[Block]) -> Vec<Direction> {
     all
 }
 
+/// A socket, and the directions that may be its own.
+type Candidates = (usize, Rc<Vec<usize>>);
+
 /// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another place may have
 /// others: then all are compared.
-fn pairs(trace: &Trace, directions: &[Direction]) -> (Vec<(usize, usize)>, bool) {
-    let written = |socket: &&(usize, &Socket)| socket.1.bytes > 0 && !socket.1.writes.is_empty();
-    let sockets: Vec<(usize, &Socket)> = trace.sockets.iter().enumerate().collect();
-    let sockets: Vec<(usize, &Socket)> = sockets.iter().filter(written).copied().collect();
-    let mut by_ends: HashMap<_, Vec<usize>, RandomState> = HashMap::default();
-    let mut by_remote: HashMap<_, Vec<usize>, RandomState> = HashMap::default();
-    let mut by_port: HashMap<_, Vec<usize>, RandomState> = HashMap::default();
+fn groups(trace: &Trace, directions: &[Direction]) -> (Vec<Candidates>, bool) {
+    let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
+    let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
+    let mut by_port: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
     for (at, one) in directions.iter().enumerate() {
-        by_ends.entry((one.local, one.remote)).or_default().push(at);
-        by_remote.entry(one.remote).or_default().push(at);
-        by_port.entry(one.local.port()).or_default().push(at);
+        Rc::make_mut(by_ends.entry((one.local, one.remote)).or_default()).push(at);
+        Rc::make_mut(by_remote.entry(one.remote).or_default()).push(at);
+        Rc::make_mut(by_port.entry(one.local.port()).or_default()).push(at);
     }
-    let mut all = Vec::new();
-    for (place, socket) in &sockets {
+    let sockets = trace.sockets.iter().enumerate();
+    let written = sockets.filter(|(_, socket)| socket.bytes > 0 && !socket.writes.is_empty());
+    let same = |(place, socket): (usize, &Socket)| {
         // Between the program and the capture the near address may have been translated.
         let same = socket.ends().and_then(|ends| by_ends.get(&ends));
         let same = same.or_else(|| by_remote.get(&socket.remote?));
-        let same = same.or_else(|| by_port.get(&socket.local?.port()));
-        let left = MOST_PAIRS.saturating_sub(all.len());
-        all.extend(same.into_iter().flatten().map(|&at| (*place, at)).take(left));
-    }
+        let same = same.or_else(|| by_port.get(&socket.local?.port()))?;
+        Some((place, Rc::clone(same)))
+    };
+    let all: Vec<Candidates> = written.clone().filter_map(same).collect();
     if !all.is_empty() {
         return (all, true);
     }
-    let likely = sockets.iter().filter(|(_, socket)| socket.protocol >= Protocol::Unknown);
-    let each = likely.flat_map(|(place, _)| (0..directions.len()).map(move |at| (*place, at)));
-    (each.take(MOST_PAIRS).collect(), false)
+    let every = Rc::new((0..directions.len()).collect());
+    (written.map(|(place, _)| (place, Rc::clone(&every))).collect(), false)
 }
 
 /// Reads the captures again for the segments of these connections.

@@ -7,6 +7,9 @@ use crate::judge::model::{BlockModel, Proof};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 
+/// strace may hold up a call that it has stamped by so much.
+const EARLY_NS: i64 = 10_000_000;
+
 /// Settles the waits of which that is known.
 pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
     for (block, model) in blocks.iter().zip(models) {
@@ -34,6 +37,8 @@ fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
     let freed_ns = wait.ack.time_ns.saturating_add(rtt_ns);
     match call.time_ns {
         _ if call.is_unclear => Proof::None,
+        // Earlier than what left before it? Lines are missing from the trace.
+        written_ns if written_ns.saturating_add(EARLY_NS) < wait.from.time_ns => Proof::None,
         written_ns if written_ns.saturating_add(call.doubt_ns) < freed_ns => Proof::Proven,
         written_ns if written_ns.saturating_sub(call.doubt_ns) > freed_ns => Proof::Refuted,
         _ => Proof::None,

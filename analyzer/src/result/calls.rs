@@ -171,7 +171,7 @@ impl Calls {
             return "set";
         }
         let is_whole = |(direction, socket): (&Direction, &Socket)| {
-            socket.is_whole && socket.bytes >= direction.bytes
+            socket.has_all_options && socket.is_whole && socket.bytes >= direction.bytes
         };
         let traces_options =
             ["setsockopt", "mmap", "munmap", "brk"].iter().any(|name| self.trace.has(name));
