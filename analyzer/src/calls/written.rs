@@ -1,8 +1,8 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
 use super::align::{
-    Fit, MOST_SPREAD_NS, Piece, agrees, chosen, densest, fits, is_first, limit_ns,
-    samples as samples_of, steps,
+    Fit, MOST_SPREAD_NS, Piece, STRICTLY, agrees, chosen, densest, fits, is_first, limit_ns,
+    misfits, samples as samples_of, steps,
 };
 use super::line::Clock;
 use super::sockets::{Socket, Write, flag};
@@ -42,6 +42,7 @@ pub struct Direction {
     remote: SocketAddr,
     is_whole: bool,
     rtt_ns: i64,
+    mss: u32,
     pub bytes: u64,
     pieces: Vec<Piece>,
 }
@@ -194,7 +195,11 @@ impl Written {
         let all = steps(&self.trace.sockets[socket].writes, &direction.pieces, fit.shift);
         let first = all.filter(|(write, _)| is_first(write));
         let anchors = first.map(|(write, took_ns)| (write.offset, took_ns.is_some_and(is_right)));
-        let anchors: Vec<(u64, bool)> = anchors.collect();
+        let mut anchors: Vec<(u64, bool)> = anchors.collect();
+        let writes = &self.trace.sockets[socket].writes;
+        let misfits = misfits(writes, &direction.pieces, fit.shift, direction.mss);
+        anchors.extend(misfits.into_iter().map(|offset| (offset, false)));
+        anchors.sort_unstable();
         let placed =
             Placed { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
         self.placed.insert(key, placed);
@@ -238,7 +243,9 @@ impl Written {
         let is_right = match agrees {
             true => samples.len() >= 3 || by_address,
             false => {
-                samples.len() >= 3 && densest(&samples, 9).1 <= most_ns / 2 && all_agree(delta_ns)
+                samples.len() >= 3
+                    && densest(&samples, 9).1 <= most_ns / STRICTLY
+                    && all_agree(delta_ns)
             }
         };
         (is_right && spread_ns <= most_ns).then_some((delta_ns, spread_ns))
@@ -338,6 +345,7 @@ fn directions(blocks: &[Block]) -> Vec<Direction> {
                     remote: address(connection.endpoint(side.other())),
                     is_whole: connection.half(side).has_syn(),
                     rtt_ns: connection.half(side).rtt_or_zero_ns(),
+                    mss: connection.effective_mss().0,
                     bytes: connection.half(side).bytes(),
                     pieces: Vec::new(),
                 });
@@ -400,7 +408,7 @@ fn fill(
             directions.binary_search_by_key(&key, |one| (one.connection, one.side as u8))
         {
             kept += 1;
-            let piece = Piece { offset: segment.rel_seq, time_ns: segment.mark.time_ns };
+            let piece = Piece { offset: segment.rel_seq, time_ns: segment.mark.time_ns, len };
             directions[at].pieces.push(piece);
         }
     };
