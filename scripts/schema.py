@@ -83,7 +83,7 @@ calls
   bytes_on_wire: count
   aligned_by: text
   spread_ms: ms?  How much the time from a call to the wire varies, of what left at once.
-  nodelay: text  On what stalls: `never`, `not seen`, `set`, or empty.
+  nodelay: text  On what stalls: `never`, `not seen`, `late`, `taken back`, `set`, or empty.
   patterns: pattern[]  Stalls that the same two calls made.
   options: option[]  Calls that set TCP_NODELAY, TCP_CORK or TCP_QUICKACK.
   note: text  Why nothing, or not all, was found.
@@ -93,16 +93,19 @@ pattern
   stalls: count
   first: named_call?
   held: named_call
+  calls: count  The message has so many, to the end of what was held.
   is_read_between: flag
 named_call
   name: text
   bytes: count
   line: count  Of the trace.
+  +file: text  Of that line, where the trace has several.
   function: text  Empty where no stack tells.
 option
   name: text
   value: signed
   descriptor: signed
+  others: count  How many other descriptors.
   what: text  For what the descriptor stood.
   error: text  Empty where it worked.
   line: count  Of the first such call.
@@ -113,6 +116,7 @@ call  The system call that wrote a held segment.
   name: text
   bytes: count
   line: count
+  +file: text
   function: text
   written_ns: ns?  By the capture's clock.
   hold_ms: ms?  Until it left.

@@ -1,6 +1,6 @@
 """What the system calls of a program say of the stalls: the line of code, the proof, the options.
 
-Names of functions come from the trace: whoever prints them escapes them as all text.
+Names of functions and files come from the trace: whoever prints them escapes them as all text.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 MOST_PATTERNS, MOST_OPTIONS = 2, 3
 COUNTS = {1: "", 2: ", twice", 3: ", three times"}
 QUICKACK = "it does not help: the late ACKs are those of the other end"
+OTHER = {"server": "client", "client": "server"}
+WHEN = {
+    "late": "the stalls came before it was set",
+    "taken back": "it was no longer in effect when the stalls came",
+}
+"""Of TCP_NODELAY on what stalled."""
 Row = dict[str, Any]
 
 
@@ -27,7 +33,11 @@ def items(view: View, told: str) -> Iterator[tuple[str, str]]:
     yield "calls", " ".join(_calls(view, calls))
     if calls["proven"] or calls["refuted"]:
         yield "proven", " ".join(_proven(view, calls))
-    yield "option", option(calls["options"], calls["nodelay"])
+    said = option(calls["options"], calls["nodelay"], f"on the {calls['side']}'s sockets")
+    if said and calls["of_other_side"] and not calls["patterns"]:
+        side = calls["side"]
+        said += f" It is no cure for the {OTHER[side]}'s stalls: these are the {side}'s sockets."
+    yield "option", said
 
 
 def _calls(view: View, calls: Row) -> Iterator[str]:
@@ -39,7 +49,7 @@ def _calls(view: View, calls: Row) -> Iterator[str]:
         yield f"{sentence_start(calls['note'])}."
     elif not calls["patterns"]:
         bytes_of = f"{calls['bytes_in_trace']:,} of {calls['bytes_on_wire']:,} bytes"
-        yield f"The calls of the {calls['side']} are known for {bytes_of}: none was held."
+        yield f"The calls of the {calls['side']} are known for {bytes_of}: no stall among them."
 
 
 def _pattern(view: View, calls: Row, pattern: Row) -> str:
@@ -48,11 +58,12 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
     times = f"{pattern['stalls']:,} of {count(_stalls(view, calls), 'stall')}"
-    if first is None or first["line"] == held["line"]:
-        return f"{name} sent what was held by {call(held)}: {times}."
+    if first is None or pattern["calls"] < 2:
+        return f"{name}: the held segment was written by {call(held)}: {times}."
     read = "something read" if pattern["is_read_between"] else "nothing read"
     both = f"{call(first)}, then {call(held)}"
-    return f"{name} sends each {message} in two calls: {both}, {read} in between: {times}."
+    which = "two calls:" if pattern["calls"] == 2 else f"{pattern['calls']:,} calls, among them"
+    return f"{name} sends each {message} in {which} {both}, {read} in between: {times}."
 
 
 def _stalls(view: View, calls: Row) -> int:
@@ -61,16 +72,22 @@ def _stalls(view: View, calls: Row) -> int:
 
 
 def _party(row: _core.ConnectionRow | None, sender: str) -> str:
+    """As the stalls above are told."""
     if row is None:
         return f"the {sender}"
-    return row.server if sender == "server" else f"{row.client} (client of {row.server})"
+    addr, port = row.client.rpartition(":")[0].strip("[]"), row.server.rpartition(":")[2]
+    return row.server if sender == "server" else f"{addr} (client of port {port})"
 
 
-def call(told: Row, with_line: bool = True) -> str:
+def call(told: Row) -> str:
     """`sendto 143 B in serve() (line 12)`."""
     where = f" in {function(told['function'])}" if told["function"] else ""
-    line = f" (line {told['line']})" if with_line else ""
-    return f"{told['name']} {told['bytes']:,} B{where}{line}"
+    return f"{told['name']} {told['bytes']:,} B{where} ({line(told)})"
+
+
+def line(told: Row) -> str:
+    """Its place in the trace, with the file if there are several."""
+    return f"line {told['line']}" + (f" of {printable(told['file'])}" if "file" in told else "")
 
 
 def function(name: str) -> str:
@@ -83,47 +100,47 @@ def _proven(view: View, calls: Row) -> Iterator[str]:
     matched, stalls = calls["matched"] - calls["refuted"], _stalls(view, calls)
     if proven := calls["proven"]:
         least, most = f"{calls['hold_min_ms']:.1f}", f"{calls['hold_max_ms']:.1f}"
-        held = f"for {least} ms" if least == most else f"{least} to {most} ms"
+        held = f"for {least} ms" if least == most else f"for {least} to {most} ms"
         each = "It was" if stalls == proven == 1 else f"{proven:,} of {stalls:,} were"
-        yield f"{each} written before the ACK came and left only then: held {held} by the kernel."
-    if stalls > matched:
-        yield f"The trace does not show what wrote the other {stalls - matched:,}."
+        them = "it" if proven == 1 else "them"
+        yield (
+            f"{each} written before the ACK came and left only after it: the kernel held {them} "
+            f"{held}."
+        )
+    if missing := stalls - matched:
+        which = "other one" if missing == 1 else f"other {missing:,}"
+        yield f"The trace does not show what wrote the {which}."
     if (other := calls["of_other_side"]) and matched:
-        side = "client" if calls["side"] == "server" else "server"
-        are = "1 more is" if other == 1 else f"{other:,} more are"
-        yield f"{are} the {side}'s: trace it, too."
+        side = OTHER.get(calls["side"], "other end")
+        yield (f"The {side} holds data back, too ({count(other, 'stall')}): trace it as well.")
     if refuted := calls["refuted"]:
-        waits = "1 other wait looked" if refuted == 1 else f"{refuted:,} other waits looked"
-        yield f"{waits} the same, but the program wrote only when the ACK had come: no stall."
+        waits = "1 similar wait was" if refuted == 1 else f"{refuted:,} similar waits were"
+        yield f"{waits} no stall: the program wrote after the ACK."
     if contradicted := calls["contradicted"]:
         yield (
             f"TCP_NODELAY was set when {contradicted:,} of them were written, and yet they were "
-            "held: the two contradict. Another process may have taken it back (strace -f)."
+            "held: the two contradict. Another process may have taken it back: trace that, too."
         )
 
 
-def option(options: Sequence[Row], nodelay: str, stalled: str = "what stalls") -> str:
+def option(options: Sequence[Row], nodelay: str, where: str) -> str:
     """Where TCP_NODELAY and its like were set, and with what result."""
     said = [_option(row) for row in options[:MOST_OPTIONS]]
-    if more := len(options) - MOST_OPTIONS:
-        said += [f"{more} more: see -o result.json"] if more > 0 else []
+    if (more := len(options) - MOST_OPTIONS) > 0:
+        said.append(f"{more} more: see --format json")
     text = ". ".join(said)
-    if nodelay == "never":
-        worked = any(_is_nodelay(row) and not row["error"] for row in options)
-        never = "never to a connection" + (" that stalls" if worked else "")
-        tried = any(map(_is_nodelay, options))
-        text += f"; {never}" if tried else _also(text, "TCP_NODELAY was never set")
+    tried = [row for row in options if row["name"] == "TCP_NODELAY" and row["value"]]
+    if nodelay == "never" and tried:
+        worked = any(not row["error"] for row in tried)
+        text += "; never to a connection" + (" that stalls" if worked else "")
+    elif nodelay == "never":
+        text += _also(text, f"TCP_NODELAY was never set {where}")
     elif nodelay == "not seen":
-        never = f"no call in the trace sets TCP_NODELAY on {stalled or 'these sockets'}"
-        unknown = "; what it leaves out, or what was before it, is not known" if stalled else ""
-        text += _also(text, never + unknown)
-    elif nodelay == "set" and not any(row["taken_back"] for row in options):
-        text += _also(text, "what stalled was written before that, or on another connection")
+        never = f"no call in the trace sets TCP_NODELAY {where}"
+        text += _also(text, f"{never}; calls before it, or not traced, are unknown")
+    elif nodelay in WHEN:
+        text += _also(text, WHEN[nodelay])
     return f"{sentence_start(text)}." if text else ""
-
-
-def _is_nodelay(row: Row) -> bool:
-    return row["name"] == "TCP_NODELAY" and bool(row["value"])
 
 
 def _also(text: str, said: str) -> str:
@@ -134,10 +151,11 @@ def _option(row: Row) -> str:
     what = f" ({row['what']})" if row["what"] else ""
     verb = "went to" if row["error"] else "was set on"
     result = f": {row['error']}" if row["error"] else ""
+    others = f" and {row['others']:,} more" if row["others"] else ""
     times = COUNTS.get(row["count"], f", {row['count']:,} times")
     where = f", in {function(row['function'])}" if row["function"] else ""
-    said = f"{row['name']}={row['value']} {verb} descriptor {row['descriptor']}{what}{result}"
-    said += f"{times}{where}, line {row['line']}"
+    said = f"{row['name']}={row['value']} {verb} descriptor {row['descriptor']}{others}{what}"
+    said += f"{result}{times}{where}, line {row['line']}"
     if row["taken_back"]:
         said += ", and taken back later"
     return f"{said}; {QUICKACK}" if row["name"] == "TCP_QUICKACK" else said

@@ -11,13 +11,13 @@ from nagle_scan.system.terminal import Style
 from nagle_scan.words.wording import count, printable, sentence_start
 
 Row = dict[str, Any]
-WHAT = {"tcp": "", "socket": ", if it is a TCP socket", "unknown": ", if it is a TCP connection"}
+WHAT = {"tcp": "", "socket": " (perhaps TCP)", "unknown": " (perhaps TCP)"}
 FIX = (
     "Send the whole message in one write (one buffer, writev(), MSG_MORE or a buffered stream that "
     "is flushed once), or set TCP_NODELAY on this very socket."
 )
 PROVE = (
-    "A capture of the same minutes proves it: tcpdump -i any -s 256 -w traffic.pcap{port}, beside "
+    "{why}: tcpdump -i any -s 256 -w traffic.pcap{port}, beside "
     "the strace that `nagle-scan --calls` prints; then nagle-scan traffic.pcap --calls calls.txt."
 )
 ALIKE = "A busy program or a far host would look the same: only packets tell."
@@ -43,32 +43,38 @@ def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
         yield "PATTERN", _pattern(pattern, hides=hides) + more
         yield "WAIT", _wait(pattern)
     harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
-    nodelay = "" if alone["has_nodelay"] or not harmful else "not seen"
-    yield "OPTION", calls.option(alone["options"], nodelay, stalled="")
+    yield "OPTION", calls.option(alone["options"], alone["nodelay"], "on these sockets")
     if harmful:
         yield "FIX", FIX
     port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)
-    yield "NEXT", PROVE.format(port=f" tcp port {port}" if port else "")
+    why = "A capture of the same minutes proves it" if harmful else "To find out, capture as well"
+    yield "NEXT", PROVE.format(why=why, port=f" tcp port {port}" if port else "")
 
 
 def _without(alone: Row) -> str:
     if alone["note"]:
         return f"{sentence_start(alone['note'])}."
     return (
-        "No socket is written to twice before it is read, as far as the trace shows: "
-        "nothing that Nagle's algorithm would hold until a delayed ACK."
+        "As far as the trace shows, no socket has the pattern that stalls: two writes that leave "
+        "apart, and then a read."
     )
 
 
 def _pattern(pattern: Row, *, hides: bool) -> str:
-    end = pattern["local"] if pattern["is_server"] else pattern["remote"]
-    to = "accepted at" if pattern["is_server"] else "connected to"
-    what = f" ({to} {end})" if end and not hides else WHAT[pattern["protocol"]]
+    what = WHAT[pattern["protocol"]]
+    if pattern["local"] and pattern["remote"] and not pattern["is_whole"]:
+        what = f" ({pattern['local']} to {pattern['remote']})"
+    elif pattern["is_server"] and pattern["local"]:
+        what = f" (accepted at {pattern['local']})"
+    elif pattern["remote"]:
+        what = f" (connected to {pattern['remote']})"
+    if hides:
+        what = ""
     message = "each reply" if pattern["is_server"] else "a message"
     both = f"{calls.call(pattern['first'])}, then {calls.call(pattern['last'])}"
     option = "without TCP_NODELAY"
     if pattern["nodelay"]:
-        option = "with TCP_NODELAY, so that nothing of it is held"
+        option = "with TCP_NODELAY, so Nagle should not hold it"
     elif not pattern["is_whole"]:
         option += ", unless it was set before the trace began"
     times = f"{pattern['count']:,} of {count(pattern['turns'], 'time')}"
@@ -82,7 +88,7 @@ def _wait(pattern: Row) -> str:
     if pattern["wait_ms"] is None:
         return ""
     said = (
-        f"From the last write until the next data had been read: {pattern['wait_ms']:.1f} ms "
+        f"Last write to next data read: {pattern['wait_ms']:.1f} ms "
         f"(median of {pattern['count']:,})"
     )
     for kind, name, low, high in (("linux", "Linux", 35, 60), ("windows", "Windows", 150, 250)):

@@ -156,8 +156,9 @@ class Result:
         (int64, of the held segment), `time` (the same), `wait_ms` (float64: from the last data that
         the sender had sent or received: the most it can have waited), `hold_ms` (float64: the
         time lost, which all sums count: as `wait_ms`, since no capture shows when the segment was
-        written, unless the calls of its program do), `ack_delay_ms` (float64: how long the receiver sat on its ACK), `release_ms`
-        (float64: from the ACK to the held segment, at the capture point).
+        written, unless the calls of its program do), `ack_delay_ms` (float64: how long the receiver
+        sat on its ACK), `release_ms` (float64: from the ACK to the held segment, at the capture
+        point).
 
         With `calls`, of the call that wrote it: `call` (str: its name), `call_bytes`, `call_line`
         (int64: 0 unknown), `call_function` (str), `written_ns` (int64, by the capture's clock),

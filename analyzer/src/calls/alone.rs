@@ -2,7 +2,7 @@
 //! proves nothing: which end delayed what, only packets show.
 
 use super::sockets::{Protocol, Socket, Write, flag};
-use super::told::{NamedCall, OptionRow, missing, options};
+use super::told::{NamedCall, OptionRow, missing, options, traces_options};
 use super::trace::Trace;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -24,8 +24,8 @@ pub struct Alone {
     pub bytes: u64,
     pub patterns: Vec<Repeated>,
     pub options: Vec<OptionRow>,
-    /// Was `TCP_NODELAY` set on a connection?
-    pub has_nodelay: bool,
+    /// Was `TCP_NODELAY` set on the sockets of the patterns: `never`, `not seen`, or empty where it was?
+    pub nodelay: &'static str,
     /// Why calls may be missing.
     pub note: &'static str,
 }
@@ -60,19 +60,31 @@ pub struct Repeated {
 pub fn alone(trace: &Trace) -> Alone {
     let mut kinds: BTreeMap<_, Repeated> = BTreeMap::new();
     let mut turns: BTreeMap<_, u64> = BTreeMap::new();
-    let has_data = |socket: &&Socket| socket.bytes > 0 && is_connection(socket);
+    let mut of_patterns: Vec<&Socket> = Vec::new();
+    // Where sockets are known, other descriptors are files.
+    let known = match trace.sockets.iter().any(|socket| socket.protocol > Protocol::Unknown) {
+        true => Protocol::Socket,
+        false => Protocol::Unknown,
+    };
+    let has_data = |socket: &&Socket| {
+        let is_standard = socket.protocol == Protocol::Unknown && socket.descriptor <= 2;
+        socket.bytes > 0 && socket.protocol >= known && !is_standard
+    };
     for socket in trace.sockets.iter().filter(has_data) {
-        let data: Vec<Write> =
-            socket.writes.iter().filter(|write| write.bytes > 0).copied().collect();
+        let data = sent(&socket.writes);
         for turn in data.chunk_by(|_, next| next.flags & flag::FIRST == 0) {
-            *turns.entry(whose(socket)).or_default() += 1;
             let (Some(first), Some(last)) = (turn.first(), turn.last()) else { continue };
+            if last.answered_us == u32::MAX {
+                continue;
+            }
+            *turns.entry(whose(socket)).or_default() += 1;
             if is_repeated(turn) {
+                of_patterns.push(socket);
                 let nodelay = last.flags & flag::NODELAY != 0;
                 let key =
                     (whose(socket), first.name, first.function, last.name, last.function, nodelay);
                 let new = || Repeated::new(trace, socket, first, last, nodelay);
-                kinds.entry(key).or_insert_with(new).add(last);
+                kinds.entry(key).or_insert_with(new).add(trace, first, last);
             }
         }
     }
@@ -93,7 +105,7 @@ pub fn alone(trace: &Trace) -> Alone {
         connections: connections.len(),
         bytes,
         options: options(trace),
-        has_nodelay: trace.sockets.iter().any(|socket| socket.had_nodelay),
+        nodelay: nodelay(trace, &of_patterns),
         note: match trace.more_writes {
             0 if bytes == 0 => missing(trace),
             0 => "",
@@ -103,9 +115,26 @@ pub fn alone(trace: &Trace) -> Alone {
     }
 }
 
-/// May it be a TCP connection? Standard input and output mostly are none.
-fn is_connection(socket: &Socket) -> bool {
-    socket.protocol > Protocol::Unknown || socket.descriptor > 2
+/// What was written; the last piece before an option that lets go says no longer that more is to come.
+fn sent(writes: &[Write]) -> Vec<Write> {
+    let mut data: Vec<Write> = Vec::new();
+    for write in writes {
+        match data.last_mut() {
+            Some(last) if write.flags & flag::PUSH != 0 => last.flags &= !flag::MORE,
+            _ if write.bytes > 0 => data.push(*write),
+            _ => {}
+        }
+    }
+    data
+}
+
+fn nodelay(trace: &Trace, sockets: &[&Socket]) -> &'static str {
+    let all = |is: fn(&&Socket) -> bool| sockets.iter().copied().all(|socket| is(&socket));
+    match () {
+        () if sockets.is_empty() || !all(|socket| !socket.had_nodelay) => "",
+        () if traces_options(trace) && all(|socket| socket.has_all_options) => "never",
+        () => "not seen",
+    }
 }
 
 /// Sockets of one kind: clients of one server, connections of one server, or one descriptor.
@@ -115,19 +144,25 @@ fn whose(socket: &Socket) -> (bool, Option<String>, i32) {
     (socket.is_server, end.map(|end| end.to_string()), descriptor)
 }
 
+/// The port that a capture asks for. Of a socket whose begin is unknown the lower one is mostly the server's.
+fn server_port(socket: &Socket) -> Option<u16> {
+    let ports = [socket.local, socket.remote].map(|end| end.map(|end| end.port()));
+    match ports {
+        [Some(local), Some(remote)] if !socket.is_whole => Some(local.min(remote)),
+        [local, _] if socket.is_server => local,
+        [_, remote] => remote,
+    }
+}
+
 /// Did the program write at least twice and then read, with a last piece that may have waited?
 fn is_repeated(turn: &[Write]) -> bool {
     let [before @ .., last] = turn else { return false };
     let says_more = |write: &Write| write.flags & flag::MORE != 0;
-    last.answered_us != u32::MAX
-        && last.bytes < FULL_BYTES
-        && !says_more(last)
-        && before.iter().any(|write| !says_more(write))
+    last.bytes < FULL_BYTES && !says_more(last) && before.iter().any(|write| !says_more(write))
 }
 
 impl Repeated {
     fn new(trace: &Trace, socket: &Socket, first: &Write, last: &Write, nodelay: bool) -> Self {
-        let end = if socket.is_server { socket.local } else { socket.remote };
         Self {
             descriptor: socket.descriptor,
             protocol: match socket.protocol {
@@ -138,7 +173,7 @@ impl Repeated {
             is_server: socket.is_server,
             local: socket.local.map(|end| end.to_string()),
             remote: socket.remote.map(|end| end.to_string()),
-            port: end.map(|end| end.port()),
+            port: server_port(socket),
             first: NamedCall::of(trace, first),
             last: NamedCall::of(trace, last),
             nodelay,
@@ -152,7 +187,11 @@ impl Repeated {
         }
     }
 
-    fn add(&mut self, last: &Write) {
+    fn add(&mut self, trace: &Trace, first: &Write, last: &Write) {
+        // A later turn is more typical than the first.
+        if self.count.is_power_of_two() {
+            (self.first, self.last) = (NamedCall::of(trace, first), NamedCall::of(trace, last));
+        }
         self.count += 1;
         self.waits_us.push(last.answered_us);
     }

@@ -169,7 +169,7 @@ impl Reading {
         let sockets = &mut self.sockets;
         match NAMES[usize::from(name)].1 {
             Kind::Write(to) if number > 0 => self.write(begun, &ended, to.into()),
-            Kind::Read if number > 0 => {
+            Kind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     if NAMES[usize::from(name)].0.starts_with("recv") {
                         sockets.is_socket(place);
@@ -256,16 +256,19 @@ impl Reading {
         if name.starts_with("send") && !name.starts_with("sendfile") {
             self.sockets.is_socket(place);
         }
-        let bytes = match ended.result {
-            Some(messages) if name == "sendmmsg" => of_messages(ended.argument(1), messages),
-            bytes => bytes.unwrap_or(0) as u64,
-        };
+
         let is_more = |argument: &&str| {
             !argument.starts_with('"')
                 && (argument.contains("MSG_MORE") || argument.contains("SPLICE_F_MORE"))
         };
         let more = if ended.arguments.iter().any(is_more) { flag::MORE } else { 0 };
-        self.add(begun, place, bytes, more);
+        let result = ended.result.unwrap_or(0);
+        if name != "sendmmsg" {
+            return self.add(begun, place, result as u64, more);
+        }
+        for bytes in of_messages(ended.argument(1), result) {
+            self.add(begun, place, bytes, more);
+        }
     }
 
     fn add(&mut self, begun: Begun, place: u32, bytes: u64, flags: u8) {
@@ -357,6 +360,12 @@ impl Reading {
     }
 
     pub fn end(mut self, paths: &[String]) -> Trace {
+        for option in &mut self.trace.options {
+            let socket = option.socket.map(|place| &self.sockets.all[place as usize]);
+            if socket.is_some_and(|socket| socket.is_listening) {
+                "a listening socket, whose connections inherit it".clone_into(&mut option.what);
+            }
+        }
         self.trace.paths = paths.to_vec();
         self.trace.threads = self.sockets.threads();
         self.trace.sockets = self.sockets.all;
@@ -374,16 +383,14 @@ fn short(text: &str) -> String {
 }
 
 /// `[{msg_hdr={..}, msg_len=143}, {msg_hdr={..}, msg_len=6}]`
-fn of_messages(text: &str, messages: i64) -> u64 {
+fn of_messages(text: &str, messages: i64) -> impl Iterator<Item = u64> {
     let lens = text.split("msg_len=").skip(1).take(messages.max(0) as usize);
-    let digits = |text: &str| text.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok();
-    lens.filter_map(digits).fold(0_u64, u64::saturating_add)
+    lens.filter_map(|text| text.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok())
 }
 
 /// For what a descriptor stood. A path may tell too much; that of a device does not.
 fn what(shown: Shown<'_>, socket: Option<&Socket>) -> String {
     let words = match (shown, socket) {
-        (_, Some(socket)) if socket.is_listening => "a listening socket",
         (_, Some(socket)) if socket.remote.is_some() || socket.is_server => "a connection",
         (_, Some(socket)) if socket.protocol == Protocol::Tcp => "a TCP socket",
         (_, Some(socket)) if socket.protocol == Protocol::Socket => "a socket",

@@ -80,7 +80,7 @@ fn a_call_that_resumes_began_where_it_began() {
 ) = 1
 "#,
     );
-    let writes = &trace.sockets[0].writes;
+    let writes = &trace.sockets.iter().find(|socket| socket.bytes > 0).unwrap().writes;
     let told: Vec<_> = writes
         .iter()
         .map(|write| (write.line, write.time_ns / 100_000_000 % 1000, write.bytes))
@@ -119,7 +119,7 @@ write(3, "x", 5) = -1 EAGAIN (Resource temporarily unavailable)
     assert_eq!(sockets(&trace), [(600, false)]);
     let more = |write: &super::sockets::Write| write.flags & flag::MORE != 0;
     let flags: Vec<bool> = trace.sockets[0].writes.iter().map(more).collect();
-    assert_eq!(flags, [false, true, false, false, true]);
+    assert_eq!(flags, [false, false, true, false, false, true]);
 }
 
 #[test]

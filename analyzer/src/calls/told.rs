@@ -4,6 +4,8 @@ use super::name::NAMES;
 use super::sockets::Write;
 use super::trace::Trace;
 use serde::Serialize;
+use std::collections::HashSet;
+use std::path::Path;
 
 /// Kinds of calls that set options that are told.
 const MOST_KINDS: usize = 20;
@@ -14,6 +16,9 @@ pub struct NamedCall {
     pub name: &'static str,
     pub bytes: u32,
     pub line: u32,
+    /// The file of that line, if the trace has several.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub file: String,
     pub function: String,
 }
 
@@ -23,6 +28,7 @@ impl NamedCall {
             name: NAMES[usize::from(write.name)].0,
             bytes: write.bytes,
             line: write.line,
+            file: file_of(trace, write.file),
             function: trace.functions.name(write.function).to_owned(),
         }
     }
@@ -34,6 +40,8 @@ pub struct OptionRow {
     pub name: &'static str,
     pub value: i64,
     pub descriptor: i32,
+    /// How many other descriptors.
+    pub others: u64,
     /// For what the descriptor stood.
     pub what: String,
     pub error: String,
@@ -46,6 +54,7 @@ pub struct OptionRow {
 /// All calls that set options, those alike together.
 pub fn options(trace: &Trace) -> Vec<OptionRow> {
     let mut rows: Vec<OptionRow> = Vec::new();
+    let mut numbers = HashSet::new();
     for call in &trace.options {
         let function = trace.functions.name(call.function);
         let is_same = |row: &&mut OptionRow| {
@@ -53,13 +62,18 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
                 && (row.what.as_str(), row.error.as_str(), row.function.as_str())
                     == (call.what.as_str(), call.error.as_str(), function)
         };
+        let kind =
+            (call.name, call.value, call.taken_back, &call.what, &call.error, call.descriptor);
+        let is_other = numbers.insert(kind);
         if let Some(row) = rows.iter_mut().find(is_same) {
             row.count += 1;
+            row.others += u64::from(is_other);
         } else if rows.len() < MOST_KINDS {
             rows.push(OptionRow {
                 name: call.name,
                 value: call.value,
                 descriptor: call.descriptor,
+                others: 0,
                 what: call.what.clone(),
                 error: call.error.clone(),
                 line: call.line,
@@ -72,6 +86,19 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
     rows
 }
 
+/// May the trace tell that an option was never set?
+pub fn traces_options(trace: &Trace) -> bool {
+    let is_traced = ["setsockopt", "mmap", "munmap", "brk"].iter().any(|name| trace.has(name));
+    is_traced && !has_ring(trace)
+}
+
+/// The name of one of several files.
+fn file_of(trace: &Trace, file: u16) -> String {
+    let path = trace.paths.get(usize::from(file)).filter(|_| trace.paths.len() > 1);
+    let name = path.and_then(|path| Path::new(path).file_name());
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
 pub fn has_ring(trace: &Trace) -> bool {
     trace.has("io_uring_enter") || trace.has("io_uring_setup")
 }
@@ -80,7 +107,7 @@ pub fn has_ring(trace: &Trace) -> bool {
 pub fn missing(trace: &Trace) -> &'static str {
     let has = |names: &[&str]| names.iter().any(|name| trace.has(name));
     if has_ring(trace) {
-        "the program writes by io_uring, which strace does not see"
+        "the program writes by io_uring, which strace does not see: run it without, if it can"
     } else if !has(&["write", "writev", "sendfile"])
         && has(&["socket", "accept", "accept4", "connect", "sendto", "recvfrom"])
     {

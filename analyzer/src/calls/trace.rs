@@ -63,7 +63,10 @@ impl Trace {
         if trace.calls == 0 {
             let path = paths.first().cloned().unwrap_or_default();
             let reason = match trace.is_summary {
-                true => "a summary (strace -c) and no trace".to_owned(),
+                true => {
+                    "strace's summary (-c), and no trace: `nagle-scan --calls` prints the command"
+                        .to_owned()
+                }
                 false => "no system call as strace prints them is in it".to_owned(),
             };
             return Err(ScanError::Unreadable { path, reason });

@@ -1,7 +1,7 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
 use super::align::{
-    Fit, MOST_SPREAD_NS, Piece, STRICTLY, agrees, chosen, densest, fits, is_first, limit_ns,
+    Fit, MOST_SPREAD_NS, Piece, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
     misfits, samples as samples_of, steps,
 };
 use super::line::Clock;
@@ -26,8 +26,8 @@ const MOST_PIECES: usize = 4_000_000;
 const MOST_PAIRS: usize = 64;
 /// Where clocks agree, its first piece left so soon after its first write.
 const SOON_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
-/// A first write that takes longer than others by this, or earlier by less, is not where it seems to be.
-const LATE_NS: std::ops::RangeInclusive<i64> = 1_000_000..=10_000_000;
+/// A first write that takes longer than others by this is not where it seems to be.
+const LATE_NS: i64 = 20_000_000;
 /// Writes by which a socket has a place, if the trace is of this capture.
 const MANY_WRITES: usize = 8;
 /// Times of one call vary by so much at least.
@@ -76,6 +76,10 @@ pub struct WrittenAt<'a> {
     pub write: &'a Write,
     /// The one before it on the same socket.
     pub before: Option<&'a Write>,
+    /// Writes since something was read, to the end of the segment.
+    pub count: u32,
+    /// When nothing more was said to come.
+    pub ready_ns: i64,
     pub time_ns: i64,
     pub doubt_ns: i64,
     /// Something else than an ACK may have let it go, or nothing but a cork have held it.
@@ -174,7 +178,8 @@ impl Written {
         let began_ns = socket.writes.first().map_or(0, |write| write.time_ns);
         let soon = |at: &usize| {
             let first_ns = self.directions[*at].pieces[0].time_ns;
-            self.trace.clock != Some(Clock::Unix) || SOON_NS.contains(&(first_ns - began_ns))
+            self.trace.clock != Some(Clock::Unix)
+                || SOON_NS.contains(&first_ns.saturating_sub(began_ns))
         };
         all.filter(soon).take(MOST_PAIRS).collect()
     }
@@ -186,17 +191,22 @@ impl Written {
         if self.placed.contains_key(&key) {
             return false;
         }
-        let late_ns =
-            (2 * fit.range_ns.min(*LATE_NS.end())).clamp(*LATE_NS.start(), *LATE_NS.end());
         let limit_ns = limit_ns(direction.rtt_ns);
-        let is_right = |took_ns: i64| {
-            doubt_ns.is_none() || (-limit_ns..=late_ns + limit_ns).contains(&(took_ns - delta_ns))
-        };
-        let all = steps(&self.trace.sockets[socket].writes, &direction.pieces, fit.shift);
-        let first = all.filter(|(write, _)| is_first(write));
-        let anchors = first.map(|(write, took_ns)| (write.offset, took_ns.is_some_and(is_right)));
-        let mut anchors: Vec<(u64, bool)> = anchors.collect();
         let writes = &self.trace.sockets[socket].writes;
+        let all = steps(writes, &direction.pieces, fit.shift);
+        let first: Vec<Step<'_>> = all.filter(|(write, _)| is_first(write)).collect();
+        let is_right = |at: usize, took_ns: i64| {
+            // strace may hold a call up, but an exchange more or less is another place.
+            let next = first.get(at + 1).map_or(i64::MAX, |(next, _)| next.time_ns);
+            let between_ns = next.saturating_sub(first[at].0.time_ns);
+            let late_ns = limit_ns.max(LATE_NS.min(between_ns / 2));
+            doubt_ns.is_none() || (-limit_ns..=late_ns).contains(&(took_ns - delta_ns))
+        };
+        let each = first.iter().enumerate();
+        let anchors = each.map(|(at, (write, took_ns))| {
+            (write.offset, took_ns.is_some_and(|took_ns| is_right(at, took_ns)))
+        });
+        let mut anchors: Vec<(u64, bool)> = anchors.collect();
         let misfits = misfits(writes, &direction.pieces, fit.shift, direction.mss);
         anchors.extend(misfits.into_iter().map(|offset| (offset, false)));
         anchors.sort_unstable();
@@ -264,9 +274,19 @@ impl Written {
         }
     }
 
+    /// The place of a direction's socket in the trace.
+    pub fn place_of(&self, connection: u32, side: Side) -> Option<u32> {
+        Some(self.placed.get(&(connection, side as u8))?.socket)
+    }
+
     pub fn socket(&self, connection: u32, side: Side) -> Option<&Socket> {
-        let placed = self.placed.get(&(connection, side as u8))?;
-        Some(&self.trace.sockets[placed.socket as usize])
+        Some(&self.trace.sockets[self.place_of(connection, side)? as usize])
+    }
+
+    pub fn direction(&self, connection: u32, side: Side) -> Option<&Direction> {
+        let key = (connection, side as u8);
+        let at = self.directions.binary_search_by_key(&key, |one| (one.connection, one.side as u8));
+        Some(&self.directions[at.ok()?])
     }
 
     /// Directions whose sockets are known, with these.
@@ -275,12 +295,12 @@ impl Written {
         each.filter_map(|one| Some((one, self.socket(one.connection, one.side)?)))
     }
 
-    /// The write of the byte at this offset of a direction, which passed the capture point at `left_ns`.
+    /// The write of the first byte of a segment, which passed the capture point at `left_ns`: the segment has this
+    /// offset in its direction, and this length.
     pub fn at(
         &self,
-        connection: u32,
-        side: Side,
-        offset: u64,
+        (connection, side): (u32, Side),
+        (offset, len): (u64, u32),
         left_ns: i64,
     ) -> Option<WrittenAt<'_>> {
         let placed = self.placed.get(&(connection, side as u8))?;
@@ -294,15 +314,25 @@ impl Written {
             return None;
         }
         let before = writes[..place].iter().rev().find(is_data);
-        let is_more = write.flags & flag::MORE != 0;
+        // The segment is ready with the first write, or what lets it go, after which no more is to come.
+        let end = offset + u64::from(len.max(1));
+        let mut own = writes[place..].iter().take_while(|write| write.offset < end);
+        let ready = own.find(|write| write.flags & flag::MORE == 0);
+        let is_first = |write: &Write| write.bytes > 0 && write.flags & flag::FIRST != 0;
+        let first = writes[..=place].iter().rposition(is_first).unwrap_or(place);
+        let turn = writes[first..].iter().take_while(|write| write.offset < end);
+        let count = turn.filter(is_data).count() as u32;
         let Some(doubt_ns) = placed.doubt_ns else {
             let time_ns = left_ns;
+            let (ready_ns, doubt_ns, is_unclear) = (left_ns, i64::MAX, true);
             return Some(WrittenAt {
                 write,
                 before,
+                count,
+                ready_ns,
                 time_ns,
-                doubt_ns: i64::MAX,
-                is_unclear: true,
+                doubt_ns,
+                is_unclear,
             });
         };
         let time_ns = write.time_ns.saturating_add(placed.delta_ns);
@@ -317,8 +347,9 @@ impl Written {
         };
         let until_ns = left_ns.saturating_sub(placed.delta_ns).saturating_add(doubt_ns);
         let meanwhile = writes[place + 1..].iter().take_while(|later| later.time_ns <= until_ns);
-        let is_unclear = is_more || meanwhile.filter(is_push).any(lets_go);
-        Some(WrittenAt { write, before, time_ns, doubt_ns, is_unclear })
+        let is_unclear = ready.is_none() || meanwhile.filter(is_push).any(lets_go);
+        let ready_ns = ready.map_or(left_ns, |ready| ready.time_ns.saturating_add(placed.delta_ns));
+        Some(WrittenAt { write, before, count, ready_ns, time_ns, doubt_ns, is_unclear })
     }
 }
 

@@ -16,7 +16,7 @@ pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
         for (at, _, wait) in block.placed(is_asked) {
             let number = block.numbers[wait.connection as usize];
             let left_ns = wait.to.time_ns;
-            if let Some(call) = written.at(number, wait.by, wait.rel_seq, left_ns) {
+            if let Some(call) = written.at((number, wait.by), (wait.rel_seq, wait.len), left_ns) {
                 let hold_ms = (left_ns - call.time_ns) as f64 / 1e6;
                 let rtt_ns = block
                     .place_of(wait)
@@ -35,7 +35,7 @@ fn is_asked(wait: &Wait) -> bool {
 /// An ACK reaches the sender, `rtt_ns` away, and what it lets go comes back.
 fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
     let freed_ns = wait.ack.time_ns.saturating_add(rtt_ns);
-    match call.time_ns {
+    match call.ready_ns {
         _ if call.is_unclear => Proof::None,
         // Earlier than what left before it? Lines are missing from the trace.
         written_ns if written_ns.saturating_add(EARLY_NS) < wait.from.time_ns => Proof::None,
@@ -73,6 +73,8 @@ mod tests {
                 write: &WRITE,
                 before: None,
                 time_ns: written_ns,
+                ready_ns: written_ns,
+                count: 2,
                 doubt_ns: 50_000,
                 is_unclear,
             };

@@ -1,7 +1,7 @@
 //! What the system calls of a program say of the stalls: which call wrote each held segment, and when.
 
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
-use crate::calls::told::{NamedCall, OptionRow, has_ring, missing, options};
+use crate::calls::told::{NamedCall, OptionRow, missing, options, traces_options};
 use crate::calls::trace::Trace;
 use crate::calls::written::{Direction, Written};
 use crate::judge::findings::Finding;
@@ -32,6 +32,7 @@ pub struct CallRow {
     side: Side,
     write: Write,
     before: Option<Write>,
+    count: u32,
     pub written_ns: i64,
     pub hold_ns: i64,
     pub proof: Proof,
@@ -72,6 +73,8 @@ pub struct Pattern {
     pub stalls: u64,
     pub first: Option<NamedCall>,
     pub held: NamedCall,
+    /// How many calls the message has, to the end of what was held.
+    pub calls: u32,
     /// Was something read between the two?
     pub is_read_between: bool,
 }
@@ -157,29 +160,40 @@ impl Calls {
         summary
     }
 
-    /// Was the option set on the sockets that stalled, for all that the trace can show?
+    /// Was the option set on the sockets that stalled, for all that the trace can show, and when?
     fn nodelay(&self, written: &Written) -> &'static str {
-        let stalled = |direction: &Direction| {
-            let from = self.rows.partition_point(|row| row.key.0 < direction.connection);
-            self.rows.get(from).is_some_and(|row| row.key.0 == direction.connection)
-        };
-        let sockets = || written.matched().filter(|(one, _)| stalled(one));
-        if sockets().next().is_none() {
+        let socket = |row: &CallRow| written.socket(row.key.0, row.side);
+        let stalls = || self.rows.iter().filter(|row| row.proof != Proof::Refuted);
+        if stalls().next().is_none() {
             return "";
         }
-        if sockets().any(|(_, socket)| socket.had_nodelay) {
+        if stalls().any(|row| row.write.flags & flag::NODELAY != 0) {
             return "set";
         }
-        let is_whole = |(direction, socket): (&Direction, &Socket)| {
-            socket.has_all_options && socket.is_whole && socket.bytes >= direction.bytes
-        };
-        let traces_options =
-            ["setsockopt", "mmap", "munmap", "brk"].iter().any(|name| self.trace.has(name));
-        if traces_options && !has_ring(&self.trace) && sockets().all(is_whole) {
-            "never"
-        } else {
-            "not seen"
+        let had = |row: &&CallRow| socket(row).is_some_and(|socket| socket.had_nodelay);
+        if let Some(row) = stalls().find(had) {
+            return if self.was_set_before(row, written) { "taken back" } else { "late" };
         }
+        let is_known = |row: &CallRow| {
+            let ends = written.direction(row.key.0, row.side).zip(socket(row));
+            ends.is_some_and(|(direction, socket)| {
+                socket.has_all_options && socket.is_whole && socket.bytes >= direction.bytes
+            })
+        };
+        let mut ends: Vec<&CallRow> = stalls().collect();
+        ends.dedup_by_key(|row| (row.key.0, row.side as u8));
+        match traces_options(&self.trace) && ends.into_iter().all(is_known) {
+            true => "never",
+            false => "not seen",
+        }
+    }
+
+    /// On this socket, or on the listener that gave it.
+    fn was_set_before(&self, row: &CallRow, written: &Written) -> bool {
+        let Some(place) = written.place_of(row.key.0, row.side) else { return false };
+        let mut own = self.trace.options.iter().filter(|option| option.socket == Some(place));
+        own.find(|option| option.name == "TCP_NODELAY")
+            .is_none_or(|first| first.value == 0 || first.line < row.write.line)
     }
 
     fn patterns(&self) -> Vec<Pattern> {
@@ -189,10 +203,23 @@ impl Calls {
             let first = row.before.as_ref().map(|before| NamedCall::of(&self.trace, before));
             let is_read_between = row.write.flags & flag::FIRST != 0;
             let named = |call: &NamedCall| (call.name, call.function.clone());
-            let key = (row.side as u8, first.as_ref().map(named), named(&held), is_read_between);
+            let key = (
+                row.side as u8,
+                first.as_ref().map(named),
+                named(&held),
+                is_read_between,
+                row.count,
+            );
             let sender = row.side.name();
-            let new =
-                Pattern { connection: row.key.0, sender, stalls: 0, first, held, is_read_between };
+            let new = Pattern {
+                connection: row.key.0,
+                sender,
+                stalls: 0,
+                first,
+                held,
+                calls: row.count,
+                is_read_between,
+            };
             kinds.entry(key).or_insert(new).stalls += 1;
         }
         let mut patterns: Vec<Pattern> = kinds.into_values().collect();
@@ -208,13 +235,17 @@ impl CallRow {
             return None;
         }
         let wait = row.wait;
-        let call =
-            written.at(direction.connection, direction.side, wait.rel_seq, wait.to.time_ns)?;
+        let call = written.at(
+            (direction.connection, direction.side),
+            (wait.rel_seq, wait.len),
+            wait.to.time_ns,
+        )?;
         Some(Self {
             key: (direction.connection, wait.to.frame),
             side: direction.side,
             write: *call.write,
             before: call.before.copied(),
+            count: call.count,
             written_ns: call.time_ns,
             hold_ns: wait.to.time_ns - call.time_ns,
             proof: row.held.proof,
@@ -248,8 +279,11 @@ fn note(summary: &CallsSummary, written: &Written) -> &'static str {
             missing(trace)
         } else if trace.clock.is_none() {
             "the trace has no times finer than a second (strace -ttt), and its addresses are not in the capture"
+        } else if trace.options.iter().any(|option| option.name == "TCP_CORK" && option.value != 0)
+        {
+            "the program corks its sockets, so that no write leaves at once and tells the clock of the trace"
         } else {
-            "the trace does not fit the capture: it is of another run or of another program, calls are missing (-f, write, writev), or nothing left at once"
+            "the trace does not fit the capture: it is of another run or of another program, or calls are missing; trace and capture the same minutes with the command that `nagle-scan --calls` prints"
         };
     }
     if summary.matched == 0 && summary.of_other_side > 0 {

@@ -67,8 +67,9 @@ pub fn why(
     let among_own = own.iter().position(is_it).unwrap_or(0);
     let mut terms = explain(&blocks, &clocks, threads, number, begin + among_own);
     let id = block.numbers[place as usize];
-    let call =
-        written.as_ref().and_then(|written| written.at(id, wait.by, wait.rel_seq, wait.to.time_ns));
+    let call = written
+        .as_ref()
+        .and_then(|written| written.at((id, wait.by), (wait.rel_seq, wait.len), wait.to.time_ns));
     let calls = match (&written, call) {
         (Some(written), Some(call)) => written.trace.lines_of(call.before, call.write, progress)?,
         _ => Vec::new(),

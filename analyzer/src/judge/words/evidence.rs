@@ -42,7 +42,7 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| {
             write!(
                 out,
-                "by the system calls of the program, frame {frame} was written {hold} before it left, before {ack} came (frame {at}): the kernel held it, which is a proof"
+                "by the system calls of the program, frame {frame} was written {hold} before it left, before {ack} came (frame {at}): the kernel held it"
             )
         });
         return;
