@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nagle_scan
 import pytest
@@ -72,7 +73,7 @@ def test_the_report_names_the_line_of_code(traced: nagle_scan.Scan) -> None:
 def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -> None:
     """And costs no more than that, whatever the wait was."""
     lines = TRACE.read_text().splitlines()
-    stalls = traced.stalls
+    stalls: Any = traced.stalls
     assert set(stalls["proof"]) == {"proven"}
     assert set(stalls["confidence"]) == {"certain"}
     for stall in stalls.itertuples():
