@@ -6,6 +6,7 @@
 
 mod align;
 pub mod alone;
+pub mod directions;
 mod files;
 mod line;
 pub mod name;

@@ -1,27 +1,22 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
 use super::align::{
-    Fit, MOST_SPREAD_NS, Piece, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
+    Fit, MOST_SPREAD_NS, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
     misfits, samples as samples_of, steps,
 };
+use super::directions::{Candidates, Direction, directions, fill, groups, wanted};
 use super::line::Clock;
 use super::sockets::{Socket, Write, flag};
 use super::trace::Trace;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::track::reader::labels::Labels;
-use crate::track::reader::range::Range;
-use crate::track::reader::{self, Reading};
+use crate::track::Side;
+use crate::track::reader::Reading;
 use crate::track::tracked::Block;
-use crate::track::{Endpoint, Follower, Repeat, Side, TrackedSegment};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::Arc;
 
-/// Segments that are looked at: 100 MB.
-const MOST_PIECES: usize = 4_000_000;
 /// Directions that one socket is compared with where no address tells which is its own.
 const MOST_PAIRS: usize = 64;
 /// Where clocks agree, its first piece left so soon after its first write.
@@ -32,31 +27,6 @@ const LATE_NS: i64 = 20_000_000;
 const MANY_WRITES: usize = 8;
 /// Times of one call vary by so much at least.
 const LEAST_DOUBT_NS: i64 = 50_000;
-
-/// One direction of a connection.
-#[derive(Debug)]
-pub struct Direction {
-    pub connection: u32,
-    pub side: Side,
-    local: SocketAddr,
-    remote: SocketAddr,
-    is_whole: bool,
-    rtt_ns: i64,
-    mss: u32,
-    pub bytes: u64,
-    pieces: Vec<Piece>,
-}
-
-impl Direction {
-    /// Do both begin with the same byte?
-    fn is_whole_with(&self, socket: &Socket) -> bool {
-        self.is_whole && socket.is_whole
-    }
-
-    fn is_of(&self, socket: &Socket) -> bool {
-        socket.ends() == Some((self.local, self.remote))
-    }
-}
 
 /// The socket whose bytes a direction carries.
 #[derive(Debug)]
@@ -110,16 +80,7 @@ impl Written {
     ) -> Result<Self, ScanError> {
         let mut directions = directions(blocks);
         let (groups, by_address) = groups(trace, &directions);
-        let mut wanted: Vec<u32> = Vec::new();
-        for (_, group) in &groups {
-            wanted.extend(group.iter().map(|&at| directions[at].connection));
-            if wanted.len() > directions.len() {
-                wanted.sort_unstable();
-                wanted.dedup();
-            }
-        }
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = wanted(&groups, &directions);
         fill(&mut directions, &wanted, (paths, filter, reading), progress)?;
         let mut written = Self { trace: Arc::clone(trace), directions, ..Self::default() };
         written.place(&groups, by_address);
@@ -129,11 +90,15 @@ impl Written {
     /// Finds the trace's clock by all sockets together, then the place of each.
     fn place(&mut self, groups: &[Candidates], by_address: bool) {
         let trace = Arc::clone(&self.trace);
+        let each = self.directions.iter().enumerate();
+        let begin = |(at, one): (usize, &Direction)| Some((one.pieces.first()?.time_ns, at));
+        let mut begins: Vec<(i64, usize)> = each.filter_map(begin).collect();
+        begins.sort_unstable();
         let mut found: Vec<(usize, Vec<Fit>)> = Vec::new();
         for (place, group) in groups {
             let socket = &trace.sockets[*place];
             let mut all = Vec::new();
-            for at in self.likely(socket, group) {
+            for at in self.likely(socket, group, &begins) {
                 let direction = &self.directions[at];
                 let is_whole = direction.is_whole_with(socket);
                 let fits = fits(&socket.writes, &direction.pieces, is_whole, trace.clock);
@@ -168,20 +133,19 @@ impl Written {
         }
     }
 
-    /// The directions that may be a socket's: of very many, those that began when it did.
-    fn likely(&self, socket: &Socket, group: &[usize]) -> Vec<usize> {
+    /// The directions that may be a socket's: of very many, those that began when it did. `begins` are the times of
+    /// the first pieces of all.
+    fn likely(&self, socket: &Socket, group: &[usize], begins: &[(i64, usize)]) -> Vec<usize> {
         let has_data = |at: &usize| !self.directions[*at].pieces.is_empty();
-        let all = group.iter().copied().filter(has_data);
-        if group.len() <= MOST_PAIRS {
-            return all.collect();
+        if group.len() <= MOST_PAIRS || self.trace.clock != Some(Clock::Unix) {
+            return group.iter().copied().filter(has_data).take(MOST_PAIRS).collect();
         }
         let began_ns = socket.writes.first().map_or(0, |write| write.time_ns);
-        let soon = |at: &usize| {
-            let first_ns = self.directions[*at].pieces[0].time_ns;
-            self.trace.clock != Some(Clock::Unix)
-                || SOON_NS.contains(&first_ns.saturating_sub(began_ns))
-        };
-        all.filter(soon).take(MOST_PAIRS).collect()
+        let from_ns = began_ns.saturating_add(*SOON_NS.start());
+        let until_ns = began_ns.saturating_add(*SOON_NS.end());
+        let soon = &begins[begins.partition_point(|(ns, _)| *ns < from_ns)..];
+        let soon = soon.iter().take_while(|(ns, _)| *ns <= until_ns).map(|(_, at)| *at);
+        soon.filter(|at| group.binary_search(at).is_ok()).take(MOST_PAIRS).collect()
     }
 
     /// Puts a socket at its place, unless another is there.
@@ -360,94 +324,4 @@ impl Placed {
         let is_right = |at: usize| self.anchors.get(at).is_none_or(|(_, is_right)| *is_right);
         is_right(behind.wrapping_sub(1)) && is_right(behind)
     }
-}
-
-/// Both directions of all connections.
-fn directions(blocks: &[Block]) -> Vec<Direction> {
-    let address = |end: Endpoint| SocketAddr::new(end.addr.to_canonical(), end.port);
-    let mut all = Vec::new();
-    for block in blocks {
-        for connection in &block.connections {
-            for side in Side::BOTH.into_iter().filter(|side| connection.half(*side).bytes() > 0) {
-                all.push(Direction {
-                    connection: block.numbers[connection.id as usize],
-                    side,
-                    local: address(connection.endpoint(side)),
-                    remote: address(connection.endpoint(side.other())),
-                    is_whole: connection.half(side).has_syn(),
-                    rtt_ns: connection.half(side).rtt_or_zero_ns(),
-                    mss: connection.effective_mss().0,
-                    bytes: connection.half(side).bytes(),
-                    pieces: Vec::new(),
-                });
-            }
-        }
-    }
-    all.sort_unstable_by_key(|one| (one.connection, one.side as u8));
-    all
-}
-
-/// A socket, and the directions that may be its own.
-type Candidates = (usize, Rc<Vec<usize>>);
-
-/// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another place may have
-/// others: then all are compared.
-fn groups(trace: &Trace, directions: &[Direction]) -> (Vec<Candidates>, bool) {
-    let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    let mut by_port: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    for (at, one) in directions.iter().enumerate() {
-        Rc::make_mut(by_ends.entry((one.local, one.remote)).or_default()).push(at);
-        Rc::make_mut(by_remote.entry(one.remote).or_default()).push(at);
-        Rc::make_mut(by_port.entry(one.local.port()).or_default()).push(at);
-    }
-    let sockets = trace.sockets.iter().enumerate();
-    let written = sockets.filter(|(_, socket)| socket.bytes > 0 && !socket.writes.is_empty());
-    let same = |(place, socket): (usize, &Socket)| {
-        // Between the program and the capture the near address may have been translated.
-        let same = socket.ends().and_then(|ends| by_ends.get(&ends));
-        let same = same.or_else(|| by_remote.get(&socket.remote?));
-        let same = same.or_else(|| by_port.get(&socket.local?.port()))?;
-        Some((place, Rc::clone(same)))
-    };
-    let all: Vec<Candidates> = written.clone().filter_map(same).collect();
-    if !all.is_empty() {
-        return (all, true);
-    }
-    let every = Rc::new((0..directions.len()).collect());
-    (written.map(|(place, _)| (place, Rc::clone(&every))).collect(), false)
-}
-
-/// Reads the captures again for the segments of these connections.
-fn fill(
-    directions: &mut [Direction],
-    wanted: &[u32],
-    (paths, filter, reading): (&[String], Option<&str>, Reading),
-    progress: &Arc<Progress>,
-) -> Result<(), ScanError> {
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let mut kept = 0;
-    let see = |number: u32, segment: TrackedSegment| {
-        let (len, is_new) = (segment.header.len, segment.repeat == Repeat::No);
-        if len == 0 || !is_new || kept == MOST_PIECES {
-            return;
-        }
-        let key = (number, segment.by as u8);
-        if let Ok(at) =
-            directions.binary_search_by_key(&key, |one| (one.connection, one.side as u8))
-        {
-            kept += 1;
-            let piece = Piece { offset: segment.rel_seq, time_ns: segment.mark.time_ns, len };
-            directions[at].pieces.push(piece);
-        }
-    };
-    let mut follower = Follower::new(wanted, see);
-    let take = |range: &Range, shard: usize| follower.take(range, shard);
-    reader::read_all(paths, &Labels::default(), filter, reading, progress, vec![take])?;
-    for one in directions {
-        one.pieces.sort_by_key(|piece| piece.offset);
-    }
-    Ok(())
 }

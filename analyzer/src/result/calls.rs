@@ -1,9 +1,10 @@
 //! What the system calls of a program say of the stalls: which call wrote each held segment, and when.
 
+use crate::calls::directions::Direction;
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
 use crate::calls::told::{NamedCall, OptionRow, missing, options, traces_options};
 use crate::calls::trace::Trace;
-use crate::calls::written::{Direction, Written};
+use crate::calls::written::Written;
 use crate::judge::findings::Finding;
 use crate::judge::model::Proof;
 use crate::judge::words::evidence::ms;
