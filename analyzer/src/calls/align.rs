@@ -51,7 +51,7 @@ pub struct Fit {
     pub by_first: bool,
 }
 
-/// What a place says of a write: how long it took to the capture point, if a segment begins with it.
+/// A write, and the time from it to the capture point, if a segment begins with it.
 pub type Step<'a> = (&'a Write, Option<i64>);
 
 /// The writes that the pieces cover.
@@ -151,7 +151,7 @@ fn fit(writes: &[Write], pieces: &[Piece], shift: i64) -> Option<Fit> {
             return None;
         }
     }
-    // What is written first begins a segment, but where frames are missing.
+    // A first write begins a segment, but where frames are missing.
     if 10 * missing > first.len() + missing {
         return None;
     }
@@ -160,7 +160,7 @@ fn fit(writes: &[Write], pieces: &[Piece], shift: i64) -> Option<Fit> {
     all.extend(&first);
     all.sort_unstable();
     first.sort_unstable();
-    // What was not written first may have been held: of such, only the quickest left at once.
+    // Later writes may have been held: of these, only the quickest left at once.
     let (delta_ns, spread_ns) = match (by_first, all.first()) {
         (true, _) => densest(&first, 5),
         (_, Some(&least_ns)) => (least_ns, all[all.len() / 8] - least_ns),

@@ -1,4 +1,4 @@
-//! What a trace says without a capture: where a program writes twice and then reads, and how long that read took. It
+//! A trace without a capture: where a program writes twice and then reads, and how long that read took. It
 //! proves nothing: which end delayed what, only packets show.
 
 use super::sockets::{Protocol, Socket, Write, flag};
@@ -115,7 +115,7 @@ pub fn alone(trace: &Trace) -> Alone {
     }
 }
 
-/// What was written; the last piece before an option that lets go says no longer that more is to come.
+/// The data that was written; the last piece before an option that lets go says no longer that more is to come.
 fn sent(writes: &[Write]) -> Vec<Write> {
     let mut data: Vec<Write> = Vec::new();
     for write in writes {

@@ -1,6 +1,6 @@
 //! One line of strace's output: which thread, when, which call, its arguments and its result.
 //!
-//! What stands before the call is read from its right end, because its left end may be anything: `> ` of a mail, a
+//! The prefix of a call is read from its right end, because its left end may be anything: `> ` of a mail, a
 //! journal's date, host and program. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
 
 use std::borrow::Cow;
@@ -27,9 +27,9 @@ pub struct Line<'a> {
 pub enum What<'a> {
     /// Its name, and all that follows the parenthesis.
     Call(&'a str, &'a str),
-    /// What follows `<... write resumed>`.
+    /// The text behind `<... write resumed>`.
     Resumed(&'a str),
-    /// Of a stack, what stands before the parenthesis and in it, and behind the address.
+    /// A line of a stack: the file before the parenthesis, the function in it, and the text behind the address.
     Frame {
         binary: &'a str,
         function: &'a str,
@@ -155,7 +155,7 @@ pub struct Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// Of all that follows the parenthesis; `None` where the call does not end in this line.
+    /// Reads all that follows the parenthesis; `None` where the call does not end in this line.
     pub fn of(text: &'a str) -> Option<Self> {
         let (arguments, end) = arguments(text)?;
         let rest = text[end..].trim_start_matches([')', ' ', '\t']).strip_prefix('=')?.trim();
@@ -240,7 +240,7 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
     at.min(bytes.len() - 1)
 }
 
-/// What a descriptor stands for takes no more than this: a path.
+/// Longer names of descriptors are not strace's: the longest is a path.
 const LONGEST_SHOWN: usize = 4200;
 
 /// The place of the `>` that ends `<TCP:[a->b]>` or `</dev/null<char 1:3>>`.

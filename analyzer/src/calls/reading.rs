@@ -39,7 +39,7 @@ enum Stack {
     Option(usize),
 }
 
-/// What has been read so far.
+/// The state of reading: all that the lines so far have shown.
 #[derive(Default)]
 pub struct Reading {
     trace: Trace,

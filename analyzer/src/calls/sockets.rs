@@ -79,7 +79,7 @@ impl Socket {
     }
 }
 
-/// What strace prints a descriptor to stand for.
+/// The text in angle brackets that strace prints behind a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shown<'a> {
     Nothing,
@@ -132,7 +132,7 @@ pub type Thread = (u16, u32);
 
 type Descriptors = HashMap<i32, Option<u32>, RandomState>;
 
-/// What a thread does, and whose descriptors it has.
+/// The state of a thread, and whose descriptors it has.
 #[derive(Debug, Default)]
 struct Process {
     table: usize,
@@ -150,7 +150,7 @@ pub struct Sockets {
     processes: HashMap<Thread, Process, RandomState>,
     tables: Vec<Descriptors>,
     copies: usize,
-    /// Of each program that was traced by itself, the first thread: that of lines without a number.
+    /// The first thread of each program that was traced by itself: that of lines without a number.
     mains: HashMap<u16, Thread, RandomState>,
 }
 

@@ -29,7 +29,7 @@ const LIBRARIES: &[&str] = &[
     "perl",
     "libperl",
 ];
-/// The same as packages of Go and crates of Rust, which are part of the program.
+/// Packages of Go and crates of Rust do the same, though they are part of the program.
 const PACKAGES: &[&str] = &[
     "internal/",
     "net.",

@@ -1,4 +1,4 @@
-//! What a trace tells of sockets: lines as strace writes them.
+//! Lines as strace writes them, and the sockets that a trace shows.
 
 use super::alone::alone;
 use super::sockets::{Socket, flag};

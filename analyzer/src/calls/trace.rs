@@ -27,7 +27,7 @@ pub struct OptionCall {
     pub taken_back: bool,
 }
 
-/// What a trace shows of sockets.
+/// The sockets of a trace, and the calls that it has.
 #[derive(Debug, Default)]
 pub struct Trace {
     pub paths: Vec<String>,

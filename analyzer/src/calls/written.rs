@@ -207,7 +207,7 @@ impl Written {
         }
         samples.sort_unstable();
         let (delta_ns, spread_ns) = densest(&samples, 5);
-        // Of another run some connections may keep the rhythm, but not all.
+        // Some connections of another run may keep the rhythm, but not all.
         let all_agree = |delta_ns: i64| {
             let near =
                 all.iter().filter(|own_ns| own_ns.abs_diff(delta_ns) <= most_ns as u64).count();

@@ -7,7 +7,7 @@ use crate::track::reader::Reading;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// What strace saw of a program.
+/// A trace of a program, as strace wrote it.
 #[pyclass(frozen, name = "Calls")]
 pub struct PyCalls {
     pub(super) trace: Arc<Trace>,
@@ -15,7 +15,7 @@ pub struct PyCalls {
 
 #[pymethods]
 impl PyCalls {
-    /// What the trace says without a capture, as JSON.
+    /// Sums of the trace without a capture, as JSON.
     fn alone(&self) -> String {
         serde_json::to_string(&alone(&self.trace)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the system calls of a program say of the stalls: which call wrote each held segment, and when.
+//! The system calls behind the stalls: which call wrote each held segment, and when.
 
 use crate::calls::directions::Direction;
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
@@ -42,7 +42,7 @@ pub struct CallRow {
 /// The sums, as JSON has them.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CallsSummary {
-    /// Whose calls they are: `client`, `server`, `both`, or empty where they fit nothing.
+    /// The side that was traced: `client`, `server`, `both`, or empty where they fit nothing.
     pub side: &'static str,
     /// Stalls whose call was found, and waits that were none.
     pub matched: u64,
@@ -103,7 +103,7 @@ impl CallRow {
 }
 
 impl Calls {
-    /// Of the findings of `scan`.
+    /// Looks for the calls of all findings of `scan`.
     pub fn of(scan: &Scan, written: &Written) -> Self {
         let mut rows = Vec::new();
         for (direction, _) in written.matched() {
