@@ -77,6 +77,19 @@ def captures(folder: Path) -> None:
         (folder / name).write_bytes(content[:LONGEST_SEED])
 
 
+def traces(folder: Path) -> None:
+    """Pieces of the traces that ship."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in ROOT.glob("captures/calls/*.strace"):
+        content = path.read_bytes()
+        for at in range(0, len(content), LONGEST_SEED):
+            (folder / f"{path.stem}-{at}").write_bytes(content[at : at + LONGEST_SEED])
+
+
+SEEDS = {"file": captures, "calls": traces}
+"""Others take noise."""
+
+
 def run(target: str, program: Path, seconds: int) -> bool:
     """Fuzzes for so long, or until the first failure; prints what came of it. True if it failed."""
     found = FUZZ / "found" / target
@@ -84,7 +97,7 @@ def run(target: str, program: Path, seconds: int) -> bool:
     for folder in (found, corpus):
         folder.mkdir(parents=True, exist_ok=True)
     seeds = FUZZ / "target" / "seeds" / target
-    captures(seeds) if target == "file" else noise(seeds)
+    SEEDS.get(target, noise)(seeds)
     options = [
         f"-max_total_time={seconds}",
         f"-max_len={LONGEST_INPUT}",

@@ -35,6 +35,11 @@ fn conversations_that_were_a_failure_are_none_any_more() {
 }
 
 #[test]
+fn traces_that_were_a_failure_are_none_any_more() {
+    runs_what_is_kept("calls");
+}
+
+#[test]
 fn clocks_that_were_a_failure_are_none_any_more() {
     runs_what_is_kept("clocks");
 }
