@@ -257,18 +257,18 @@ pub fn without_strings(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut kept, mut begin, mut at) = (String::new(), 0, 0);
     while at < bytes.len() {
-        let before = &text[begin..at];
-        let is_descriptor =
-            bytes[at] == b'<' && before.ends_with(|sign: char| sign.is_ascii_digit());
+        // Both signs are ASCII, so that the text can be cut there.
+        let before = if b"\"<".contains(&bytes[at]) { &text[begin..at] } else { "" };
+        let is_descriptor = before.ends_with(|sign: char| sign.is_ascii_digit());
         if bytes[at] == b'"' {
             let end = end_of_string(bytes, at);
             let is_address = before.ends_with("inet_addr(") || before.ends_with("AF_INET6, ");
-            at = end;
-            if !(is_address && end - begin <= before.len() + LONGEST_ADDRESS) {
+            if !(is_address && end - at <= LONGEST_ADDRESS) {
                 kept.push_str(before);
                 kept.push('"');
-                begin = if bytes[end] == b'"' { end } else { bytes.len() };
+                begin = if bytes[end] == b'"' && end > at { end } else { bytes.len() };
             }
+            at = end;
         } else if is_descriptor && !text[at..].starts_with("<TCP") {
             at = end_of_descriptor(bytes, at);
             kept.push_str(before);
