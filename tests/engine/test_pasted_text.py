@@ -7,9 +7,14 @@ installed, they print the shipped captures in every form.
 from __future__ import annotations
 
 import gzip
+import html
+import quopri
 import re
 import shutil
 import subprocess
+import textwrap
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +223,16 @@ def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
         scan.packets([1])
 
 
+def test_a_ticket_of_a_text_has_a_note_for_its_evidence(run: Run, tmp_path: Path) -> None:
+    ticket = tmp_path / "ticket.zip"
+    done = run(FIXTURES[0], "-o", ticket)
+    assert (done.returncode, done.stderr) == (1, b"")
+    with zipfile.ZipFile(ticket) as packed:
+        names = packed.namelist()
+        assert names == ["no-evidence.txt", "ticket.md", "report.html", "timeline.png"]
+        assert b"printed text holds no frames" in packed.read(names[0])
+
+
 def test_no_frame_of_a_text_is_said_to_be_cut(run: Run) -> None:
     report = run(FIXTURES[0]).stdout.decode()
     assert "send the whole message in one write" in " ".join(report.split())
@@ -252,3 +267,92 @@ def test_no_text_breaks_the_scan(pieces: list[str], tail: bytes, tmp_path: Path)
     scan = nagle_scan.scan(text)
     assert scan.verdict in {"stalls", "possible", "clean", "inconclusive"}
     assert all(notice.isprintable() for _, notice in scan.warnings)
+
+
+PASTED = {
+    "acks_padded_to_60.txt": (9, "clean", []),
+    "arrow_without_spaces.txt": (7, "stalls", [40.4]),
+    "both_ends_in_one_paste.txt": (8, "clean", []),
+    "csv_semicolon_comma.csv": (4, "stalls", [44.0]),
+    "mail_wrapped_after_gt.txt": (4, "stalls", [44.0]),
+    "mail_wrapped_list.txt": (4, "stalls", [44.0]),
+    "mail_wrapped_nvv.txt": (4, "stalls", [44.0]),
+    "names_and_service_first.txt": (7, "stalls", [40.4]),
+    "netmon.txt": (4, "possible", [40.4]),
+    "newlines_lost.txt": (4, "stalls", [44.0]),
+    "one_side_dissected_idle.txt": (6, "clean", []),
+    "pktmon.txt": (4, "possible", [40.4]),
+    "quoted_printable.eml": (4, "stalls", [44.0]),
+    "syn_options_cut.txt": (11, "stalls", [40.2, 40.2]),
+    "syn_without_options.txt": (11, "stalls", [40.2, 40.2]),
+    "wireshark_export_expanded.txt": (3, "clean", []),
+    "zero_window_no_data.txt": (4, "inconclusive", []),
+}
+"""Packets, the verdict, and how long segments were held, in ms."""
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_what_people_paste_is_read(name: str) -> None:
+    scan = nagle_scan.scan(PRINTED / "pasted" / name)
+    packets = int(scan.connections[["client_segments", "server_segments"]].to_numpy().sum())
+    assert (packets, scan.verdict, scan.stalls.wait_ms.round(1).tolist()) == PASTED[name]
+    assert "frames not used" not in said(PRINTED / "pasted" / name)
+
+
+def wrapped(text: str, width: int = 72) -> str:
+    """As mail programs break lines."""
+    lines = (textwrap.wrap(line, width, break_on_hyphens=False) for line in text.splitlines())
+    return "".join(f"{part}\n" for line in lines for part in line or [""])
+
+
+def quoted(text: str) -> str:
+    return "".join(f"> {line}\n" for line in text.splitlines())
+
+
+MAILED: dict[str, Callable[[str], str]] = {
+    "wrapped at 72": wrapped,
+    "wrapped at 76": lambda text: wrapped(text, 76),
+    "quoted twice": lambda text: quoted(quoted(text)),
+    "quoted and wrapped": lambda text: wrapped(quoted(text), 76),
+    "wrapped and quoted": lambda text: quoted(wrapped(text)),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()).decode(),
+    "HTML": lambda text: "<pre>" + html.escape(text).replace("\n", "<br/>\n") + "</pre>",
+    "an empty line after each": lambda text: text.replace("\n", "\n\n"),
+    "line ends lost": lambda text: " ".join(text.splitlines()),
+}
+
+
+@pytest.mark.parametrize("by", MAILED)
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_mail_changes_nothing(path: Path, by: str, tmp_path: Path) -> None:
+    text = tmp_path / "mailed.txt"
+    text.write_text(MAILED[by](path.read_text()))
+    assert_same(text, SPLIT)
+
+
+def test_rows_that_were_left_out_are_no_proof(tmp_path: Path) -> None:
+    """Whoever pastes a part would read that nothing was held."""
+    rows = (PRINTED / "pasted" / "one_side_dissected_idle.txt").read_text().splitlines(True)
+    text = tmp_path / "elided.txt"
+    text.write_text("".join([*rows[:3], "[...]\n", *rows[3:]]))
+    assert nagle_scan.scan(text).verdict == "inconclusive"
+    assert "rows are missing at 1 place" in said(text)
+
+
+REFUSED = {
+    "1 0.000000 192.0.2.1 → 192.0.2.2 TCP 66 [ACK] Seq=1 Ack=1 Win=502 Len=0": "without ports",
+    "1 192.0.2.1 192.0.2.2 TCP 66 40000 → 80 [ACK] Seq=1 Ack=1 Win=502 Len=0": "list without the times",
+    "1 0.000000 192.0.2.1 → 192.0.2.2 DNS 72 Standard query 0x1 A a.b": "none of which is TCP",
+    "10:00:00 IP 192.0.2.1.4 > 192.0.2.2.80: Flags [.], ack 1, win 5, length 0": "in whole seconds",
+    "1795247351.4357\t10.0.0.1\t4000\t10.0.0.2\t80\t0x0002\t0\t0\t0": "without a line that names them",
+    "\t0x0000:  4500 003c 1c46 4000 4006 b1e6 c0a8 0001": "hex dump",
+    '12:00:00.000100 write(5, "HTTP/1.1 200 OK", 15) = 15': "give it with --calls",
+}
+
+
+@pytest.mark.parametrize(("row", "reason"), REFUSED.items())
+def test_a_refusal_names_the_right_reason(row: str, reason: str, tmp_path: Path) -> None:
+    text = tmp_path / "refused.txt"
+    text.write_text(row + "\n")
+    with pytest.raises(nagle_scan.CaptureError, match=reason):
+        nagle_scan.scan(text)

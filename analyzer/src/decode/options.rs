@@ -21,6 +21,8 @@ const SACK: u8 = 1 << 1;
 const ECHO: u8 = 1 << 2;
 /// The snap length cut the options: one that is missing here may have been sent.
 const CUT: u8 = 1 << 3;
+/// Not of a SYN: the segment was inferred.
+const INFERRED: u8 = 1 << 4;
 const SCALE_AT: u8 = 4;
 
 /// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
@@ -70,6 +72,17 @@ impl Options {
     /// May an option that is missing here have been sent?
     pub fn is_cut(self) -> bool {
         self.present & CUT != 0
+    }
+
+    /// Marks a segment that printed text did not show: it proves nothing.
+    pub fn infer(&mut self) {
+        self.present |= INFERRED;
+    }
+
+    /// Of a segment that is no SYN.
+    #[inline]
+    pub fn is_inferred(self) -> bool {
+        self.present & INFERRED != 0
     }
 
     /// `TSval` (RFC 7323). The option takes 12 bytes of each segment.

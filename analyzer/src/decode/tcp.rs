@@ -74,6 +74,11 @@ impl Segment<'_> {
         Ports { src: u16::from_be_bytes([s0, s1]), dst: u16::from_be_bytes([d0, d1]) }
     }
 
+    /// Marks it as one that printed text did not show.
+    pub fn infer(&mut self) {
+        self.options.infer();
+    }
+
     #[inline]
     pub fn header(&self) -> Header {
         let tcp = self.tcp;

@@ -6,7 +6,6 @@ use crate::track::wait::Wait;
 
 /// Properties of the whole scan that judging depends on.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "units are in names")]
 pub struct Conditions {
     /// Resolution of the timestamps.
     pub clock_ns: i64,
@@ -14,12 +13,19 @@ pub struct Conditions {
     pub end_ns: i64,
     /// Shorter waits count as evidence, but are not findings.
     pub min_wait_ns: i64,
+    /// Rows of a printed text were left out.
+    pub is_elided: bool,
 }
 
 impl Conditions {
     /// For a connection with these `waits`.
     pub fn of(min_wait_ns: i64, clocks: &Clocks, waits: &[Wait]) -> Self {
-        Self { clock_ns: clocks.behind_ns(waits), end_ns: clocks.end_ns(waits), min_wait_ns }
+        Self {
+            clock_ns: clocks.behind_ns(waits),
+            end_ns: clocks.end_ns(waits),
+            min_wait_ns,
+            is_elided: clocks.are_elided(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Warnings: the facts about a capture without which its report misleads.
 
 use crate::capture::InputEnd;
-use crate::capture::text::AboutText;
+use crate::capture::printed::AboutText;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
 use crate::track::{CaptureSummary, ClockJumps};
@@ -142,7 +142,7 @@ fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
         "read from printed text: no payload, and nothing that was not printed{no_ids}; frames \
          are numbered in {order}{no_date}"
     );
-    [Some(general), rows_sorted(text), messages(text), lines(text), names(text)]
+    [Some(general), rows_sorted(text), copies(text), messages(text), lines(text), names(text)]
         .into_iter()
         .flatten()
 }
@@ -153,6 +153,17 @@ fn rows_sorted(text: &AboutText) -> Option<String> {
         rows => format!(", but {rows} came too late for that: sort the text first"),
     };
     text.is_sorted.then(|| format!("its rows were out of order and were sorted by time{unsorted}"))
+}
+
+fn copies(text: &AboutText) -> Option<String> {
+    let rows = match text.rows_copied {
+        0 => return None,
+        1 => "1 row of the text is".to_owned(),
+        rows => format!("{rows} rows of the text are"),
+    };
+    Some(format!(
+        "{rows} from a second capture of the same packets, as at the other end: the first one is judged"
+    ))
 }
 
 fn messages(text: &AboutText) -> Option<String> {
@@ -185,11 +196,18 @@ fn showing(rows: u64) -> String {
 }
 
 fn lines(text: &AboutText) -> Option<String> {
-    match text.lines_without_packet {
-        0 => None,
-        1 => Some("1 line of the text shows no packet: left out".to_owned()),
-        lines => Some(format!("{lines} lines of the text show no packet: left out")),
-    }
+    let foreign = match text.lines_without_packet {
+        0 => String::new(),
+        1 => "1 line of the text shows no packet: left out".to_owned(),
+        lines => format!("{lines} lines of the text show no packet: left out"),
+    };
+    let elided = match text.elisions {
+        0 => String::new(),
+        1 => "rows are missing at 1 place ('[...]')".to_owned(),
+        places => format!("rows are missing at {places} places ('[...]')"),
+    };
+    let told = [foreign, elided].into_iter().filter(|told| !told.is_empty());
+    Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
 }
 
 fn names(text: &AboutText) -> Option<String> {

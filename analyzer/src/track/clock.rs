@@ -14,6 +14,8 @@ pub struct Clocks {
     captures: Vec<Clock>,
     /// No clock stamped their frames.
     is_made_up: bool,
+    /// Rows of a printed text were left out.
+    is_elided: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,9 @@ impl Clocks {
             }
         }
         let is_made_up = all_jumps(captures).are_made_up(packets);
-        Self { captures: clocks, is_made_up }
+        let mut texts = captures.iter().filter_map(|capture| capture.about_text.as_ref());
+        let is_elided = texts.any(|text| text.elisions > 0);
+        Self { captures: clocks, is_made_up, is_elided }
     }
 
     /// Step in ns of the coarsest clock.
@@ -89,6 +93,11 @@ impl Clocks {
     /// Were the times of all frames made up? Files that follow one another are as one.
     pub fn are_made_up(&self) -> bool {
         self.is_made_up
+    }
+
+    /// Does a text show that rows of it were left out?
+    pub fn are_elided(&self) -> bool {
+        self.is_elided
     }
 
     /// The clock of the capture in which a wait ended.
@@ -139,7 +148,7 @@ mod tests {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
             let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, until_ns: i64::MAX };
-            Self { captures: vec![clock], is_made_up: false }
+            Self { captures: vec![clock], is_made_up: false, is_elided: false }
         }
     }
 
@@ -155,7 +164,7 @@ mod tests {
         let capture =
             |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0, until_ns: 0 };
         let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
-        let clocks = Clocks { captures: captures.collect(), is_made_up: false };
+        let clocks = Clocks { captures: captures.collect(), is_made_up: false, is_elided: false };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
         assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);
         assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);

@@ -65,6 +65,10 @@ pub fn has_acks_behind(seen: &Seen<'_>) -> bool {
     })
 }
 
+pub fn is_elided(seen: &Seen<'_>) -> bool {
+    seen.conditions.is_elided
+}
+
 pub fn is_lossy(seen: &Seen<'_>) -> bool {
     losses::is_lossy(seen.connection)
 }

@@ -81,6 +81,9 @@ reasons! {
     Lossy "lossy" hidden::is_lossy:
         "too many frames are missing",
         "Capture with a larger buffer (tcpdump -B) or a filter.";
+    Elided "elided" hidden::is_elided:
+        "rows of the text were left out ('[...]')",
+        "Paste all rows of the connection.";
     CoarseClock "coarse_clock" hidden::has_coarse_clock:
         "timestamps are too coarse to reveal a hold",
         "Capture with microsecond timestamps.";

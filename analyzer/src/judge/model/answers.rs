@@ -5,15 +5,15 @@ use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
 use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{Group, Member};
-use crate::judge::model::held::{ByData, DirectionModel, Held, most_by_clock};
+use crate::judge::model::held::{ByData, DirectionModel, Held};
 use crate::judge::model::relay::{self, LateRelay};
 use crate::judge::model::settle::{AT_ONCE, Weighing};
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
-use crate::track::Reactions;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
+use crate::track::{Half, Reactions};
 use std::convert::Infallible;
 
 /// Nothing is surer of Nagle's algorithm.
@@ -90,6 +90,7 @@ impl Member<'_> {
             siblings: state.siblings,
             sibling_count: state.sibling_count,
             by_sender_clock: state.own_clock.as_ref().map_or(0.0, |own| own.weight),
+            is_inferred: direction.connection.halves.iter().any(Half::is_inferred),
             by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
             ..common
         };
@@ -103,7 +104,7 @@ impl Member<'_> {
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
             let probability = own * (1.0 - model.passed_on(wait));
-            let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
+            let probability = probability.min(model.most(wait).0);
             Held {
                 probability: probability as f32,
                 on,

@@ -115,6 +115,8 @@ pub struct DirectionModel {
     pub sibling_count: u32,
     /// The part of the ratios that is by the sender's timestamps, instead of the times of the capture.
     pub by_sender_clock: f64,
+    /// Rows that show the connection were inferred.
+    pub is_inferred: bool,
     /// The same for segments that data may have released.
     pub by_data: ByData,
 }
@@ -147,6 +149,20 @@ impl DirectionModel {
         }
     }
 
+    /// The probability at most that a clock with such steps allows for a wait, or rows that were inferred; and why.
+    pub fn most(&self, wait: &Wait) -> (f64, &'static str) {
+        let step_ms = self.path.step_ms;
+        let steps = wait.span_ns() as f64 / 1e6 / step_ms.max(1e-3);
+        let clock = "a coarse clock";
+        match rules::off("clock_bound") || step_ms < COARSE_CLOCK_MS / 2.0 {
+            true if self.is_inferred => (MOST_BY_COARSE_CLOCK, "rows that were inferred"),
+            true => (1.0, ""),
+            // A wait of a step or two may be next to nothing.
+            false if steps < FEW_STEPS => (MOST_OF_FEW_STEPS, clock),
+            false => (MOST_BY_COARSE_CLOCK, clock),
+        }
+    }
+
     /// The model of those that data may have released.
     pub fn for_data(self) -> Self {
         let ByData { candidates, holds, relay, .. } = self.by_data;
@@ -170,16 +186,5 @@ impl DirectionModel {
             return 0.5;
         }
         (1.0 + self.holds - held) / (2.0 + self.candidates - on)
-    }
-}
-
-/// The probability at most that a clock with steps of `step_ms` allows for a wait.
-pub fn most_by_clock(step_ms: f64, wait: &Wait) -> f64 {
-    let steps = wait.span_ns() as f64 / 1e6 / step_ms.max(1e-3);
-    match rules::off("clock_bound") || step_ms < COARSE_CLOCK_MS / 2.0 {
-        true => 1.0,
-        // A wait of a step or two may be next to nothing.
-        false if steps < FEW_STEPS => MOST_OF_FEW_STEPS,
-        false => MOST_BY_COARSE_CLOCK,
     }
 }

@@ -27,7 +27,7 @@ mod siblings;
 mod terms;
 
 pub use candidates::Exclusion;
-pub use held::{ByData, Confidence, DirectionModel, Held, Proof, most_by_clock};
+pub use held::{ByData, Confidence, DirectionModel, Held, Proof};
 pub use terms::{Terms, explain};
 
 use crate::judge::model::directions::directions;

@@ -4,7 +4,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::{Confidence, DirectionModel, Proof, most_by_clock};
+use crate::judge::model::{Confidence, DirectionModel, Proof};
 use crate::judge::path::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
@@ -59,10 +59,9 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| stall.on(out));
         add(&|out| stall.relay(out));
     }
-    let most = most_by_clock(stall.model.path.step_ms, stall.wait);
+    let (most, why) = stall.model.most(stall.wait);
     if most < 1.0 {
-        let ticks = "the capture's clock ticks too coarsely for more than a probability of";
-        add(&|out| write!(out, "{ticks} {most:.3}"));
+        add(&|out| write!(out, "a probability of {most:.3} at most, by {why}"));
     }
     let probability = finding.held.probability;
     add(&|out| write!(out, "together: held with a probability of {probability:.5}"));

@@ -1,6 +1,6 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Proof, Terms, most_by_clock};
+use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
 use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
@@ -69,8 +69,8 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         ),
         row("relay", format!("{:.5}", direction.passed_on(wait)), relay),
     ];
-    let by_clock = most_by_clock(direction.path.step_ms, wait);
-    rows.push(row("probability", format!("{:.5}", held.probability), formula(by_clock, held)));
+    let most = formula(direction.most(wait), held);
+    rows.push(row("probability", format!("{:.5}", held.probability), most));
     rows
 }
 
@@ -127,18 +127,14 @@ fn rivals(wait: &Wait, direction: &DirectionModel, by: &str) -> (String, String)
 }
 
 /// How the probability follows from the other terms.
-fn formula(most_by_clock: f64, held: &Held) -> String {
-    let clock = if most_by_clock < 1.0 {
-        format!(", {most_by_clock} at most by a coarse clock")
-    } else {
-        String::new()
-    };
+fn formula((most, why): (f64, &str), held: &Held) -> String {
+    let most = if most < 1.0 { format!(", {most} at most by {why}") } else { String::new() };
     let open = if held.is_open && held.is_unsure() {
         "; no answer: the round trip is not known or varies, so that a hold and a pause look alike"
     } else {
         ""
     };
-    format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay){clock}{open}")
+    format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay){most}{open}")
 }
 
 fn round_trip(direction: &DirectionModel, by: &str) -> String {

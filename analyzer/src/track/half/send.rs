@@ -41,6 +41,9 @@ impl Half {
         if segment.has(URG) || self.state.is(state::URGENT) {
             self.note_urgent(segment);
         }
+        if segment.options.is_inferred() {
+            self.state.set(state::INFERRED);
+        }
         self.largest = self.largest.max(len.min(u16::MAX.into()) as u16);
         self.state.put(state::PUSHED, segment.has(PSH));
         self.state.clear(state::OF_LAST_DATA);
@@ -53,6 +56,11 @@ impl Half {
             self.small_ack_facts = AckFacts::default();
         }
         self.time_last(now.time_ns);
+    }
+
+    /// Were some of its segments inferred from what a text printed around them?
+    pub fn is_inferred(&self) -> bool {
+        self.state.is(state::INFERRED)
     }
 
     /// Urgent data is what comes up to the end of the last segment with that mark.

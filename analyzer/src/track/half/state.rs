@@ -72,6 +72,9 @@ pub const PURE_ACKS: u32 = 1 << 27;
 /// How soon its program reacts to data is counted.
 pub const REACTIONS: u32 = 1 << 28;
 
+/// Some of its segments were inferred: which data was unacknowledged is not sure.
+pub const INFERRED: u32 = 1 << 29;
+
 /// An ACK came so shortly before a small segment that it may have let it go.
 pub const MAY_BE_HELD: u32 = 1 << 31;
 

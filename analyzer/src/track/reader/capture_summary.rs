@@ -1,7 +1,7 @@
 //! One input file, summarised.
 
 use crate::capture::InputEnd;
-use crate::capture::text::AboutText;
+use crate::capture::printed::AboutText;
 use crate::decode::Skip;
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;

@@ -1,8 +1,9 @@
 //! Reads and decodes one range after the other.
 
 use crate::capture::error::ScanError;
+use crate::capture::link;
+use crate::capture::printed::AboutText;
 use crate::capture::progress::Progress;
-use crate::capture::text::AboutText;
 use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
@@ -114,6 +115,8 @@ impl Decoder {
         frame: &Frame<'_>,
         range: &mut Range,
     ) -> Result<Option<Skip>, ScanError> {
+        let is_inferred = frame.link_type & link::INFERRED != 0;
+        let frame = &Frame { link_type: frame.link_type & !link::INFERRED, ..*frame };
         if let Some(filter) = &mut self.filter
             && !filter.matches(frame)?
         {
@@ -123,7 +126,10 @@ impl Decoder {
             return Ok(Some(Skip::Filtered));
         }
         match decode::segment(frame.link_type, frame.data, frame.wire_len) {
-            Ok(segment) => {
+            Ok(mut segment) => {
+                if is_inferred {
+                    segment.infer();
+                }
                 range.push(&segment, frame.time_ns);
                 Ok(None)
             }

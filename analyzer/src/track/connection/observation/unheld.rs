@@ -24,12 +24,13 @@ impl Observation<'_> {
     }
 
     /// Is this segment exempt from Nagle? FIN, urgent data, what follows unacknowledged urgent data, and a
-    /// tail-loss probe are. After bytes that were never captured it is not known what was unacknowledged, and
-    /// after a step of the clock backwards not how long ago anything was.
+    /// tail-loss probe are. After bytes that were never captured, or were inferred, it is not known what was
+    /// unacknowledged, and after a step of the clock backwards not how long ago anything was.
     pub(super) fn is_exempt(&self) -> bool {
         let half = self.half;
         self.segment.has(FIN | URG)
             || half.is_urgent()
+            || half.is_inferred()
             || half.is_recovering()
             || self.is_after_hole()
             || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data.time_ns))

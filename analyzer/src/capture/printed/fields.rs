@@ -1,0 +1,325 @@
+//! The fields of one row of a list, whatever its columns are called: tshark's and Wireshark's packet lists,
+//! CSV, `-T fields`, `-T json` and `-V`.
+
+use super::ends::EndNames;
+use super::packet::{Options, Outcome, Packet, Segment, Stamped};
+use super::{rows, time};
+use crate::capture::flags::{ACK, PSH};
+use std::{iter, mem};
+
+/// The role of a column or of a named value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Time,
+    Source,
+    Destination,
+    SourcePort,
+    DestinationPort,
+    Protocol,
+    /// Length of the frame.
+    Length,
+    Info,
+    Flags,
+    Seq,
+    Ack,
+    /// Length of the payload.
+    Len,
+    Window,
+    /// Not scaled.
+    RawWindow,
+    Mss,
+    /// The factor of windows (`WS`), and its logarithm.
+    Scale,
+    Shift,
+    TsVal,
+    TsEcr,
+    Sack,
+    IpId,
+}
+
+const ROLES: usize = Role::IpId as usize + 1;
+
+/// By the names of columns, of display filter fields, in the details of a packet and in its info. Case
+/// does not matter, and `_` is `.`.
+const NAMES: [(Role, &str); 20] = [
+    (Role::Time, "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc"),
+    (Role::Time, "arrival time|epoch time|epoch arrival time"),
+    (Role::Source, "source|src|ip.src|ipv6.src"),
+    (Role::Destination, "destination|dst|ip.dst|ipv6.dst"),
+    (Role::SourcePort, "source port|src port|srcport|sport|tcp.srcport"),
+    (Role::DestinationPort, "destination port|dest port|dst port|dstport|dport|tcp.dstport"),
+    (Role::Protocol, "protocol|frame.protocols"),
+    (Role::Length, "length|frame.len"),
+    (Role::Info, "info|description"),
+    (Role::Flags, "flags|tcp.flags|tcp.flags.str"),
+    (Role::Seq, "seq|sequence number|tcp.seq"),
+    (Role::Ack, "ack|acknowledgment number|tcp.ack"),
+    (Role::Len, "len|payloadlen|tcp.len"),
+    (Role::Window, "win|tcp.window.size|calculated window size"),
+    (Role::RawWindow, "tcp.window.size.value|window|window size value"),
+    (Role::Mss, "mss|tcp.options.mss.val|mss value"),
+    (Role::Shift, "tcp.options.wscale.shift|shift count"),
+    (Role::TsVal, "tsval|timestamp value|tcp.options.timestamp.tsval"),
+    (Role::TsEcr, "tsecr|timestamp echo reply|tcp.options.timestamp.tsecr"),
+    (Role::IpId, "ip.id|identification"),
+];
+
+/// The role of a column or a value of this name, if it is needed.
+pub fn role(name: &str) -> Option<Role> {
+    let name = name.trim().strip_prefix("_ws.col.").unwrap_or(name.trim());
+    // `-T ek` names the protocol twice.
+    let name = match name.split_once('_') {
+        Some((protocol, rest))
+            if rest.strip_prefix(protocol).is_some_and(|rest| rest.starts_with('_')) =>
+        {
+            rest
+        }
+        _ => name,
+    };
+    let is_same = |known: &&str| {
+        known.len() == name.len()
+            && iter::zip(known.bytes(), name.bytes()).all(|(known, byte)| {
+                known == byte.to_ascii_lowercase() || known == b'.' && byte == b'_'
+            })
+    };
+    if name == "WS" {
+        return Some(Role::Scale);
+    }
+    NAMES
+        .iter()
+        .find(|(_, names)| names.split('|').any(|name| is_same(&name)))
+        .map(|(role, _)| *role)
+}
+
+/// Not TCP. Other protocols may be messages in TCP segments.
+const OTHERS: &str = "ARP ICMP ICMPv6 IGMPv2 IGMPv3 UDP DNS MDNS LLMNR NBNS DHCP DHCPv6 NTP SSDP QUIC SNMP \
+                      STP LLDP RTP RTCP CLDAP WireGuard";
+
+/// From the lowest bit on.
+const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+
+/// The values of one row, as printed; empty where there is none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Fields<'a>([&'a str; ROLES]);
+
+impl<'a> Fields<'a> {
+    /// Of several values, the last is told: that of the innermost packet.
+    pub fn set(&mut self, role: Role, value: &'a str) {
+        let value = value.trim();
+        if !value.is_empty() {
+            self.0[role as usize] = value;
+        }
+    }
+
+    pub fn get(&self, role: Role) -> Option<&'a str> {
+        Some(self.0[role as usize]).filter(|value| !value.is_empty())
+    }
+
+    fn number(&self, role: Role) -> Option<u32> {
+        number(self.get(role)?)
+    }
+
+    /// The packet; `None` where time or ends are missing.
+    pub fn packet(mut self, names: &mut EndNames) -> Option<Stamped> {
+        self.read_info();
+        self.told(names)
+    }
+
+    /// The same of a row, whose info may go on in the next line.
+    pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
+        let is_cut = self.read_info().is_none() && self.is_info_cut();
+        match self.told(names) {
+            Some(packet) if is_cut => Outcome::More(Some(packet)),
+            Some(packet) => Outcome::Packet(packet),
+            None => Outcome::Nothing,
+        }
+    }
+
+    fn told(&self, names: &mut EndNames) -> Option<Stamped> {
+        let stamp = time::listed(self.get(Role::Time)?)?;
+        let of = |role| self.get(role).map(|value| inner(last(value)));
+        let hosts = [of(Role::Source)?, of(Role::Destination)?];
+        let ports = [of(Role::SourcePort), of(Role::DestinationPort)];
+        let segment = ports[0].and(ports[1]).and_then(|_| self.segment());
+        if segment.is_none() && self.is_other() {
+            return Some((stamp, Packet::NotTcp));
+        }
+        let info = self.get(Role::Info).unwrap_or_default();
+        if segment.is_none() && self.get(Role::Protocol) == Some("TCP") {
+            match () {
+                () if info.is_empty() => return Some((stamp, Packet::Unreadable)),
+                () if info.contains(" Seq=") => return Some((stamp, Packet::WithoutPorts)),
+                () => {}
+            }
+        }
+        let [from, to] = [0, 1].map(|at| (hosts[at], ports[at].unwrap_or("0")));
+        let packet = match (names.ends([from, to], hosts[0].contains(':')), segment) {
+            (None, _) => Packet::Unreadable,
+            (Some(ends), Some(segment)) => Packet::Tcp(ends, segment),
+            (Some(ends), None) => Packet::Message(ends, self.message_len()),
+        };
+        Some((stamp, packet))
+    }
+
+    /// Is it known to be no TCP?
+    fn is_other(&self) -> bool {
+        match self.get(Role::Protocol) {
+            Some(protocol) if protocol.contains(':') => !protocol.contains(":tcp"),
+            Some(protocol) => OTHERS.split(' ').any(|other| other == protocol),
+            None => self.get(Role::Info).is_none() && self.get(Role::SourcePort).is_none(),
+        }
+    }
+
+    /// 0 for one whose place nothing tells.
+    fn message_len(&self) -> u32 {
+        let info = self.get(Role::Info).unwrap_or_default();
+        let is_misplaced = info.contains("Retransmission") || info.contains("Out-Of-Order");
+        if is_misplaced { 0 } else { self.number(Role::Length).unwrap_or(0) }
+    }
+
+    /// `55690 → 8888 [SYN, ACK] Seq=0 Ack=1 Win=65483 Len=0 MSS=65495`, maybe after remarks in brackets, or
+    /// `TCP:Flags=...A..S., SrcPort=55690, DstPort=HTTP(80), PayloadLen=0, Seq=0, Ack=1, Win=65483`.
+    fn read_info(&mut self) -> Option<()> {
+        let info = self.get(Role::Info)?;
+        if let Some((_, items)) = info.split_once("TCP:").filter(|_| info.contains(" Win=")) {
+            self.set_all(items.split(", "));
+            // Not scaled, and of which scale is not told.
+            self.0[Role::RawWindow as usize] = mem::take(&mut self.0[Role::Window as usize]);
+            return Some(());
+        }
+        let numbers_at =
+            info.find(" Len=").and_then(|_| info.find(" Seq=")).or(info.find(" Len="))?;
+        let (before, numbers) = info.split_at(numbers_at);
+        let (ends, flags) = before.rsplit_once('[')?;
+        let (flags, _) = flags.rsplit_once(']')?;
+        let [from, to] = ports(ends)?;
+        self.set(Role::SourcePort, from);
+        self.set(Role::DestinationPort, to);
+        self.set(Role::Flags, flags);
+        self.set_all(numbers.split_whitespace());
+        self.set(Role::Sack, numbers);
+        Some(())
+    }
+
+    fn set_all(&mut self, items: impl Iterator<Item = &'a str>) {
+        for (name, value) in items.filter_map(|item| item.split_once('=')) {
+            if let Some(role) = role(name) {
+                self.set(role, value);
+            }
+        }
+    }
+
+    /// Does the info of a TCP row end before its Len? Other infos are messages.
+    fn is_info_cut(&self) -> bool {
+        let is_tcp = self.get(Role::Protocol).is_some_and(|protocol| protocol == "TCP");
+        let info = self.get(Role::Info).unwrap_or_default();
+        let inner = info.rsplit_once("] ").map_or(info, |(_, inner)| inner);
+        is_tcp && (inner.is_empty() || rows::is_digits(inner) || info.starts_with("TCP:Flags="))
+            || is_tcp
+                && (info.ends_with(']') && info.starts_with("[TCP ") && !info.contains(" of a "))
+            || inner.split_whitespace().nth(1).is_some_and(rows::is_arrow)
+            || ports(inner.split(" [").next().unwrap_or_default()).is_some()
+            || info.rsplit_once('[').is_some_and(|(ends, _)| ports(ends).is_some())
+    }
+
+    /// `None` where Seq or Len are missing.
+    fn segment(&self) -> Option<Segment> {
+        let (seq, len) = (self.number(Role::Seq)?, self.number(Role::Len)?);
+        let ack = self.number(Role::Ack);
+        let flags = self.flags(ack.is_some(), len > 0);
+        let window = self.number(Role::Window).or(self.number(Role::RawWindow));
+        Some(
+            Segment {
+                ip_id: self.number(Role::IpId).and_then(|id| id.try_into().ok()).unwrap_or(0),
+                flags,
+                seq: Some(seq),
+                ack: ack.filter(|_| flags & ACK != 0),
+                window: window.unwrap_or(u16::MAX.into()),
+                is_listed: true,
+                options: self.options(),
+                len,
+                wire_len: self.number(Role::Length).unwrap_or(0),
+                ..Segment::default()
+            }
+            .told(),
+        )
+    }
+
+    fn options(&self) -> Options {
+        let shift = self.number(Role::Scale).map(u32::trailing_zeros).or(self.number(Role::Shift));
+        // A window that is not scaled is not to be scaled back.
+        let shift = shift.filter(|_| self.number(Role::RawWindow).is_none());
+        let mut options = Options {
+            mss: self.number(Role::Mss).and_then(|mss| mss.try_into().ok()),
+            window_shift: shift.and_then(|shift| shift.try_into().ok()),
+            timestamps: self.number(Role::TsVal).zip(self.number(Role::TsEcr)),
+            nops: 1,
+            ..Options::default()
+        };
+        // `SLE=201 SRE=301 SLE=401 SRE=501`
+        let words = self.get(Role::Sack).unwrap_or_default().split_whitespace();
+        let named = |name: &'static str| {
+            words.clone().filter_map(move |word| number(word.strip_prefix(name)?))
+        };
+        options.set_sack(iter::zip(named("SLE="), named("SRE=")));
+        options
+    }
+
+    /// Flags from `SYN, ACK`, `0x0012` or `·······A··S·`; the usual ones where none are printed.
+    fn flags(&self, has_ack: bool, has_data: bool) -> u8 {
+        let Some(flags) = self.get(Role::Flags) else {
+            return if has_data { PSH } else { 0 } | if has_ack { ACK } else { 0 };
+        };
+        if flags.starts_with("0x") {
+            return flags.split(' ').next().and_then(number).unwrap_or(0) as u8;
+        }
+        let is_letters = flags.contains(['·', '*', '.']);
+        let is_set = |name: &str| {
+            flags.split([',', ' ']).any(|flag| flag == name)
+                || is_letters && flags.contains(&name[..1])
+        };
+        let bits = FLAGS.iter().enumerate().filter(|(_, name)| is_set(name));
+        bits.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+}
+
+/// Of the values of one field, those of outer packets come first.
+fn last(values: &str) -> &str {
+    values.rsplit(',').next().unwrap_or(values).trim()
+}
+
+/// `1`, `0x1`, or `1    (relative sequence number)`.
+fn number(text: &str) -> Option<u32> {
+    let word = last(text).split([' ', '(']).next()?;
+    match word.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// `http (80)`, `HTTP(80)`, `name (10.0.0.1)`: what stands in parentheses is the number.
+fn inner(value: &str) -> &str {
+    value
+        .split_once('(')
+        .and_then(|(_, inside)| inside.split_once(')'))
+        .map_or(value, |(inside, _)| inside)
+}
+
+/// `50000 → 80`, or without spaces, maybe after remarks: `[TCP Retransmission] 50000→80`.
+fn ports(ends: &str) -> Option<[&str; 2]> {
+    let ends = ends.rsplit(']').next()?.trim();
+    let mut words = ends.split_whitespace();
+    let (from, to) =
+        match [words.next()?, words.next().unwrap_or_default(), words.next().unwrap_or_default()] {
+            [both, "", ""] => {
+                let is_arrow = |c: char| !c.is_ascii() || c == '>';
+                let (from, to) = both.split_once(is_arrow)?;
+                (from.trim_end_matches('-'), to.trim_start_matches(is_arrow))
+            }
+            [from, arrow, to] if rows::is_arrow(arrow) => (from, to),
+            _ => return None,
+        };
+    let are_ports = words.next().is_none()
+        && [from, to].iter().all(|port| rows::is_name(port) && !port.is_empty());
+    are_ports.then_some([from, to])
+}

@@ -1,0 +1,74 @@
+//! The forms in which programs print packets: one table.
+//!
+//! The first form that a line fits reads it. A new form is a row here, and an input with its right value in
+//! `tests/printed`.
+
+use super::ends::EndNames;
+use super::packet::Outcome;
+use super::record::Record;
+use super::rows::{self, Columns};
+use super::tcpdump;
+
+/// How one form is read.
+type Read = fn(&mut Forms, &str) -> Outcome;
+
+/// By examples. Packets of many lines (`-V`, `-T json`) are [`Record`]s.
+const FORMS: [(&str, Read); 5] = [
+    // Of `pktmon` and of old versions, too.
+    ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:9, ...", Forms::tcpdump),
+    ("No.  Time  Source  Destination  Protocol  Length  Info", Forms::heading),
+    // Of `-T fields` and CSV.
+    ("1700000000.000000,10.0.0.1,4000,10.0.0.2,80,1,1,8", Forms::cells),
+    // Of Network Monitor, too.
+    ("1  0.000000  10.0.0.1 -> 10.0.0.2  TCP  62  4000 -> 80 [PSH, ACK] Seq=1 ...", Forms::words),
+    ("10:00:00.000000 ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28", |_, line| {
+        tcpdump::other(line)
+    }),
+];
+
+/// What the lines before tell of those that follow.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Forms {
+    pub names: EndNames,
+    pub record: Record,
+    pub columns: Columns,
+}
+
+impl Forms {
+    /// Reads a line, or several of one packet.
+    pub fn read(&mut self, line: &str) -> Outcome {
+        let outcomes = FORMS.iter().map(|(_, read)| read(self, line));
+        outcomes.into_iter().find(|outcome| *outcome != Outcome::Nothing).unwrap_or_default()
+    }
+
+    /// The fields that lists and records lack, if there were any that need them.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let of_columns = self.columns.missing();
+        if of_columns.is_empty() { self.record.missing.clone() } else { of_columns }
+    }
+
+    fn tcpdump(&mut self, line: &str) -> Outcome {
+        tcpdump::read(line, &mut self.names)
+    }
+
+    fn heading(&mut self, line: &str) -> Outcome {
+        let Some(columns) = rows::heading(line) else { return Outcome::Nothing };
+        let is_whole = columns != Columns::Cut && columns.missing().is_empty();
+        self.columns = columns;
+        if is_whole { Outcome::Heading } else { Outcome::More(None) }
+    }
+
+    fn cells(&mut self, line: &str) -> Outcome {
+        let Columns::Cells(separator, roles) = &self.columns else { return Outcome::Nothing };
+        match rows::of_cells(line, *separator, roles) {
+            Some(fields) => fields.outcome(&mut self.names),
+            None if rows::begins(line) => Outcome::More(None),
+            None => Outcome::Nothing,
+        }
+    }
+
+    fn words(&mut self, line: &str) -> Outcome {
+        let before = if let Columns::Words(before) = self.columns { before } else { 0 };
+        rows::of_words(line, before, &mut self.names)
+    }
+}

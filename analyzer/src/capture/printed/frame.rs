@@ -1,0 +1,152 @@
+//! A printed packet as the frame that it may have been: headers, and no payload.
+
+use super::numbers::{Numbers, Sent};
+use super::packet::{Ends, Options, Packet, Row, Segment};
+use crate::capture::{Frame, link};
+use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement};
+use std::iter;
+use std::net::IpAddr;
+use std::ops::Deref;
+
+/// Too short for a header.
+const CUT: [u8; 1] = [0x45];
+/// An Ethernet header without addresses, of ARP.
+const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
+
+/// Makes frames of the packets of a text.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Frames {
+    numbers: Numbers,
+    bytes: Vec<u8>,
+    /// IP identifications are printed.
+    pub has_ip_ids: bool,
+}
+
+impl Frames {
+    /// The frame of the next packet. What is no readable TCP segment becomes one that is skipped for the
+    /// same reason.
+    pub fn frame(&mut self, Row { time_ns, packet }: Row) -> Frame<'_> {
+        self.bytes.clear();
+        let mut wire_len = None;
+        match packet {
+            Packet::Tcp(ends, printed) => wire_len = self.segment(ends, &printed),
+            Packet::NotTcp => other(false, &mut self.bytes),
+            Packet::Fragment => other(true, &mut self.bytes),
+            Packet::NotIp => self.bytes.extend(NOT_IP),
+            _ => {}
+        }
+        if self.bytes.is_empty() {
+            self.bytes.extend(CUT);
+        }
+        let is_ip = packet != Packet::NotIp;
+        let is_inferred = packet.segment().is_some_and(|(_, segment)| segment.is_inferred);
+        let inferred = if is_inferred { link::INFERRED } else { 0 };
+        Frame {
+            time_ns,
+            wire_len: wire_len.unwrap_or(self.bytes.len() as u32),
+            link_type: if is_ip { link::RAW } else { link::ETHERNET } | inferred,
+            data: &self.bytes,
+        }
+    }
+
+    /// Length on the wire; `None` where the sequence number cannot be told.
+    fn segment(&mut self, ends: Ends, printed: &Segment) -> Option<u32> {
+        self.has_ip_ids |= printed.ip_id != 0;
+        let sent = self.numbers.sent(ends, printed)?;
+        Some(segment(ends, printed, &sent, &mut self.bytes))
+    }
+}
+
+/// Where these are in a TCP header (RFC 9293, section 3.1).
+const DATA_OFFSET: usize = 12;
+const FLAGS: usize = 13;
+/// The largest header, in the upper four bits.
+const LONGEST: u8 = 0xf0;
+
+/// An IPv4 packet of UDP, or a fragment of TCP.
+fn other(is_fragment: bool, into: &mut Vec<u8>) {
+    let protocol = if is_fragment { IpNumber::TCP } else { IpNumber::UDP };
+    let total_len = Ipv4Header::MIN_LEN as u16;
+    let header =
+        Ipv4Header { more_fragments: is_fragment, protocol, total_len, ..Ipv4Header::default() };
+    into.extend(header.to_bytes());
+}
+
+/// The headers of a segment; returns its length on the wire.
+fn segment(ends: Ends, printed: &Segment, sent: &Sent, into: &mut Vec<u8>) -> u32 {
+    let tcp = tcp(ends, printed, sent);
+    let tcp_len = (u32::from(tcp[DATA_OFFSET] >> 4) * 4).saturating_add(printed.len);
+    let ip_len = ip(ends.map(|end| end.ip()), printed.ip_id, tcp_len, into);
+    into.extend_from_slice(&tcp);
+    tcp_len.saturating_add(ip_len)
+}
+
+/// Adds the IP header and returns its length. A length that it cannot tell is 0, as in packets that a
+/// network card will divide.
+fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
+    if let [IpAddr::V4(source), IpAddr::V4(destination)] = ends {
+        let ip_len = Ipv4Header::MIN_LEN as u32;
+        let header = Ipv4Header {
+            identification: ip_id,
+            total_len: u16::try_from(tcp_len.saturating_add(ip_len)).unwrap_or(0),
+            protocol: IpNumber::TCP,
+            source: source.octets(),
+            destination: destination.octets(),
+            ..Ipv4Header::default()
+        };
+        into.extend(header.to_bytes());
+        return ip_len;
+    }
+    let [source, destination] = ends.map(|end| match end {
+        IpAddr::V4(addr) => addr.to_ipv6_mapped().octets(),
+        IpAddr::V6(addr) => addr.octets(),
+    });
+    let header = Ipv6Header {
+        payload_length: u16::try_from(tcp_len).unwrap_or(0),
+        next_header: IpNumber::TCP,
+        source,
+        destination,
+        ..Ipv6Header::default()
+    };
+    into.extend(header.to_bytes());
+    Ipv6Header::LEN as u32
+}
+
+fn tcp([from, to]: Ends, printed: &Segment, sent: &Sent) -> impl Deref<Target = [u8]> {
+    let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
+    header.acknowledgment_number = sent.ack;
+    let (options, count) = options(&printed.options, sent);
+    // Those that were sent have room.
+    let _ = header.set_options(&options[..count]);
+    let mut bytes = header.to_bytes();
+    bytes[FLAGS] = printed.flags;
+    if printed.is_cut {
+        bytes[DATA_OFFSET] = LONGEST;
+    }
+    bytes
+}
+
+/// No header has room for more.
+const MOST_OPTIONS: usize = 16;
+
+fn options(printed: &Options, sent: &Sent) -> ([TcpOptionElement; MOST_OPTIONS], usize) {
+    use TcpOptionElement::{
+        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
+        Timestamp, WindowScale,
+    };
+    let block = |(begin, end)| (sent.sack(begin), sent.sack(end));
+    let [first, second, third, fourth] = printed.sack.map(|printed| printed.map(block));
+    let known = [
+        printed.mss.map(MaximumSegmentSize),
+        printed.allows_sack.then_some(SelectiveAcknowledgementPermitted),
+        printed.timestamps.map(|(value, echo)| Timestamp(value, echo)),
+        printed.window_shift.map(WindowScale),
+        first.map(|first| SelectiveAcknowledgement(first, [second, third, fourth])),
+    ];
+    let (mut options, mut count) = ([const { Noop }; MOST_OPTIONS], usize::from(printed.nops));
+    for (into, option) in iter::zip(&mut options, known.into_iter().flatten()) {
+        *into = option;
+        count += 1;
+    }
+    (options, count.min(MOST_OPTIONS))
+}

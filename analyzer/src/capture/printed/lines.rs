@@ -1,0 +1,243 @@
+//! The lines of a text, put together to packets, whatever mail programs, pagers and forms did to them.
+//!
+//! Each line is more of the packet before or begins one. A packet that is not complete takes the lines that
+//! follow (`-v` prints two, mail breaks lines), and a row takes the options that were broken off it:
+//!
+//! ```text
+//!   1   0.000000    192.0.2.1 -> 192.0.2.2    TCP 166 40000 > 80 [SYN]
+//! Seq=0 Win=64240 Len=0 MSS=1460
+//! SACK_PERM=1 WS=128
+//! ```
+//!
+//! A line of several packets, whose line ends were lost, is taken apart where the next time begins.
+
+use super::forms::Forms;
+use super::packet::{Outcome, Packet, Stamped};
+use super::plain::Plain;
+use super::{record, rows, tcpdump, time};
+use crate::capture::buffer::Buffer;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::{io, mem};
+
+/// A longer line is read as several.
+const LONGEST: usize = 16 << 10;
+/// No packet takes more.
+const LONGEST_PACKET: usize = 8 << 10;
+/// A packet of `-v` takes two lines, each of which mail programs break at 72 characters.
+const MOST_LINES: usize = 8;
+
+/// The length of the next line with its end; 0 at the end of the text.
+///
+/// # Errors
+/// The read failed.
+pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
+    let mut seen = 0;
+    loop {
+        let available = buffer.at_least(seen + 1)?;
+        let len = available.len().min(LONGEST);
+        if let Some(at) = available[seen..len].iter().position(|&byte| byte == b'\n') {
+            return Ok(seen + at + 1);
+        }
+        if len == seen || len == LONGEST {
+            return Ok(len);
+        }
+        seen = len;
+    }
+}
+
+/// Puts the lines of one packet together.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Joiner {
+    pub forms: Forms,
+    /// The line that began the last packet, with those that went on.
+    begun: String,
+    lines: usize,
+    /// Marks of quoting before it.
+    quotes: usize,
+    /// What `begun` tells.
+    outcome: Outcome,
+    /// No line goes on: an empty one came.
+    is_closed: bool,
+    /// The next line goes on within a word.
+    is_within_word: bool,
+    /// Packets that are complete.
+    complete: VecDeque<Stamped>,
+    /// Lines that belong to no packet.
+    pub foreign: u64,
+    /// Marks that rows were left out.
+    pub elisions: u64,
+}
+
+impl Joiner {
+    /// Takes the next line; does it tell nothing of a packet?
+    pub fn take(&mut self, line: &[u8]) -> bool {
+        let has_end = line.len() < LONGEST || line.ends_with(b"\n");
+        let plain = Plain::of(line);
+        let text: &str = &plain.text;
+        if text.is_empty() {
+            self.is_closed = true;
+            return false;
+        }
+        let (mut rest, mut is_nothing) = (text, false);
+        loop {
+            let at = next_packet(rest, self.is_within_word);
+            let part = rest[..at.unwrap_or(rest.len())].trim_end();
+            if self.goes_on(part) {
+                self.append(part, &plain, has_end || at.is_some());
+            } else {
+                is_nothing = !self.begin(part, &plain);
+                let is_cut = at.is_none() && !has_end;
+                self.is_within_word = !is_nothing && (is_cut || is_broken(part));
+            }
+            let Some(at) = at else { return is_nothing };
+            rest = &rest[at..];
+        }
+    }
+
+    /// The next packet that is complete.
+    pub fn next(&mut self) -> Option<Stamped> {
+        self.complete.pop_front()
+    }
+
+    /// No more lines come.
+    pub fn end(&mut self) {
+        self.flush();
+        self.complete.extend(self.forms.record.end(&mut self.forms.names));
+    }
+
+    fn flush(&mut self) {
+        self.complete.extend(mem::take(&mut self.outcome).ended());
+        self.lines = 0;
+    }
+
+    /// Takes a line that is none of the packet before; does it tell anything?
+    fn begin(&mut self, text: &str, plain: &Plain<'_>) -> bool {
+        if record::begins(text) {
+            let number = record::number(text);
+            // The row of the same packet stands before its details.
+            let is_of_row = number.is_some() && number == rows::number(&self.begun);
+            let row = if is_of_row { mem::take(&mut self.outcome).ended() } else { None };
+            self.end();
+            self.forms.record.begin(text, row);
+            return true;
+        }
+        if self.forms.record.take(text) {
+            return true;
+        }
+        let outcome = self.forms.read(text);
+        match &outcome {
+            Outcome::Nothing => {
+                let is_elision = is_elision(text);
+                self.elisions += u64::from(is_elision);
+                // By its indent it is more of the packet before; what has no words frames the text.
+                let is_told = plain.indent.is_none() && text.contains(char::is_alphanumeric);
+                self.foreign += u64::from(is_told && !is_elision);
+                self.is_closed = true;
+                return is_elision;
+            }
+            Outcome::Packet(_) | Outcome::More(Some(_)) => self.end(),
+            Outcome::More(None) | Outcome::Heading => self.flush(),
+        }
+        let is_cut_heading = outcome == Outcome::Heading && is_broken(text);
+        let outcome = if is_cut_heading { Outcome::More(None) } else { outcome };
+        self.begun.clear();
+        self.begun.push_str(text);
+        (self.lines, self.quotes, self.is_closed, self.outcome) = (1, plain.quotes, false, outcome);
+        true
+    }
+
+    /// Is the line more of the packet before?
+    fn goes_on(&self, text: &str) -> bool {
+        let has_room = self.lines < MOST_LINES && self.begun.len() + text.len() <= LONGEST_PACKET;
+        has_room
+            && match self.outcome {
+                Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
+                Outcome::More(_) => {
+                    !tcpdump::begins(text) && !rows::begins(text) && !record::begins(text)
+                }
+                Outcome::Packet((_, Packet::Tcp(..))) => !self.is_closed && rows::are_options(text),
+                Outcome::Heading => rows::are_names(text),
+                _ => false,
+            }
+    }
+
+    fn append(&mut self, text: &str, plain: &Plain<'_>, has_end: bool) {
+        if mem::take(&mut self.is_within_word) {
+            if is_broken(&self.begun) {
+                self.begun.pop();
+            }
+            self.begun.extend(plain.indent);
+        } else {
+            self.begun.push(' ');
+            if plain.quotes > self.quotes && !self.begun.contains(" > ") {
+                // It is the arrow.
+                self.begun.push_str("> ");
+            }
+        }
+        self.begun.push_str(text);
+        self.lines += 1;
+        self.is_within_word = !has_end || is_broken(&self.begun);
+        if !self.is_within_word {
+            self.outcome = self.forms.read(&self.begun);
+        }
+    }
+}
+
+/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7).
+fn is_broken(line: &str) -> bool {
+    line.ends_with('=')
+}
+
+/// `[...]`, `...` or `<snip>`, where rows were left out.
+fn is_elision(line: &str) -> bool {
+    let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
+    let is_dots = |text: &str| text.chars().all(|c| ".…·".contains(c)) && (text.len() > 1);
+    let word = inner.split(' ').next().unwrap_or_default().trim_matches(['.', ',', '…']);
+    is_dots(inner)
+        || ["snip", "snipped", "cut", "omitted", "truncated", "elided"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known) && inner.len() < 40)
+}
+
+/// Where the second packet of a line begins, or the next one in what goes on within a packet.
+fn next_packet(line: &str, is_within: bool) -> Option<usize> {
+    let is_several = |mark: &str| line.match_indices(mark).nth(1).is_some();
+    if line.starts_with('"') {
+        // Of cells.
+        let mut ends = line.match_indices("\" \"");
+        let next = ends.find(|(at, _)| line[at + 3..].starts_with(|c: char| c.is_ascii_digit()));
+        return next.map(|(at, _)| at + 2);
+    }
+    if !is_several(" IP") && !is_several(" Seq=") && !is_within {
+        return None;
+    }
+    let at = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
+    let (mut before, mut is_in_packet) = ([""; 2], is_within);
+    let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = words.next() {
+        is_in_packet |= matches!(word, ">" | "win" | "length") || word.starts_with("Win=");
+        let next = words.peek().copied().unwrap_or_default();
+        if time::is_whole(word) && is_in_packet && is_head(next) {
+            // A row begins with its number, and a date may stand before the time.
+            let is_row = next.parse::<IpAddr>().is_ok();
+            let begin = match before {
+                [number, date] if time::is_date(date) && is_row && rows::is_digits(number) => {
+                    number
+                }
+                [_, date] if time::is_date(date) => date,
+                [_, number] if is_row && rows::is_digits(number) => number,
+                _ => word,
+            };
+            return Some(at(begin));
+        }
+        before = [before[1], word];
+    }
+    None
+}
+
+/// Does it follow a time?
+fn is_head(word: &str) -> bool {
+    let is_mac = word.len() == 17 && word.bytes().filter(|byte| *byte == b':').count() == 5;
+    is_mac || matches!(word, "IP" | "IP6" | "ARP,") || word.parse::<IpAddr>().is_ok()
+}

@@ -1,0 +1,314 @@
+//! Rows of a packet list that show a message (`HTTP 93 GET /`) instead of ports, Seq, Ack and Len.
+//!
+//! The rows of the same hosts tell them. A connection goes on where it was, the frame is longer than its
+//! headers by the message, and the rows that follow must have come on by that. Of several connections that
+//! did, the one that went on first had the message first; how often that is so, is told.
+
+use super::packet::{Ends, Packet, Row, Segment};
+use crate::capture::flags::{ACK, FIN, PSH, SYN};
+use std::collections::{HashMap, VecDeque};
+use std::iter;
+use std::net::{IpAddr, SocketAddr};
+
+/// Rows after a message in which its connection must show that it went on.
+pub const AHEAD: usize = 256;
+/// Connections that a message may belong to; of more, those that go on later are hardly meant.
+const MOST_CONNECTIONS: usize = 16;
+/// Ethernet pads shorter frames to this length, without the check sequence; Linux cooked captures show two bytes
+/// more.
+const PADDED: [u32; 2] = [60, 62];
+/// Of frames that may have been padded: Ethernet, and Linux cooked captures, with IPv4 and no TCP options.
+const PADDED_HEADERS: [u32; 3] = [54, 56, 60];
+/// A difference of sequence numbers that is none forward.
+const BEHIND: u32 = 1 << 31;
+
+/// Two ends, the lesser one first, and the two directions between them.
+type Key = Ends;
+
+/// The state of one direction after the rows before.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Direction {
+    /// Sequence number of what it sends next.
+    next: Option<u32>,
+    acked: Option<u32>,
+    /// Bytes of a frame before its payload.
+    headers_len: Option<u32>,
+    window: Option<u32>,
+}
+
+/// The connections of a packet list.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Messages {
+    connections: HashMap<Key, [Direction; 2]>,
+    /// How many there are between two hosts.
+    of_hosts: HashMap<[IpAddr; 2], Vec<Key>>,
+    pub placed: u64,
+    pub unplaced: u64,
+    /// Placed ones that fit several connections: they went to the one that went on first.
+    pub in_doubt: u64,
+}
+
+/// Where a message may have been sent.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    ends: Ends,
+    segment: Segment,
+    shown: Shown,
+    /// Which of the rows that follow shows it.
+    by_row: usize,
+}
+
+/// The rows after a place, as far as they decide about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Nothing,
+    /// Its connection came on by more than the message.
+    More,
+    /// It came on by the message, with others of the list.
+    Exactly,
+}
+
+impl Messages {
+    /// The packet, where it is a message as the segment that it was; `ahead` are the rows that follow.
+    pub fn placed(&mut self, packet: Packet, ahead: &VecDeque<Row>) -> Packet {
+        let packet = match packet {
+            Packet::Message(ends, wire_len) => {
+                let place = self.place(ends, wire_len, ahead);
+                self.placed += u64::from(place.is_some());
+                self.unplaced += u64::from(place.is_none());
+                place.map_or(Packet::Unreadable, |place| Packet::Tcp(place.ends, place.segment))
+            }
+            packet => packet,
+        };
+        if let Packet::Tcp(ends, segment) = packet
+            && segment.is_listed
+        {
+            self.see(ends, &segment);
+        }
+        packet
+    }
+
+    fn see(&mut self, ends: Ends, segment: &Segment) {
+        let (key, sender) = keyed(ends);
+        let hosts = hosts(ends);
+        let directions = self.connections.entry(key).or_insert_with(|| {
+            self.of_hosts.entry(hosts).or_default().push(key);
+            Default::default()
+        });
+        if segment.flags & SYN != 0 && segment.ack.is_none() {
+            *directions = Default::default();
+        }
+        let from = &mut directions[sender];
+        advance(&mut from.next, segment.seq.map(|seq| seq.wrapping_add(sequence_len(segment))));
+        advance(&mut from.acked, segment.ack);
+        from.window = Some(segment.window);
+        let headers_len = headers_len(segment).into_iter().chain(from.headers_len).min();
+        from.headers_len = headers_len;
+        advance(&mut directions[1 - sender].next, segment.ack);
+    }
+
+    fn place(&mut self, ends: Ends, wire_len: u32, ahead: &VecDeque<Row>) -> Option<Place> {
+        (wire_len > 0).then_some(())?;
+        let hosts = hosts(ends);
+        let following: Vec<Packet> = ahead
+            .iter()
+            .take(AHEAD)
+            .map(|row| row.packet)
+            .filter(|packet| packet.ends().is_some_and(|ends| self::hosts(ends) == hosts))
+            .collect();
+        let known = self.of_hosts.get(&hosts).map_or(&[][..], Vec::as_slice);
+        // Of several, those that go on first.
+        let mut keys = match known {
+            [only] => vec![*only],
+            _ => Vec::new(),
+        };
+        for (ends, _) in following.iter().filter_map(Packet::segment) {
+            let key = keyed(ends).0;
+            if known.len() != 1 && keys.len() < MOST_CONNECTIONS && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let is_alone = keys.len() == 1;
+        let directions = keys.into_iter().flat_map(|[one, other]| [[one, other], [other, one]]);
+        let may_be = |of: &Ends| {
+            iter::zip(ends, of)
+                .all(|(end, of)| end.ip() == of.ip() && [0, of.port()].contains(&end.port()))
+        };
+        let message = Message { ends, wire_len, following: &following };
+        let places: Vec<Place> = directions
+            .filter(may_be)
+            .filter_map(|of| message.sent(of, self.connections.get(&keyed(of).0)))
+            .collect();
+        let fits_best = places.iter().map(|place| place.shown as u8).max()?;
+        let fitting = || places.iter().filter(|place| place.shown as u8 == fits_best);
+        let is_only = fitting().count() == 1;
+        let is_placed = match fitting().next()?.shown {
+            Shown::Nothing => is_only && is_alone,
+            Shown::More => is_only,
+            Shown::Exactly => true,
+        };
+        self.in_doubt += u64::from(is_placed && !is_only);
+        let mut place = *fitting().min_by_key(|place| place.by_row).filter(|_| is_placed)?;
+        place.segment.is_inferred = !is_only || !is_alone && place.shown != Shown::Exactly;
+        Some(place)
+    }
+}
+
+/// A message, and the rows of its hosts that follow.
+struct Message<'a> {
+    ends: Ends,
+    wire_len: u32,
+    following: &'a [Packet],
+}
+
+impl Message<'_> {
+    /// The message as sent from the first of these ends to the other, unless the rows that follow speak
+    /// against it.
+    fn sent(&self, [from, to]: Ends, known: Option<&[Direction; 2]>) -> Option<Place> {
+        let (key, sender) = keyed([from, to]);
+        let known = known.copied().unwrap_or_default();
+        let (own, other) = (known[sender], known[1 - sender]);
+        let headers_len = own.headers_len.or_else(|| self.headers_len(|ends| ends == [from, to]));
+        let headers_len = headers_len.or(other.headers_len);
+        let headers_len = headers_len.or_else(|| self.headers_len(|ends| keyed(ends).0 == key));
+        match headers_len {
+            Some(headers_len) => self.sent_after(headers_len, [from, to], own, other),
+            // Where all rows were padded, the next ACK tells the length.
+            None => PADDED_HEADERS
+                .into_iter()
+                .filter_map(|headers_len| self.sent_after(headers_len, [from, to], own, other))
+                .find(|place| place.shown == Shown::Exactly),
+        }
+    }
+
+    /// The same behind headers of this length.
+    fn sent_after(
+        &self,
+        headers_len: u32,
+        [from, to]: Ends,
+        own: Direction,
+        other: Direction,
+    ) -> Option<Place> {
+        let mut len = self.wire_len.checked_sub(headers_len).filter(|len| *len > 0)?;
+        // What is pasted from the middle may begin with a message.
+        let next =
+            own.next.or_else(|| Some(self.before(from, to, headers_len)?.wrapping_sub(len)))?;
+        let (mut shown, mut by_row) = (Shown::Nothing, usize::MAX);
+        if let Some((at, on)) = self.came_on([from, to], next, len) {
+            if PADDED.contains(&self.wire_len) && (1..len).contains(&on) {
+                // The frame was padded.
+                len = on;
+            }
+            let rest = on.checked_sub(len).filter(|_| on < BEHIND)?;
+            by_row = at;
+            shown = match rest {
+                _ if self.add_up(at, rest, headers_len) => Shown::Exactly,
+                _ => Shown::More,
+            };
+        }
+        let received = other.next.or_else(|| self.before(to, from, headers_len));
+        let mut later = self.following.iter().filter_map(Packet::segment);
+        let ack = match later.find(|(ends, _)| *ends == [from, to]) {
+            // What a pure ACK acknowledges first, this did not.
+            Some((_, later)) if later.len == 0 && later.ack == received => own.acked,
+            _ => received,
+        };
+        let segment = Segment {
+            flags: PSH | ACK,
+            seq: Some(next),
+            ack: ack.or(received).or(Some(0)),
+            // Not printed, it is not known: there is room.
+            window: own.window.unwrap_or(u16::MAX.into()),
+            is_listed: true,
+            len,
+            wire_len: self.wire_len,
+            ..Segment::default()
+        };
+        Some(Place { ends: [from, to], segment, shown, by_row })
+    }
+
+    fn headers_len(&self, is_wanted: impl Fn(Ends) -> bool) -> Option<u32> {
+        let rows = self.following.iter().filter_map(Packet::segment);
+        rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| headers_len(&row)).min()
+    }
+
+    /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
+    /// what was sent before, and the same bytes may be sent again.
+    fn came_on(&self, ends: Ends, next: u32, len: u32) -> Option<(usize, u32)> {
+        let back = [ends[1], ends[0]];
+        self.following.iter().enumerate().find_map(|(at, packet)| {
+            let (of, row) = packet.segment()?;
+            let number = if of == ends { row.seq } else { row.ack.filter(|_| of == back) };
+            match number?.wrapping_sub(next) {
+                0 if of == ends && row.len == len => Some((at, len)),
+                on if of == ends || (1..BEHIND).contains(&on) => Some((at, on)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Is `rest` the length of some of the messages up to that row?
+    fn add_up(&self, at: usize, rest: u32, headers_len: u32) -> bool {
+        /// Each doubles the number of sums.
+        const MOST: usize = 10;
+        let mut sums = vec![0];
+        for len in self.messages(at, self.ends, headers_len).take(MOST) {
+            sums.extend(sums.clone().iter().map(|sum| sum + u64::from(len)));
+            sums.sort_unstable();
+            sums.dedup();
+        }
+        sums.contains(&u64::from(rest))
+    }
+
+    /// Lengths of the messages between these ends up to a row.
+    fn messages(&self, at: usize, wanted: Ends, headers_len: u32) -> impl Iterator<Item = u32> {
+        self.following[..at].iter().filter_map(move |packet| match packet {
+            Packet::Message(ends, wire_len) if *ends == wanted => wire_len.checked_sub(headers_len),
+            _ => None,
+        })
+    }
+
+    /// Where `end` was before the next row of the connection: that row less the messages until then. Those
+    /// of two directions on one host are not told apart.
+    fn before(&self, end: SocketAddr, peer: SocketAddr, headers_len: u32) -> Option<u32> {
+        let mut rows = self.following.iter().enumerate();
+        let (at, (ends, row)) = rows.find_map(|(at, packet)| Some((at, packet.segment()?)))?;
+        (end.ip() != peer.ip() && keyed(ends).0 == keyed([end, peer]).0).then_some(())?;
+        let is_sender = self.ends[0].ip() == end.ip();
+        let wanted = if is_sender { self.ends } else { [self.ends[1], self.ends[0]] };
+        let messages = self.messages(at, wanted, headers_len).fold(0, u32::wrapping_add);
+        let at = if ends[0] == end { row.seq } else { row.ack };
+        Some(at?.wrapping_sub(messages))
+    }
+}
+
+fn hosts(ends: Ends) -> [IpAddr; 2] {
+    let mut hosts = ends.map(|end| end.ip());
+    hosts.sort_unstable();
+    hosts
+}
+
+/// The ends in order, and which of them is the first one told.
+fn keyed([from, to]: Ends) -> (Key, usize) {
+    if from <= to { ([from, to], 0) } else { ([to, from], 1) }
+}
+
+/// Of a frame that has its own length: a SYN has more options, and a padded one is longer.
+fn headers_len(segment: &Segment) -> Option<u32> {
+    let is_usual =
+        segment.flags & SYN == 0 && segment.wire_len > 0 && !PADDED.contains(&segment.wire_len);
+    is_usual.then(|| segment.wire_len.checked_sub(segment.len)).flatten()
+}
+
+fn sequence_len(segment: &Segment) -> u32 {
+    let flags = [SYN, FIN].map(|flag| u32::from(segment.flags & flag != 0));
+    segment.len.wrapping_add(flags[0]).wrapping_add(flags[1])
+}
+
+/// It never goes back.
+fn advance(number: &mut Option<u32>, to: Option<u32>) {
+    let Some(to) = to else { return };
+    if number.is_none_or(|number| (to.wrapping_sub(number) as i32) > 0) {
+        *number = Some(to);
+    }
+}

@@ -1,0 +1,154 @@
+//! A packet as a text tells it.
+
+use super::time::Stamp;
+use crate::capture::flags::SYN;
+use std::net::SocketAddr;
+
+/// Sender and receiver.
+pub type Ends = [SocketAddr; 2];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet {
+    Tcp(Ends, Segment),
+    /// A row of a packet list that shows a message instead of ports and numbers, of this length on the wire;
+    /// 0 where it does not tell where the message belongs. Ports that are not told are 0.
+    Message(Ends, u32),
+    /// TCP, printed without its numbers (`-q`).
+    Quiet,
+    /// TCP of which the ports were taken out.
+    WithoutPorts,
+    /// TCP that cannot be read.
+    Unreadable,
+    Fragment,
+    NotTcp,
+    NotIp,
+}
+
+impl Packet {
+    pub fn ends(&self) -> Option<Ends> {
+        match self {
+            Self::Tcp(ends, _) | Self::Message(ends, _) => Some(*ends),
+            _ => None,
+        }
+    }
+
+    pub fn segment(&self) -> Option<(Ends, Segment)> {
+        match self {
+            Self::Tcp(ends, segment) => Some((*ends, *segment)),
+            _ => None,
+        }
+    }
+}
+
+/// A packet with the time that is printed before it.
+pub type Stamped = (Stamp, Packet);
+
+/// What lines, rows and records tell of packets.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Packet(Stamped),
+    /// It goes on in the next line; where that is none of it, it is no more than this.
+    More(Option<Stamped>),
+    /// Names of columns, or what stands before the first packet.
+    Heading,
+    /// Nothing of a packet.
+    #[default]
+    Nothing,
+}
+
+impl Outcome {
+    /// The packet, where no more of it comes.
+    pub fn ended(self) -> Option<Stamped> {
+        match self {
+            Self::Packet(packet) | Self::More(Some(packet)) => Some(packet),
+            _ => None,
+        }
+    }
+}
+
+/// A packet and its time, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    pub time_ns: i64,
+    pub packet: Packet,
+}
+
+/// The numbers of a TCP segment as printed: they may be relative.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// 0 where it is not printed: without `-v`, and in IPv6.
+    pub ip_id: u16,
+    pub flags: u8,
+    /// Not printed of a pure ACK.
+    pub seq: Option<u32>,
+    pub ack: Option<u32>,
+    pub window: u32,
+    /// A row of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
+    pub is_listed: bool,
+    pub options: Options,
+    /// Options were not printed, or the snap length cut them: which ones were sent is not known.
+    pub is_cut: bool,
+    /// Other connections could have sent it, or another number of bytes: it proves nothing.
+    pub is_inferred: bool,
+    pub len: u32,
+    /// Length of the frame; 0 where it is not printed.
+    pub wire_len: u32,
+}
+
+impl Segment {
+    /// As it is told: any stack announces an MSS in its SYN (RFC 9293, section 3.7.1), so the options of one
+    /// without were not printed.
+    pub fn told(mut self) -> Self {
+        self.is_cut |= self.flags & SYN != 0 && self.options.mss.is_none();
+        self
+    }
+}
+
+/// The options that the analysis knows.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    pub mss: Option<u16>,
+    pub allows_sack: bool,
+    pub window_shift: Option<u8>,
+    /// Value and echo.
+    pub timestamps: Option<(u32, u32)>,
+    /// Where the blocks of SACK begin and end.
+    pub sack: [Option<(u32, u32)>; 4],
+    /// They make a header longer.
+    pub nops: u8,
+}
+
+impl Options {
+    /// Reads `mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 7`; old versions have `timestamp 1 0`.
+    pub fn read(printed: &str) -> Self {
+        let mut options = Self::default();
+        for option in printed.split(',') {
+            let mut words = option.split_whitespace();
+            let name = words.next().unwrap_or_default();
+            let mut numbers = words.clone().filter_map(|word| word.parse().ok());
+            let value = words.next().unwrap_or_default();
+            match name {
+                "nop" => options.nops = options.nops.saturating_add(1),
+                "mss" => options.mss = value.parse().ok(),
+                "sackOK" => options.allows_sack = true,
+                "wscale" => options.window_shift = value.parse().ok(),
+                "TS" | "timestamp" => options.timestamps = numbers.next().zip(numbers.next()),
+                "sack" => options.set_sack(option.split(['{', '}']).filter_map(block)),
+                _ => {}
+            }
+        }
+        options
+    }
+
+    pub fn set_sack(&mut self, blocks: impl Iterator<Item = (u32, u32)>) {
+        for (into, block) in self.sack.iter_mut().zip(blocks) {
+            *into = Some(block);
+        }
+    }
+}
+
+/// `201:301`
+fn block(printed: &str) -> Option<(u32, u32)> {
+    let (begin, end) = printed.split_once(':')?;
+    Some((begin.parse().ok()?, end.parse().ok()?))
+}

@@ -1,0 +1,177 @@
+//! Whether a text can be read, by its beginning, and what to do where it cannot.
+
+use super::lines::Joiner;
+use super::packet::{Packet, Stamped};
+use super::plain::Plain;
+use super::time::Survey;
+use super::{rows, tcpdump};
+use crate::capture::buffer::Buffer;
+use std::io;
+
+/// A text without a packet in its first bytes is not a capture.
+const LOOKED_AT: usize = 256 << 10;
+const LOOKED_AT_FIRST: usize = 4 << 10;
+/// Packets from which the form of the text is inferred.
+const ENOUGH_PACKETS: u32 = 200;
+
+/// How to print a capture that can be read.
+const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
+/// A list, with its columns as they are by default.
+const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
+
+/// What a text lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    Ports,
+    Numbers,
+    Seconds,
+    Times,
+    ListTimes,
+    Heading,
+    Segments,
+    Whole,
+    Tcp,
+    Lines,
+    Calls,
+}
+
+/// The reason, and what to do: the first one that a line shows is told.
+const REASONS: [(Lack, &str, &str); 11] = [
+    (Lack::Ports, "text of packets without ports", AGAIN),
+    (
+        Lack::Numbers,
+        "text that tcpdump printed with -q, so without sequence numbers and ACKs",
+        AGAIN,
+    ),
+    (Lack::Seconds, "text with times in whole seconds, in which no wait of 40 ms shows", AGAIN),
+    (Lack::Times, "text without the times of its packets, as tcpdump prints it with -t", AGAIN),
+    (Lack::ListTimes, "a packet list without the times of its packets", WHOLE_LIST),
+    (
+        Lack::Heading,
+        "rows of fields without a line that names them",
+        "print them with 'tshark -T fields -E header=y -e ...'",
+    ),
+    (
+        Lack::Segments,
+        "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
+        AGAIN,
+    ),
+    (
+        Lack::Whole,
+        "text of packets that are cut off before their sequence numbers and lengths",
+        AGAIN,
+    ),
+    (Lack::Tcp, "text of packets, none of which is TCP", "capture with the filter 'tcp'"),
+    (Lack::Lines, "a hex dump without the lines of its packets", AGAIN),
+    (
+        Lack::Calls,
+        "a trace of system calls",
+        "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
+    ),
+];
+
+/// The beginning of a text.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// TCP that can be read.
+    packets: u32,
+    /// How many packets and lines lack what.
+    lacks: [u32; REASONS.len()],
+    /// Fields that the header line of a list lacks.
+    missing: Vec<&'static str>,
+    pub survey: Survey,
+}
+
+impl Beginning {
+    /// Looks at as much of the input as is needed.
+    pub fn read(buffer: &mut Buffer) -> io::Result<Self> {
+        let mut wanted = LOOKED_AT_FIRST;
+        loop {
+            let start = buffer.at_least(wanted)?;
+            let is_all = start.len() < wanted;
+            let found = Self::of(if is_all { start } else { whole_lines(start) });
+            if found.packets >= ENOUGH_PACKETS || is_all || wanted >= LOOKED_AT {
+                return Ok(found);
+            }
+            wanted *= 4;
+        }
+    }
+
+    /// Are there packets that can be read?
+    pub fn is_readable(&self) -> bool {
+        self.packets > 0
+    }
+
+    /// The facts that its packets lack, and how to print them again; `None` where there are none.
+    pub fn lack(&self) -> Option<String> {
+        if !self.missing.is_empty() {
+            let missing = self.missing.join(", ");
+            return Some(format!(
+                "a list of packets without the fields {missing}: add them (tshark -T fields -E header=y -e \
+                 ...), or {AGAIN}"
+            ));
+        }
+        let (_, reason, remedy) =
+            REASONS.iter().find(|(lack, ..)| self.lacks[*lack as usize] > 0)?;
+        Some(format!("{reason}: {remedy}"))
+    }
+
+    fn of(start: &[u8]) -> Self {
+        let (mut found, mut joiner) = (Self::default(), Joiner::default());
+        for line in start.split_inclusive(|&byte| byte == b'\n') {
+            let lack = if joiner.take(line) { lack_of(&Plain::of(line).text) } else { None };
+            found.lacks(lack);
+            while let Some(packet) = joiner.next() {
+                found.see(packet);
+            }
+        }
+        joiner.end();
+        while let Some(packet) = joiner.next() {
+            found.see(packet);
+        }
+        found.missing = joiner.forms.missing();
+        found
+    }
+
+    fn lacks(&mut self, lack: Option<Lack>) {
+        if let Some(lack) = lack {
+            self.lacks[lack as usize] += 1;
+        }
+    }
+
+    fn see(&mut self, (stamp, packet): Stamped) {
+        self.survey.see(stamp);
+        self.packets += u32::from(matches!(packet, Packet::Tcp(..)));
+        self.lacks(match packet {
+            Packet::Quiet => Some(Lack::Numbers),
+            Packet::WithoutPorts => Some(Lack::Ports),
+            Packet::Message(..) => Some(Lack::Segments),
+            Packet::Unreadable => Some(Lack::Whole),
+            Packet::Fragment | Packet::NotTcp => Some(Lack::Tcp),
+            // Programs print times, too.
+            Packet::Tcp(..) | Packet::NotIp => None,
+        });
+    }
+}
+
+/// What a line lacks that shows no packet.
+fn lack_of(line: &str) -> Option<Lack> {
+    let is_clock = |word: &str| word.len() == 8 && word.matches(':').count() == 2;
+    let has_clock = line.split(' ').take(3).any(is_clock);
+    let of_tcpdump = if has_clock { Lack::Seconds } else { Lack::Times };
+    let of_list = if has_clock { Lack::Seconds } else { Lack::ListTimes };
+    match () {
+        () if tcpdump::is_timeless(line) => Some(of_tcpdump),
+        () if line.contains(" Seq=") && line.contains(" Len=") => Some(of_list),
+        () if rows::is_without_heading(line) => Some(Lack::Heading),
+        () if line.starts_with("0x0000:") => Some(Lack::Lines),
+        () if line.contains(") = ") && line.contains('(') => Some(Lack::Calls),
+        () => None,
+    }
+}
+
+/// The line that is cut off may look like one of other packets.
+fn whole_lines(start: &[u8]) -> &[u8] {
+    let start = &start[..start.len().min(LOOKED_AT)];
+    &start[..start.iter().rposition(|&byte| byte == b'\n').unwrap_or(start.len())]
+}

@@ -1,0 +1,406 @@
+//! Texts as they are pasted.
+
+use crate::capture::error::ScanError;
+use crate::capture::printed::AboutText;
+use crate::capture::{Capture, InputEnd};
+use crate::decode::{self, Header, Skip};
+use std::io::Cursor;
+
+fn open(text: &[u8]) -> Result<Capture, ScanError> {
+    Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")
+}
+
+type HeaderOrSkip = Result<Header, Skip>;
+
+/// Each frame with its time, and what is said of the text.
+fn read(text: &str) -> (Vec<(i64, HeaderOrSkip)>, AboutText) {
+    let mut capture = open(text.as_bytes()).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = capture.next_frame() {
+        let segment = decode::segment(frame.link_type, frame.data, frame.wire_len);
+        frames.push((frame.time_ns, segment.map(|segment| segment.header())));
+    }
+    assert_eq!(capture.end(), Some(&InputEnd::Complete));
+    (frames, capture.about_text().unwrap())
+}
+
+fn headers(text: &str) -> Vec<Header> {
+    read(text).0.into_iter().map(|(_, decoded)| decoded.unwrap()).collect()
+}
+
+fn refused(text: &str) -> String {
+    open(text.as_bytes()).err().unwrap().to_string()
+}
+
+const SYN: &str = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [S], seq 5000, win 64240, \
+                   options [mss 1460,sackOK,TS val 7 ecr 0,nop,wscale 7], length 0\n";
+const SYN_ACK: &str = "10:00:00.000100 IP 10.0.0.2.80 > 10.0.0.1.4000: Flags [S.], seq 9000, \
+                       ack 5001, win 65160, options [mss 1400], length 0\n";
+const DATA: &str = "10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:101, ack 1, \
+                    win 502, length 100: HTTP: GET / HTTP/1.1\n";
+const ACK: &str =
+    "10:00:00.080000 IP 10.0.0.2.80 > 10.0.0.1.4000: Flags [.], ack 101, win 510, length 0\n";
+
+/// Flags, relative Seq and Ack, Len, and MSS of the four packets in `tests/printed/forms`, and their times in us.
+const SAME: [(u8, u32, u32, u32, u16, i64); 4] = [
+    (SYN_FLAG, 0, 0, 0, 1460, 0),
+    (SYN_FLAG | decode::ACK, 0, 1, 0, 1400, 100),
+    (decode::PSH | decode::ACK, 1, 1, 100, 0, 40_000),
+    (decode::ACK, 1, 101, 0, 0, 80_000),
+];
+const SYN_FLAG: u8 = decode::SYN;
+
+/// A form is a file: what it prints is the same.
+#[test]
+fn every_form_tells_the_same() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/printed/forms");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for path in files {
+        let text = std::fs::read(&path).unwrap();
+        let mut capture = open(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut found = Vec::new();
+        while let Some(frame) = capture.next_frame() {
+            let header = decode::segment(frame.link_type, frame.data, frame.wire_len);
+            let header = header.unwrap_or_else(|skip| panic!("{}: {skip:?}", path.display()));
+            found.push((frame.time_ns, header.header()));
+        }
+        let first_ns = found[0].0;
+        // The first numbers of each end.
+        let isn = [found[0].1.seq, found[1].1.seq];
+        let same = found.iter().enumerate().map(|(at, (time_ns, header))| {
+            let ack =
+                if header.flags & decode::ACK == 0 { 0 } else { header.ack - isn[1 - at % 2] };
+            let mss = if header.flags & decode::SYN == 0 { 0 } else { header.options.mss() };
+            let seq = header.seq - isn[at % 2];
+            (header.flags, seq, ack, header.len, mss, (time_ns - first_ns) / 1_000)
+        });
+        let mut expected = SAME.to_vec();
+        if path.ends_with("network-monitor.txt") {
+            // It prints no MSS.
+            expected = expected
+                .into_iter()
+                .map(|packet| (packet.0, packet.1, packet.2, packet.3, 0, packet.5))
+                .collect();
+        }
+        assert_eq!(same.collect::<Vec<_>>(), expected, "{}", path.display());
+        let foreign = capture.about_text().unwrap().lines_without_packet;
+        assert!(foreign == 0 || path.to_string_lossy().contains("ml.txt"), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 60);
+}
+
+#[test]
+fn a_segment_has_the_numbers_that_were_printed() {
+    let [syn, syn_ack, data, ack] = headers(&[SYN, SYN_ACK, DATA, ACK].concat())[..] else {
+        panic!("four frames");
+    };
+    assert!(syn.is_opening());
+    assert_eq!((syn.seq, syn.options.mss(), syn.options.window_scale()), (5000, 1460, Some(7)));
+    assert_eq!(syn.options.tsval(), Some(7));
+    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (9000, 5001, 1400));
+    assert_eq!((data.seq, data.ack, data.len, data.window), (5001, 9001, 100, 502));
+    assert!(ack.is_pure_ack());
+    assert_eq!((ack.seq, ack.ack, ack.len), (9001, 5101, 0));
+}
+
+#[test]
+fn what_was_pasted_from_the_middle_is_counted_from_there() {
+    let next = DATA.replace("seq 1:101, ack 1,", "seq 101:131, ack 1,").replace("100: H", "30: H");
+    let found = headers(&[DATA, ACK, &next].concat());
+    assert_eq!(found.iter().map(|header| header.seq).collect::<Vec<_>>(), [1, 1, 101]);
+    assert_eq!(found.iter().map(|header| header.ack).collect::<Vec<_>>(), [1, 101, 1]);
+}
+
+#[test]
+fn what_pasting_adds_is_passed() {
+    let text =
+        format!("```\n$ tcpdump -n\n> {DATA}\t{DATA}\n\u{feff}{DATA}3 packets captured\n```");
+    let (frames, about) = read(&text.replace('\n', "\r\n"));
+    assert_eq!(frames.len(), 3);
+    assert_eq!(about.lines_without_packet, 2);
+}
+
+#[test]
+fn utf_16_is_read() {
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    let expected = read(&text).0.len();
+    for (mark, to_bytes) in [
+        (vec![0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        (vec![0xfe, 0xff], u16::to_be_bytes),
+        (vec![], u16::to_le_bytes),
+    ] {
+        let bytes = [mark, text.encode_utf16().flat_map(to_bytes).collect()].concat();
+        let mut capture = open(&bytes).unwrap();
+        assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), expected);
+    }
+}
+
+#[test]
+fn blocks_of_sack_are_counted_as_the_acks_are() {
+    let dup = ACK.replace("length 0", "options [nop,nop,sack 1 {201:301}], length 0");
+    let relative = [SYN, SYN_ACK, DATA, &dup].concat();
+    let absolute = relative.replace("seq 1:101, ack 1,", "seq 5001:5101, ack 9001,");
+    let absolute = absolute.replace("ack 101", "ack 5101").replace("201:301", "5201:5301");
+    for text in [relative, absolute] {
+        let found = *headers(&text).last().unwrap();
+        assert!(found.ack == 5101 && found.options.is_sack_from(5201), "{text}");
+    }
+}
+
+#[test]
+fn other_packets_keep_the_numbers_of_frames() {
+    let others = [
+        ("10:00:00.000001 IP 10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)", Skip::NotTcp),
+        (
+            "10:00:00.000001 IP6 fe80::1 > ff02::1: ICMP6, router advertisement, length 24",
+            Skip::NotTcp,
+        ),
+        (
+            "10:00:00.000001 IP 1.1.1.1 > 2.2.2.2: GREv0, length 72: IP 10.0.0.1.4 > 10.0.0.2.80: UDP",
+            Skip::NotTcp,
+        ),
+        (
+            "10:00:00.000001 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto UDP (17), \
+          length 49)\n    10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)",
+            Skip::NotTcp,
+        ),
+        (
+            "10:00:00.000001 IP (tos 0x0, ttl 64, id 1, offset 80, flags [none], proto TCP (6), \
+          length 44)\n    10.0.0.1 > 10.0.0.2: tcp",
+            Skip::Fragment,
+        ),
+        ("10:00:00.000001 IP 10.0.0.1 > 10.0.0.2: ip-proto-6", Skip::Fragment),
+        ("10:00:00.000001 ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28", Skip::NotIp),
+        (
+            "10:00:00.000001 02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype ARP (0x0806), \
+          length 42: Request who-has 10.0.0.1 tell 10.0.0.2, length 28",
+            Skip::NotIp,
+        ),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: [|tcp]", Skip::Cut),
+        (
+            "10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80:  tcp 64 [bad hdr length 4 - too short, \
+          < 20]",
+            Skip::Cut,
+        ),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:10", Skip::Cut),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 1", Skip::Cut),
+        // Nothing tells the sequence number of a pure ACK before all others of its sender.
+        (ACK.trim_end(), Skip::Cut),
+        // In an error of ICMP.
+        (
+            "10:00:00.100000 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto ICMP (1), \
+          length 96)\n    10.0.0.9 > 10.0.0.1: ICMP 10.0.0.2 tcp port 80 unreachable, length \
+          76\n\tIP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto TCP (6), length 68)\n    \
+          10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:29, ack 1, win 8192, length 28",
+            Skip::NotTcp,
+        ),
+    ];
+    for (line, skip) in others {
+        let (frames, about) = read(&format!("{line}\n{DATA}"));
+        let found: Vec<_> = frames.iter().map(|(_, decoded)| decoded.err()).collect();
+        assert_eq!(
+            (&found[..], about.lines_without_packet),
+            (&[Some(skip), None][..], 0),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn flags_without_an_ack_and_options_that_were_cut_are_read() {
+    let rst =
+        "10:00:00.100000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [R], seq 5101, win 0, length 0\n";
+    let none = rst.replace("[R], seq 5101", "[none]");
+    let cut = SYN.replace(",nop,wscale 7], length 0", ", [|tcp]");
+    let found = headers(&[SYN, SYN_ACK, DATA, rst, &none, &cut].concat());
+    assert_eq!((found[3].seq, found[3].flags), (5101, decode::RST));
+    assert_eq!((found[4].seq, found[4].flags), (5101, 0));
+    assert_eq!((found[5].options.mss(), found[5].options.is_cut()), (1460, true));
+}
+
+/// Who pastes lines without them would read that 63 bytes of room kept the server waiting.
+#[test]
+fn a_syn_printed_without_its_options_tells_no_window_scale() {
+    let cut = SYN.replace("nop,wscale 7]", "[|tcp]");
+    let bare = format!("{}, length 0\n", SYN.split_once(", options").unwrap().0);
+    let found = headers(&[SYN, &cut, &bare].concat());
+    assert_eq!(
+        found.iter().map(|syn| syn.options.is_cut()).collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    assert_eq!(found.iter().map(|syn| syn.options.mss()).collect::<Vec<_>>(), [1460, 1460, 0]);
+    assert!(found.iter().all(|syn| syn.len == 0));
+}
+
+#[test]
+fn ipv6_and_segments_beyond_64_kb_are_read() {
+    let text = "10:00:00.000000 IP6 fe80::1.4000 > 2001:db8::2.8080: Flags [P.], seq 1:70001, ack 1, \
+                win 64, options [nop,nop,TS val 4294967295 ecr 66051], length 70000: HTTP\n";
+    for text in
+        [text, &text.replace("IP6 fe80::1", "IP 10.0.0.1").replace("2001:db8::2", "10.0.0.2")]
+    {
+        let found = headers(text)[0];
+        assert_eq!((found.len, found.options.tsval()), (70_000, Some(u32::MAX)), "{text}");
+        assert_eq!(found.options.echo(), Some(0x0203));
+    }
+}
+
+/// Each line of a text as `form` makes it.
+fn each_line(text: &str, form: impl FnMut(&str) -> String) -> String {
+    text.lines().map(form).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+const LISTED: &str = "\
+    1   0.000000     10.0.0.1 → 10.0.0.2     TCP 74 4000 → 80 [SYN] Seq=0 Win=64240 Len=0 MSS=1460 SACK_PERM TSval=7 TSecr=0 WS=128
+    2   0.000100     10.0.0.2 → 10.0.0.1     TCP 74 80 → 4000 [SYN, ACK] Seq=0 Ack=1 Win=65160 Len=0 MSS=1400 WS=512
+    3   0.040000     10.0.0.1 → 10.0.0.2     TCP 166 [TCP Retransmission] 4000 → 80 [PSH, ACK] Seq=1 Ack=1 Win=64256 Len=100
+    4   0.080000     10.0.0.2 → 10.0.0.1     TCP 78 80 → 4000 [ACK] Seq=1 Ack=101 Win=262144 Len=0 SLE=201 SRE=301 SLE=401 SRE=501
+";
+
+#[test]
+fn a_packet_list_has_the_numbers_that_were_sent() {
+    let [syn, syn_ack, data, ack] = headers(LISTED)[..] else { panic!("four frames") };
+    assert!(syn.is_opening());
+    assert_eq!((syn.window, syn.options.mss(), syn.options.window_scale()), (64240, 1460, Some(7)));
+    assert_eq!(syn.options.tsval(), Some(7));
+    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (0, 1, 1400));
+    assert_eq!((data.seq, data.ack, data.len, data.window), (1, 1, 100, 64256 >> 7));
+    assert!(ack.is_pure_ack() && ack.options.is_sack_from(201));
+    assert_eq!((ack.seq, ack.ack, ack.window), (1, 101, 512));
+}
+
+/// A request and a reply in two pieces, of which the list shows messages.
+const MESSAGES: &str = "\
+    1   0.000000 10.0.0.1 → 10.0.0.2 TCP 74 4000 → 80 [SYN] Seq=0 Win=64240 Len=0 MSS=1460
+    2   0.000020 10.0.0.2 → 10.0.0.1 TCP 74 80 → 4000 [SYN, ACK] Seq=0 Ack=1 Win=65160 Len=0 MSS=1460
+    3   0.000030 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=1 Ack=1 Win=64256 Len=0
+    4   0.000100 10.0.0.1 → 10.0.0.2 HTTP 93 GET / HTTP/1.1\x20
+    5   0.000130 10.0.0.2 → 10.0.0.1 TCP 105 HTTP/1.1 200 OK  [TCP segment of a reassembled PDU]
+    6   0.044000 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=28 Ack=40 Win=64256 Len=0
+    7   0.044020 10.0.0.2 → 10.0.0.1 HTTP 86 HTTP/1.1 200 OK\x20
+    8   0.044030 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=28 Ack=60 Win=64256 Len=0
+";
+
+#[test]
+fn messages_in_a_packet_list_get_the_numbers_that_the_rows_around_tell() {
+    let numbers = |text: &str| {
+        let (frames, about) = read(text);
+        let of = |at: usize| frames[at].1.map(|header| (header.seq, header.ack, header.len)).ok();
+        ([of(3), of(4), of(6)], about.messages_placed, about.messages_unplaced)
+    };
+    let expected = [Some((1, 1, 27)), Some((1, 28, 39)), Some((40, 28, 20))];
+    assert_eq!(numbers(MESSAGES), (expected, 3, 0));
+    // Both directions could have sent them, but for the rows that follow.
+    let on_loopback = MESSAGES.replace("10.0.0.1", "127.0.0.1").replace("10.0.0.2", "127.0.0.1");
+    assert_eq!(numbers(&on_loopback), (expected, 3, 0));
+    // Pasted from the middle, where a message comes first.
+    let from_the_middle = MESSAGES.lines().skip(3).collect::<Vec<_>>().join("\n");
+    let (frames, about) = read(&from_the_middle);
+    assert_eq!((about.messages_placed, about.messages_unplaced), (3, 0));
+    let first = frames[0].1.unwrap();
+    assert_eq!((first.seq, first.len), (1, 27));
+    // A window that no row has printed yet is not closed.
+    assert!(frames[1].1.unwrap().window > 0);
+    // Sent again, as a list of two interfaces shows it.
+    let again = "4 0.000101 10.0.0.1 → 10.0.0.2 TCP 93 [TCP Retransmission] 4000 → 80 [PSH, ACK] \
+                 Seq=1 Ack=1 Win=64256 Len=27\n    5 ";
+    assert_eq!(read(&MESSAGES.replacen("5 ", again, 1)).1.messages_placed, 3);
+    // Without timestamps frames are shorter than Ethernet's least, or padded.
+    let short = MESSAGES.replace("TCP 66", "TCP 54").replacen("TCP 54", "TCP 60", 1);
+    let short = short.replace("93", "81").replace("105", "93").replace("HTTP 86", "HTTP 74");
+    assert_eq!(numbers(&short), (expected, 3, 0));
+}
+
+#[test]
+fn a_message_that_fits_two_connections_is_told() {
+    let other = MESSAGES.replace("4000", "5000");
+    let mut others = other.lines();
+    let both = each_line(MESSAGES, |row| format!("{row}\n{}", others.next().unwrap()));
+    let (_, about) = read(&both);
+    assert_eq!(
+        (about.messages_placed, about.messages_unplaced, about.messages_in_doubt),
+        (6, 0, 3)
+    );
+    assert_eq!(read(MESSAGES).1.messages_in_doubt, 0);
+}
+
+#[test]
+fn a_message_that_fits_no_connection_is_left_out_and_told() {
+    let elsewhere = "9 0.100000 10.0.0.9 → 10.0.0.2 HTTP 72 HTTP/1.1 200 OK  (text/html)\n";
+    let again = "9 0.100000 10.0.0.2 → 10.0.0.1 HTTP 86 [TCP Retransmission] HTTP/1.1 200 OK\n";
+    let dns = "9 0.300000 10.0.0.9 → 10.0.0.2 DNS 72 Standard query 0x1 A a.b\n";
+    for (row, skip, unplaced) in
+        [(elsewhere, Skip::Cut, 1), (again, Skip::Cut, 1), (dns, Skip::NotTcp, 0)]
+    {
+        let (frames, about) = read(&[MESSAGES, row].concat());
+        assert_eq!((frames[8].1, about.messages_unplaced), (Err(skip), unplaced), "{row}");
+    }
+    assert!(refused(elsewhere).contains("messages alone"), "{}", refused(elsewhere));
+}
+
+#[test]
+fn rows_out_of_order_are_sorted_and_that_is_said() {
+    let in_order = [SYN, SYN_ACK, DATA, ACK].concat();
+    let newest_first = [ACK, DATA, SYN_ACK, SYN].concat();
+    let (frames, about) = read(&newest_first);
+    assert_eq!((frames, about.is_sorted), (read(&in_order).0, true));
+    let listed_newest_first = LISTED.lines().rev().collect::<Vec<_>>().join("\n");
+    assert_eq!(read(&listed_newest_first).0, read(LISTED).0);
+    assert!(!read(&in_order).1.is_sorted);
+}
+
+#[test]
+fn a_text_without_what_is_needed_is_refused_with_what_to_do() {
+    let timeless = DATA.replace("10:00:00.040000 ", "");
+    let quiet = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n";
+    for (text, reason) in [
+        (quiet, "printed with -q"),
+        (timeless.as_str(), "with -t"),
+        (&timeless.replace("IP ", "IP (tos 0x0, proto TCP (6), length 60)\n    "), "with -t"),
+        (
+            &DATA.replace("10.0.0.1.4000", "CLIENT").replace("10.0.0.2.80", "SERVER"),
+            "without ports",
+        ),
+        (&DATA.replace(".4000", "").replace(".80", ""), "without ports"),
+        ("21:29:48.050247 IP 192.0.2.2.8302 > 1", "cut off"),
+    ] {
+        let refused = refused(text);
+        assert!(refused.contains(reason) && refused.contains("tcpdump -nvv -r"), "{refused}");
+    }
+    let other = "2026-11-21 07:49:11.435718 INFO request took 40 ms > 10 ms, waiting for ack\n";
+    assert!(refused(other).contains("nor text that tcpdump or tshark printed"), "{other}");
+}
+
+#[test]
+fn a_text_that_begins_late_is_found_and_one_that_begins_too_late_is_not() {
+    let before = "a line of a ticket, and of what was tried before\n";
+    assert!(open([&before.repeat(2_000), DATA].concat().as_bytes()).is_ok());
+    assert!(open([&before.repeat(200_000), DATA].concat().as_bytes()).is_err());
+}
+
+#[test]
+fn a_line_without_an_end_takes_no_memory() {
+    let mut text = DATA.as_bytes().to_vec();
+    text.resize(64 << 20, b'x');
+    text.extend(b"\n");
+    text.extend(DATA.as_bytes());
+    let mut capture = open(&text).unwrap();
+    let mut frames = 0;
+    let allocated = allocation_counter::measure(|| {
+        while capture.next_frame().is_some() {
+            frames += 1;
+        }
+    });
+    assert_eq!(frames, 2);
+    assert!(allocated.bytes_max < 1 << 20, "{} bytes", allocated.bytes_max);
+}
+
+#[test]
+fn no_packet_takes_memory_of_its_own() {
+    let text = [SYN, SYN_ACK].concat() + &[DATA, ACK].concat().repeat(1_000);
+    let mut capture = open(text.as_bytes()).unwrap();
+    let allocated = allocation_counter::measure(|| while capture.next_frame().is_some() {});
+    assert!(allocated.count_total < 20, "{} allocations", allocated.count_total);
+}
