@@ -13,13 +13,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "analyzer" / "fuzz"
-TARGETS = ["file", "conversation", "clocks", "options", "evidence", "calls"]
+TARGETS = ["file", "conversation", "clocks", "options", "evidence", "calls", "printed"]
 # What cargo-fuzz sets, less the sanitizers: they need nightly Rust, and find what unsafe code does.
 RUSTFLAGS = " ".join(
     [
@@ -77,16 +79,20 @@ def captures(folder: Path) -> None:
         (folder / name).write_bytes(content[:LONGEST_SEED])
 
 
-def traces(folder: Path) -> None:
-    """Pieces of the traces that ship."""
+def pieces(pattern: str, folder: Path) -> None:
+    """Pieces of texts that ship."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in ROOT.glob("captures/calls/*.strace"):
+    for path in ROOT.glob(pattern):
         content = path.read_bytes()
         for at in range(0, len(content), LONGEST_SEED):
             (folder / f"{path.stem}-{at}").write_bytes(content[at : at + LONGEST_SEED])
 
 
-SEEDS = {"file": captures, "calls": traces}
+SEEDS: dict[str, Callable[[Path], None]] = {
+    "file": captures,
+    "calls": partial(pieces, "captures/calls/*.strace"),
+    "printed": partial(pieces, "tests/printed/**/*.*"),
+}
 """Others take noise."""
 
 

@@ -341,10 +341,10 @@ def test_rows_that_were_left_out_are_no_proof(tmp_path: Path) -> None:
 
 REFUSED = {
     "1 0.000000 192.0.2.1 → 192.0.2.2 TCP 66 [ACK] Seq=1 Ack=1 Win=502 Len=0": "without ports",
-    "1 192.0.2.1 192.0.2.2 TCP 66 40000 → 80 [ACK] Seq=1 Ack=1 Win=502 Len=0": "list without the times",
+    "1 192.0.2.1 192.0.2.2 TCP 66 4 → 80 [ACK] Seq=1 Ack=1 Win=502 Len=0": "list without the times",
     "1 0.000000 192.0.2.1 → 192.0.2.2 DNS 72 Standard query 0x1 A a.b": "none of which is TCP",
     "10:00:00 IP 192.0.2.1.4 > 192.0.2.2.80: Flags [.], ack 1, win 5, length 0": "in whole seconds",
-    "1795247351.4357\t10.0.0.1\t4000\t10.0.0.2\t80\t0x0002\t0\t0\t0": "without a line that names them",
+    "1795247351.4\t10.0.0.1\t4\t10.0.0.2\t80\t0x0002\t0\t0\t0": "without a line that names them",
     "\t0x0000:  4500 003c 1c46 4000 4006 b1e6 c0a8 0001": "hex dump",
     '12:00:00.000100 write(5, "HTTP/1.1 200 OK", 15) = 15': "give it with --calls",
 }

@@ -18,7 +18,8 @@ const TURNS: usize = 6;
 /// There is none, or a property does not hold.
 pub fn run(target: &str, bytes: &[u8]) {
     match target {
-        "file" => file(bytes),
+        // Seeds differ: captures, or texts.
+        "file" | "printed" => file(bytes),
         "conversation" => conversation(bytes),
         "clocks" => clocks(bytes),
         "options" => options(bytes),

@@ -35,7 +35,8 @@ def write(result: Result, path: str, options: Options) -> None:
             result.doing(f"writing {name}")
             written = os.path.join(folder, name)
             if name == EVIDENCE and is_text:
-                bundle.writestr(ZipInfo(NOTE, WRITTEN), f"No {EVIDENCE}: {NO_FRAMES}.\n", ZIP_DEFLATED)
+                said = f"No {EVIDENCE}: {NO_FRAMES}.\n"
+                bundle.writestr(ZipInfo(NOTE, WRITTEN), said, ZIP_DEFLATED)
                 continue
             if name == EVIDENCE:
                 evidence.write(result, written, options)
