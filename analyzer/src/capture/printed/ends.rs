@@ -89,8 +89,7 @@ impl EndNames {
         }
         let number = self.ports.len() + 1;
         (number <= MOST_PORTS).then_some(())?;
-        self.ports.insert(name(port)?, number as u16);
-        Some(number as u16)
+        Some(*self.ports.entry(name(port)?).or_insert(number as u16))
     }
 }
 

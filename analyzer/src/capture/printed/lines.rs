@@ -151,6 +151,7 @@ impl Joiner {
     fn goes_on(&self, text: &str) -> bool {
         let has_room = self.lines < MOST_LINES && self.begun.len() + text.len() <= LONGEST_PACKET;
         has_room
+            && !is_elision(text)
             && match self.outcome {
                 Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
                 Outcome::More(_) => {
@@ -191,13 +192,13 @@ fn is_broken(line: &str) -> bool {
 
 /// `[...]`, `...` or `<snip>`, where rows were left out.
 fn is_elision(line: &str) -> bool {
+    /// Longer ones are sentences.
+    const LONGEST: usize = 40;
     let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
-    let is_dots = |text: &str| text.chars().all(|c| ".…·".contains(c)) && (text.len() > 1);
-    let word = inner.split(' ').next().unwrap_or_default().trim_matches(['.', ',', '…']);
-    is_dots(inner)
-        || ["snip", "snipped", "cut", "omitted", "truncated", "elided"]
-            .iter()
-            .any(|known| word.eq_ignore_ascii_case(known) && inner.len() < 40)
+    let words = ["snip", "snipped", "cut", "omitted", "truncated", "elided"];
+    let is_known = |word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    inner.len() > 1 && inner.chars().all(|c| ".…·".contains(c))
+        || inner.len() < LONGEST && inner.split(' ').any(is_known)
 }
 
 /// Where the second packet of a line begins, or the next one in what goes on within a packet.
