@@ -15,6 +15,7 @@ const MOST_PORTS: usize = 1_000;
 
 /// Services by the names that systems print (the IANA registry; Red Hat's for 8080), with their ports.
 const SERVICES: &str = "\
+    echo 7 discard 9 daytime 13 chargen 19 time 37 \
     http 80 www 80 https 443 http-alt 8080 webcache 8080 ftp-data 20 ftp 21 ssh 22 telnet 23 smtp 25 \
     domain 53 kerberos 88 pop3 110 sunrpc 111 nntp 119 epmap 135 loc-srv 135 netbios-ssn 139 imap \
     143 imap2 143 snmp 161 bgp 179 ldap 389 microsoft-ds 445 submissions 465 rtsp 554 submission 587 \

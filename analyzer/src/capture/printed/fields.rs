@@ -95,6 +95,9 @@ pub fn role(name: &str) -> Option<Role> {
 const OTHERS: &str = "ARP ICMP ICMPv6 IGMPv2 IGMPv3 UDP DNS MDNS LLMNR NBNS DHCP DHCPv6 NTP SSDP QUIC SNMP \
                       STP LLDP RTP RTCP CLDAP WireGuard";
 
+/// The longest frame of an ACK without options but timestamps, on the links that are usual.
+const LONGEST_ACK: u32 = 72;
+
 /// From the lowest bit on.
 const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
 
@@ -137,28 +140,34 @@ impl<'a> Fields<'a> {
 
     fn told(&self, names: &mut EndNames) -> Option<Stamped> {
         let stamp = time::listed(self.get(Role::Time)?)?;
+        Some((stamp, self.packet_of(names)?))
+    }
+
+    /// The packet, whatever tells its time.
+    pub fn packet_of(&self, names: &mut EndNames) -> Option<Packet> {
         let of = |role| self.get(role).map(|value| inner(last(value)));
         let hosts = [of(Role::Source)?, of(Role::Destination)?];
         let ports = [of(Role::SourcePort), of(Role::DestinationPort)];
         let segment = ports[0].and(ports[1]).and_then(|_| self.segment());
         if segment.is_none() && self.is_other() {
-            return Some((stamp, Packet::NotTcp));
+            return Some(Packet::NotTcp);
         }
         let info = self.get(Role::Info).unwrap_or_default();
         if segment.is_none() && self.get(Role::Protocol) == Some("TCP") {
             match () {
-                () if info.is_empty() => return Some((stamp, Packet::Unreadable)),
-                () if info.contains(" Seq=") => return Some((stamp, Packet::WithoutPorts)),
+                () if info.is_empty() => return Some(Packet::Unreadable),
+                () if info.contains(" Seq=") && ports[0].is_none() => {
+                    return Some(Packet::WithoutPorts);
+                }
                 () => {}
             }
         }
         let [from, to] = [0, 1].map(|at| (hosts[at], ports[at].unwrap_or("0")));
-        let packet = match (names.ends([from, to], hosts[0].contains(':')), segment) {
+        Some(match (names.ends([from, to], hosts[0].contains(':')), segment) {
             (None, _) => Packet::Unreadable,
             (Some(ends), Some(segment)) => Packet::Tcp(ends, segment),
             (Some(ends), None) => Packet::Message(ends, self.message_len()),
-        };
-        Some((stamp, packet))
+        })
     }
 
     /// Is it known to be no TCP?
@@ -187,8 +196,7 @@ impl<'a> Fields<'a> {
             self.0[Role::RawWindow as usize] = mem::take(&mut self.0[Role::Window as usize]);
             return Some(());
         }
-        let numbers_at =
-            info.find(" Len=").and_then(|_| info.find(" Seq=")).or(info.find(" Len="))?;
+        let numbers_at = info.find(" Seq=").or_else(|| info.find(" Len="))?;
         let (before, numbers) = info.split_at(numbers_at);
         let (ends, flags) = before.rsplit_once('[')?;
         let (flags, _) = flags.rsplit_once(']')?;
@@ -198,7 +206,7 @@ impl<'a> Fields<'a> {
         self.set(Role::Flags, flags);
         self.set_all(numbers.split_whitespace());
         self.set(Role::Sack, numbers);
-        Some(())
+        self.get(Role::Len).map(|_| ())
     }
 
     fn set_all(&mut self, items: impl Iterator<Item = &'a str>) {
@@ -224,7 +232,10 @@ impl<'a> Fields<'a> {
 
     /// `None` where Seq or Len are missing.
     fn segment(&self) -> Option<Segment> {
-        let (seq, len) = (self.number(Role::Seq)?, self.number(Role::Len)?);
+        // Some print no Len of 0.
+        let is_short = self.number(Role::Length).is_some_and(|len| len <= LONGEST_ACK);
+        let no_len = (is_short && self.get(Role::Info).is_some()).then_some(0);
+        let (seq, len) = (self.number(Role::Seq)?, self.number(Role::Len).or(no_len)?);
         let ack = self.number(Role::Ack);
         let flags = self.flags(ack.is_some(), len > 0);
         let window = self.number(Role::Window).or(self.number(Role::RawWindow));

@@ -32,6 +32,8 @@ pub struct Forms {
     pub names: EndNames,
     pub record: Record,
     pub columns: Columns,
+    /// The packet that `pktmon` printed last: it prints each at all places that it passes.
+    last_passed: String,
 }
 
 impl Forms {
@@ -48,7 +50,17 @@ impl Forms {
     }
 
     fn tcpdump(&mut self, line: &str) -> Outcome {
-        tcpdump::read(line, &mut self.names)
+        let outcome = tcpdump::read(line, &mut self.names);
+        let id =
+            line.split_once("PktGroupId ").and_then(|(_, rest)| rest.split_once(", Appearance"));
+        match (&outcome, id) {
+            (Outcome::Packet(_), Some((id, _))) if id == self.last_passed => Outcome::Heading,
+            (Outcome::Packet(_), Some((id, _))) => {
+                id.clone_into(&mut self.last_passed);
+                outcome
+            }
+            _ => outcome,
+        }
     }
 
     fn heading(&mut self, line: &str) -> Outcome {

@@ -59,6 +59,8 @@ pub struct Joiner {
     outcome: Outcome,
     /// No line goes on: an empty one came.
     is_closed: bool,
+    /// The line before was one of a packet.
+    is_behind_packet: bool,
     /// The next line goes on within a word.
     is_within_word: bool,
     /// Packets that are complete.
@@ -128,7 +130,8 @@ impl Joiner {
         let outcome = self.forms.read(text);
         match &outcome {
             Outcome::Nothing => {
-                let is_elision = is_elision(text);
+                // A payload that is printed (`-A`) may have dots alone.
+                let is_elision = mem::take(&mut self.is_behind_packet) && is_elision(text);
                 self.elisions += u64::from(is_elision);
                 // By its indent it is more of the packet before; what has no words frames the text.
                 let is_told = plain.indent.is_none() && text.contains(char::is_alphanumeric);
@@ -144,6 +147,7 @@ impl Joiner {
         self.begun.clear();
         self.begun.push_str(text);
         (self.lines, self.quotes, self.is_closed, self.outcome) = (1, plain.quotes, false, outcome);
+        self.is_behind_packet = true;
         true
     }
 
@@ -197,7 +201,8 @@ fn is_elision(line: &str) -> bool {
     let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
     let words = ["snip", "snipped", "cut", "omitted", "truncated", "elided"];
     let is_known = |word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    inner.len() > 1 && inner.chars().all(|c| ".…·".contains(c))
+    let is_dots = |text: &str| text.len() > 1 && text.chars().all(|c| ".…·".contains(c));
+    inner.split(' ').next().is_some_and(is_dots)
         || inner.len() < LONGEST && inner.split(' ').any(is_known)
 }
 
@@ -217,7 +222,7 @@ fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     let (mut before, mut is_in_packet) = ([""; 2], is_within);
     let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
-        is_in_packet |= matches!(word, ">" | "win" | "length") || word.starts_with("Win=");
+        is_in_packet |= matches!(word, "win" | "length") || rows::is_arrow(word);
         let next = words.peek().copied().unwrap_or_default();
         if time::is_whole(word) && is_in_packet && is_head(next) {
             // A row begins with its number, and a date may stand before the time.

@@ -18,6 +18,9 @@ pub struct Sent {
     pub sack_base: u32,
 }
 
+/// The wrong reading is farther off than data goes missing.
+const CLEARLY_OFF: u64 = 1 << 20;
+
 /// All connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Numbers {
@@ -115,7 +118,9 @@ impl Directions {
         };
         let relative = off(relative_seq, sender) + off(Some(relative_ack), receiver);
         let plain = off(seq, sender) + off(Some(ack), receiver);
-        if self.are_relative.is_none() && relative != plain {
+        // What was written by hand may change.
+        let is_clear = relative.abs_diff(plain) > CLEARLY_OFF;
+        if (self.are_relative.is_none() || is_clear) && relative != plain {
             self.are_relative = Some(relative < plain);
         }
         match self.are_relative {

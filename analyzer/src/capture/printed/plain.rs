@@ -35,7 +35,8 @@ impl<'a> Plain<'a> {
         let is_html = line.contains(&b'&') || line.contains(&b'<');
         let is_escaped =
             line.windows(3).any(|part| matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09"));
-        let is_plain = !is_html && !is_escaped && !line.contains(&0xc2);
+        let has_line_ends = line.windows(2).any(|part| part == b"\\n");
+        let is_plain = !is_html && !is_escaped && !has_line_ends && !line.contains(&0xc2);
         let (text, quotes) = match String::from_utf8_lossy(line) {
             Cow::Borrowed(text) if is_plain => {
                 let (text, quotes) = trimmed(text);
@@ -43,7 +44,13 @@ impl<'a> Plain<'a> {
             }
             text => {
                 let text = if is_escaped { unescaped(&text) } else { text.into_owned() };
-                let text = without_tags(&text.replace('\u{a0}', " "));
+                // Strings of programs have line ends of letters.
+                let text = text.replace('\u{a0}', " ").replace("\\n", " ");
+                let mut text = without_tags(&text);
+                if text.contains("&gt;") {
+                    // Escaped twice.
+                    text = without_tags(&text);
+                }
                 let (text, quotes) = trimmed(&text);
                 (Cow::Owned(text.to_owned()), quotes)
             }

@@ -5,6 +5,7 @@ use super::ends::EndNames;
 use super::fields::{Fields, Role, role};
 use super::packet::{Packet, Stamped};
 use super::rows;
+use std::mem;
 
 /// One packet, as far as it was read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -77,19 +78,20 @@ impl Record {
 
     /// The packet of the last record.
     pub fn end(&mut self, names: &mut EndNames) -> Option<Stamped> {
+        let (values, row) = (mem::take(&mut self.values), self.row.take());
+        self.form.take()?;
         let mut fields = Fields::default();
-        for (role, value) in &self.values {
+        for (role, value) in &values {
             fields.set(*role, value);
         }
-        let told = self.form.take().and_then(|_| fields.packet(names));
-        let has = |role: Role| self.values.iter().any(|(known, _)| *known == role);
-        if !has(Role::Info) && !self.values.is_empty() {
+        let has = |role: Role| values.iter().any(|(known, _)| *known == role);
+        if row.is_none() && !has(Role::Info) {
             self.missing = rows::missing(has);
         }
-        self.values.clear();
-        let Some((stamp, packet)) = self.row.take() else { return told };
-        let is_better = matches!((packet, told), (Packet::Message(..), Some((_, Packet::Tcp(..)))));
-        Some((stamp, told.filter(|_| is_better).map_or(packet, |(_, packet)| packet)))
+        let Some((stamp, packet)) = row else { return fields.packet(names) };
+        let is_told = matches!(packet, Packet::Tcp(..));
+        let told = if is_told { None } else { fields.packet_of(names) };
+        Some((stamp, told.filter(|told| matches!(told, Packet::Tcp(..))).unwrap_or(packet)))
     }
 
     fn add(&mut self, role: Role, value: &str) {

@@ -156,13 +156,19 @@ impl Beginning {
 
 /// What a line lacks that shows no packet.
 fn lack_of(line: &str) -> Option<Lack> {
-    let is_clock = |word: &str| word.len() == 8 && word.matches(':').count() == 2;
+    let is_clock = |word: &str| {
+        word.len() == 8
+            && word.matches(':').count() == 2
+            && word.bytes().all(|byte| byte == b':' || byte.is_ascii_digit())
+    };
     let has_clock = line.split(' ').take(3).any(is_clock);
     let of_tcpdump = if has_clock { Lack::Seconds } else { Lack::Times };
     let of_list = if has_clock { Lack::Seconds } else { Lack::ListTimes };
     match () {
         () if tcpdump::is_timeless(line) => Some(of_tcpdump),
-        () if line.contains(" Seq=") && line.contains(" Len=") => Some(of_list),
+        () if line.contains(": Flags [") => Some(Lack::Whole),
+        () if line.contains("Seq=") && rows::begins(line) => Some(Lack::Ports),
+        () if line.contains(" Seq=") && line.contains('[') => Some(of_list),
         () if rows::is_without_heading(line) => Some(Lack::Heading),
         () if line.starts_with("0x0000:") => Some(Lack::Lines),
         () if line.contains(") = ") && line.contains('(') => Some(Lack::Calls),

@@ -207,7 +207,9 @@ fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<Fiel
     let time = time_of(&words[..source], times_before)?;
     let after = destination + 1..words.len();
     let protocol = after.clone().find(|&at| is_protocol(words[at]))?;
-    let has_length = words.get(protocol + 1).is_some_and(|word| is_digits(word));
+    // Without a length, the port stands there.
+    let has_length = words.get(protocol + 1).is_some_and(|word| is_digits(word))
+        && !words.get(protocol + 2).is_some_and(|word| is_arrow(word));
     let info = words.get(protocol + 1 + usize::from(has_length));
     let mut fields = Fields::default();
     fields.set(Role::Time, between(line, words[time.start], words[time.end - 1]));
@@ -246,10 +248,11 @@ fn ends(words: &[&str]) -> Option<(usize, usize)> {
 
 /// Names without an arrow come after number and time.
 fn by_place(words: &[&str]) -> Option<(usize, usize)> {
-    let time = words.iter().take(4).rposition(|word| time::listed(word).is_some())?;
+    let time = words.iter().take(8).rposition(|word| time::listed(word).is_some())?;
     let names = words.get(time + 1..time + 3)?;
     let has_protocol = is_protocol(words.get(time + 3)?) && is_digits(words.get(time + 4)?);
-    (is_digits(words[0]) && names.iter().all(|name| is_name(name)) && has_protocol)
+    let has_number = is_digits(words[0]) || time > 0 && is_digits(words[time - 1]);
+    (has_number && names.iter().all(|name| is_name(name)) && has_protocol)
         .then_some((time + 1, time + 2))
 }
 

@@ -47,11 +47,11 @@ fn is_begun(text: &str) -> bool {
     let is_open = |begin: &str| text.find(begin).is_some_and(|at| !text[at..].contains("))"));
     text.contains(", proto TCP (6)")
         || text.contains(", proto: TCP (6)")
-        || text.starts_with("PktGroupId ")
+        || text.contains("PktGroupId ")
         || is_cut_link
         || is_ip(text) && is_open("(tos 0x")
-        || is_ip(text)
-            && text.split_once(" > ").map_or(text.ends_with(" >"), |(_, to)| !to.contains(':'))
+        || is_ip(text) && text.split_once(" > ").is_some_and(|(_, to)| !to.contains(':'))
+        || text.strip_suffix(" >").is_some_and(|from| from.contains('.'))
 }
 
 fn is_ip(text: &str) -> bool {
@@ -132,7 +132,9 @@ fn after_pair(stamp: Stamp, pair: &FromTo<'_>, names: &mut EndNames) -> Outcome 
         ("tcp" | "ip-proto-6", _) => Packet::Fragment,
         (CUT, _) => Packet::Unreadable,
         (after, _) => match after.strip_prefix("tcp ") {
-            Some(len) if len.parse::<u32>().is_ok() => Packet::Quiet,
+            Some(len) if len.split(' ').next().is_some_and(|len| len.parse::<u32>().is_ok()) => {
+                Packet::Quiet
+            }
             Some(_) => Packet::Unreadable,
             None => Packet::NotTcp,
         },
@@ -199,8 +201,9 @@ fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
 fn old_segment(text: &str) -> Option<Segment> {
     let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
     let flags = flags(words.next()?.trim_end_matches(','))?;
-    if words.next_if_eq(&"cksum").is_some() {
-        words.find(|word| word.ends_with("),"))?;
+    // `cksum 0xf7b2 (correct),` or `[tcp sum ok]`
+    if words.next_if(|word| *word == "cksum" || word.starts_with('[')).is_some() {
+        words.find(|word| word.ends_with("),") || word.ends_with(']'))?;
     }
     let mut segment = Segment { flags, ..Segment::default() };
     if let Some((seq, len)) = words.peek().and_then(|word| old_numbers(word)) {
@@ -231,7 +234,9 @@ fn is_old_begun(text: &str) -> bool {
     let mut words = text.split(' ');
     let has_flags = words.next().is_some_and(|word| flags(word.trim_end_matches(',')).is_some());
     let next = words.next();
-    let is_number = |word: &str| matches!(word, "ack" | "cksum") || old_numbers(word).is_some();
+    let is_number = |word: &str| {
+        matches!(word, "ack" | "cksum" | "[tcp" | "[bad") || old_numbers(word).is_some()
+    };
     has_flags && next.is_none_or(is_number)
 }
 

@@ -61,7 +61,7 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     }
     let (most, why) = stall.model.most(stall.wait);
     if most < 1.0 {
-        add(&|out| write!(out, "a probability of {most:.3} at most, by {why}"));
+        add(&|out| write!(out, "by {why}, no more than a probability of {most:.3}"));
     }
     let probability = finding.held.probability;
     add(&|out| write!(out, "together: held with a probability of {probability:.5}"));
