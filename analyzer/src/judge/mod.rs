@@ -81,8 +81,7 @@ fn sort_waits(blocks: &mut [Block], clocks: &Clocks, threads: usize) {
     cores::all(threads, pieces.len(), |piece| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         for block in &mut **blocks {
-            block.waits.append(&mut block.by_data);
-            block.waits.sort_by_key(|row| (row.connection, row.to.frame, row.by as u8));
+            block.order_waits();
             made_up::mark_scripted(block, clocks);
         }
     });

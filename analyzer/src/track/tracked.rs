@@ -26,6 +26,42 @@ pub struct Block {
 }
 
 impl Block {
+    /// Puts all waits into the order of their connections, and then of their ends. Most are: a row is moved once, by
+    /// a swap, as sorting rows of their size takes four times as long.
+    pub fn order_waits(&mut self) {
+        self.waits.append(&mut self.by_data);
+        let waits = &mut self.waits;
+        // Blocks have connections that follow one another.
+        let connections = || waits.iter().map(|wait| wait.connection as usize);
+        let Some((first, last)) = connections().min().zip(connections().max()) else { return };
+        let mut next = vec![0; last - first + 2];
+        for connection in connections() {
+            next[connection - first + 1] += 1;
+        }
+        for connection in 1..next.len() {
+            next[connection] += next[connection - 1];
+        }
+        let place = |wait: &Wait| {
+            let place = &mut next[wait.connection as usize - first];
+            *place += 1;
+            *place - 1
+        };
+        let mut places: Vec<usize> = waits.iter().map(place).collect();
+        for at in 0..waits.len() {
+            while places[at] != at {
+                let to = places[at];
+                waits.swap(at, to);
+                places.swap(at, to);
+            }
+        }
+        let key = |wait: &Wait| (wait.to.frame, wait.by as u8);
+        for waits in waits.chunk_by_mut(|wait, next| wait.connection == next.connection) {
+            if !waits.is_sorted_by_key(key) {
+                waits.sort_by_key(key);
+            }
+        }
+    }
+
     /// Where the connection of a wait is among those of the block, if it is listed.
     pub fn place_of(&self, wait: &Wait) -> Option<usize> {
         self.place(wait.connection)

@@ -15,11 +15,14 @@ use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 use crate::track::{Half, Reactions};
 use std::convert::Infallible;
+use std::mem;
 
 /// Nothing is surer of Nagle's algorithm.
 const SUREST_ON: f32 = 0.99999;
 /// Rounds after which a share of holds and a probability agree to a millionth.
 const SHARE_ROUNDS: usize = 8;
+/// What is printed of a probability does not move by less.
+const STILL: f64 = 1e-9;
 
 impl<'a> Weighing<'a> {
     /// Hands over what was found: each direction, and its candidates in their order.
@@ -102,7 +105,14 @@ impl Member<'_> {
             let (on, ratio) = (state.chain.on[place].min(SUREST_ON), ratios[place]);
             let again =
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
-            let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
+            let mut own = f64::from(held[place]);
+            for _ in 0..SHARE_ROUNDS {
+                let again = again(own);
+                let before = mem::replace(&mut own, again);
+                if (own - before).abs() < STILL {
+                    break;
+                }
+            }
             let probability = own * (1.0 - model.passed_on(wait));
             let probability = probability.min(model.most(wait).0);
             Held {

@@ -113,7 +113,9 @@ impl<'a> Group<'a> {
             blurred += direction.blurred();
         }
         // Connections overlap, and clocks may step back.
-        placed.sort_by_key(|(event, ..)| event.time_ns);
+        if !placed.is_sorted_by_key(|(event, ..)| event.time_ns) {
+            placed.sort_by_key(|(event, ..)| event.time_ns);
+        }
         others.sort_unstable_by_key(|other: &OtherPause| other.0);
         let member = |direction: Direction<'a>| Member {
             places: vec![0; direction.candidates.len()],
