@@ -34,6 +34,10 @@ use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 
+/// Of so many threads, one copies what another decodes: 4 to 8 % more work in all, and a third less of the time that
+/// the others wait for.
+const THREADS_TO_READ_AHEAD: usize = 4;
+
 /// How something is unpacked.
 type Unpack = fn(Box<dyn Read + Send>) -> Unpacked;
 
@@ -72,23 +76,28 @@ impl Capture {
     /// # Errors
     /// The file cannot be read, is not a capture, or is a pcap of an unsupported link type.
     pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
-        Self::from(Input::open(path, progress)?, path, Unpacked::here)
+        Self::open_with(path, progress, 1)
     }
 
-    /// Like [`Capture::open`]; a packed file is unpacked in a thread of its own.
+    /// Like [`Capture::open`], with `threads` to do the work: a packed file is unpacked in a thread of its own, and a
+    /// plain one read in one, where several others wait for it: to copy takes as long as to decode.
     ///
     /// # Errors
     /// As [`Capture::open`].
-    pub fn open_ahead(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
+    pub fn open_with(
+        path: &str,
+        progress: &Arc<Progress>,
+        threads: usize,
+    ) -> Result<Self, ScanError> {
         let input = Input::open(path, progress)?;
-        // That thread could wait for a stream when nobody reads it any more.
+        // A thread could wait for a stream when nobody reads it any more.
         let is_file = input.file_len.is_some();
-        Self::from(input, path, if is_file { Unpacked::ahead } else { Unpacked::here })
-    }
-
-    fn from(input: Input, path: &str, unpacked: Unpack) -> Result<Self, ScanError> {
+        let unpacked = if is_file && threads > 1 { Unpacked::ahead } else { Unpacked::here };
         let file_len = input.file_len.filter(|_| path != "-");
-        let mut buffer = Buffer::new(Box::new(input));
+        let input: Box<dyn Read + Send> = Box::new(input);
+        let is_ahead = is_file && threads >= THREADS_TO_READ_AHEAD;
+        let mut buffer =
+            Buffer::new(if is_ahead { Box::new(Unpacked::ahead(input)) } else { input });
         let is_packed = unpack(&mut buffer, path, unpacked)?;
         let file_len = file_len.filter(|_| !is_packed);
         Ok(Self { file_len, ..Self::unpacked(buffer, path)? })

@@ -1,5 +1,4 @@
-//! Reads captures in ranges, and hands each range to all shards of the connections. One thread reads, which is about
-//! a sixth of the work; the others share the shards.
+//! Reads captures in ranges, and hands each range to all shards of the connections.
 
 pub mod capture_summary;
 mod decoder;
@@ -7,6 +6,7 @@ pub mod index;
 pub mod labels;
 pub mod range;
 mod series;
+mod share;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
@@ -20,7 +20,6 @@ use crate::track::reader::series::{Series, rank};
 use std::fs;
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 /// Bytes that are read at once: enough for each shard to have some rows of its connections in
@@ -95,65 +94,23 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
         paths: in_order(paths).into_iter(),
         labels,
         range_len: reading.range_len,
-        is_alone: reading.threads == 1,
+        threads: reading.threads,
         progress,
         capture: None,
         decoder: Decoder::new(filter, progress),
         series: Series::new(progress),
     };
     let mut shards: Vec<(usize, T)> = takes.into_iter().enumerate().collect();
-    if reader.is_alone {
+    if reader.threads == 1 {
         let mut range = Range::new(shards.len());
         while reader.read(&mut range) {
             for (shard, take) in &mut shards {
                 take(&range, *shard);
             }
         }
-    } else {
-        share(&mut reader, shards, reading.threads);
+        return reader.series.into_summaries();
     }
-    reader.series.into_summaries()
-}
-
-/// Gives each range to `threads` threads, but no more than there are shards: one thread at a time takes a shard.
-/// They share the shards; this one reads.
-fn share<T: FnMut(&Range, usize) + Send>(
-    reader: &mut Reader<'_>,
-    shards: Vec<(usize, T)>,
-    threads: usize,
-) {
-    /// Ranges that wait for a thread. With the one that is being read and the one that is being taken no more
-    /// are needed: those are used in turn.
-    const AHEAD: usize = 2;
-    let threads = threads.min(shards.len());
-    let mut ranges = [(); AHEAD + 2].map(|()| Arc::new(Range::new(shards.len())));
-    let mut of_thread: Vec<Vec<(usize, T)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (shard, take) in shards {
-        of_thread[shard % threads].push((shard, take));
-    }
-    thread::scope(|scope| {
-        let start = |mut shards: Vec<(usize, T)>| {
-            let (sender, ranges) = sync_channel::<Arc<Range>>(AHEAD);
-            scope.spawn(move || {
-                for range in ranges {
-                    for (shard, take) in &mut shards {
-                        take(&range, *shard);
-                    }
-                }
-            });
-            sender
-        };
-        let threads: Vec<SyncSender<Arc<Range>>> = of_thread.into_iter().map(start).collect();
-        for turn in 0.. {
-            let range = &mut ranges[turn % (AHEAD + 2)];
-            let is_read = reader.read(Arc::make_mut(range));
-            // One that panicked takes nothing; the scope hands the panic on.
-            let is_taken = |thread: &SyncSender<_>| thread.send(Arc::clone(range)).is_ok();
-            if !is_read || !threads.iter().all(is_taken) {
-                break;
-            }
-        }
-    });
+    share::share(reader, shards, reading.threads).into_summaries()
 }
 
 /// The captures, range by range.
@@ -161,8 +118,8 @@ struct Reader<'a> {
     paths: std::vec::IntoIter<&'a str>,
     labels: &'a Labels,
     range_len: u64,
-    /// No other thread works.
-    is_alone: bool,
+    /// That work, this one with them.
+    threads: usize,
     progress: &'a Arc<Progress>,
     capture: Option<Capture>,
     decoder: Decoder,
@@ -180,8 +137,7 @@ impl Reader<'_> {
             }
             let Some(path) = self.paths.next() else { return false };
             let label = self.labels.of(path);
-            let open = if self.is_alone { Capture::open } else { Capture::open_ahead };
-            match open(path, self.progress) {
+            match Capture::open_with(path, self.progress, self.threads) {
                 Ok(capture) => {
                     self.series.open(label);
                     self.capture = Some(capture);
