@@ -31,7 +31,7 @@ WORKS: dict[str, Plan] = {
     "stalls": ("stalls", 100, 20_000),
 }
 
-EXPECTED = {"rpc": 7.60, "alive": 6.80, "short": 4.55, "stalls": 19.80}
+EXPECTED = {"rpc": 7.45, "alive": 6.65, "short": 4.55, "stalls": 19.57}
 """Instructions per packet, in those of the yardstick. Faster? Write the new figure here."""
 
 SLOPES: dict[str, tuple[Plan, Plan]] = {
