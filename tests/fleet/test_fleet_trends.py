@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from nagle_scan.fleet import trends
@@ -67,6 +68,35 @@ def test_an_onset_is_the_first_hour_of_a_lasting_rise(
     found = trend(hours(*each))
     assert found == (None if onset is None else BEGIN + onset * HOUR, note)
     assert no_trend(0) == (None, UNDATED)
+
+
+def simulated(seed: int, step: int | None) -> list[Row]:
+    """Three days, of which every fiftieth hour is noisy, and all from a step on lose time."""
+    chance = Random(seed)
+    each = []
+    for number in range(72):
+        exchanges = chance.randint(200, 2000)
+        is_noisy, few = chance.random() < 0.02, chance.randint(3, 30)
+        loses = step is not None and number >= step
+        stalls = int(exchanges * chance.uniform(0.02, 0.06)) if loses else few * is_noisy
+        each.append((exchanges, stalls))
+    return hours(*each)
+
+
+def test_a_noisy_hour_before_a_step_does_not_move_it() -> None:
+    """A release of the day before would be blamed."""
+    steps = {seed: 10 + 5 * seed % 55 for seed in range(20)}
+    found = {seed: trend(simulated(seed, step)).onset for seed, step in steps.items()}
+    right = [found[seed] == BEGIN + step * HOUR for seed, step in steps.items()]
+    assert sum(right) >= 19
+    false = [trend(simulated(seed, None)).onset for seed in range(100, 180)]
+    assert sum(one is not None for one in false) <= 2
+
+
+def test_the_hours_in_which_it_may_have_begun_are_told() -> None:
+    """What was not captured is not known to be clean."""
+    found = trend(hours(*[CLEAN] * 5, None, None, *[ABOVE] * 4))
+    assert found.note == "usually nothing before; between 11-20 05:00 and 11-20 07:00"
 
 
 def bars(path: str) -> Sequence[tuple[int, float]]:

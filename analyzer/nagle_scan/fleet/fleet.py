@@ -103,8 +103,9 @@ class Fleet:
         `both`), `change`, `fix` (in full);
         `stalls_certain`, `lost_ms_certain`, and so on for likely and possible; `exchanges`;
         `p50_ms`, `p95_ms`, `p99_ms` (latency of an exchange, within 5 %); `hours` (captured),
-        `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
-        UTC; NaT if there is none) and `onset_note` (what was usual before, or why there is none).
+        `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour of a lasting
+        rise, UTC; NaT if there is none) and `onset_note` (what was usual before, and in which hours
+        it may have begun; or why there is none).
         """
         rows = self.query(services.SERVICES)
         hours = self.query(services.hours(services.STALLED)).groupby("service")

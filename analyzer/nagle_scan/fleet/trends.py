@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from math import comb, exp
+from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 
 from nagle_scan.words.certainty import CONFIDENCES
@@ -18,6 +21,10 @@ MIN_STALLS = 3
 """In the hour of an onset: up to two come by chance where one is to be expected."""
 LASTING = 0.5
 """The share of the hours since that must be above as well: a peak that went back is no onset."""
+BY_CHANCE = 0.01
+"""As many hours above come by chance as seldom: of 80 services without a step, one is told one."""
+CHI_SQUARE = 3.84
+"""Log-likelihoods within half of this are as likely: 95 %, one parameter."""
 UNDATED = "the captures tell no date"
 STEPS = {
     timedelta(hours=1): "an hour",
@@ -44,7 +51,7 @@ class Trend(NamedTuple):
     onset: datetime | None
     """The first hour, UTC."""
     note: str
-    """What was usual before, or why there is no onset."""
+    """What was usual before, and in which hours it may have begun; or why there is no onset."""
 
 
 def trend(hours: Sequence[Hour]) -> Trend:
@@ -53,24 +60,58 @@ def trend(hours: Sequence[Hour]) -> Trend:
     Time lost to certain and likely stalls counts per exchange: a busier hour is no onset. An hour
     without a whole exchange (a stream, or the end of one) counts as one exchange. Hours without
     captures are unknown, and left out.
+
+    Two levels are fitted to the ranks of the hours (Pettitt 1979): no noisy hour before the step
+    moves it, as one would that were simply the first above the usual.
     """
     lost_ms = [
         (one["lost_ms_certain"] + one["lost_ms_likely"]) / max(1, one["exchanges"]) for one in hours
     ]
     stalls = [one["stalls_certain"] + one["stalls_likely"] for one in hours]
-    earlier_ms: list[float] = []
-    for place, each_ms in enumerate(lost_ms):
-        if place >= EARLIER and stalls[place] >= MIN_STALLS:
-            usual_ms = (earlier_ms[(place - 1) // 2] + earlier_ms[place // 2]) / 2
-            if each_ms > TIMES * usual_ms and _lasts(lost_ms[place:], TIMES * usual_ms):
-                note = _before(usual_ms) + "; one hour so far" * (place == len(hours) - 1)
-                return Trend(hours[place]["hour"], note)
-        insort(earlier_ms, each_ms)
-    return Trend(None, _no_onset(stalls))
+    fits = _fits(lost_ms)
+    place = max(fits, key=lambda place: fits[place], default=0)
+    if not place or stalls[place] < MIN_STALLS:
+        return Trend(None, _no_onset(stalls))
+    usual_ms = median(lost_ms[:place])
+    above = [one > TIMES * usual_ms for one in lost_ms]
+    if not above[place] or not _lasts(above[:place], above[place:]):
+        return Trend(None, _no_onset(stalls))
+    note = _before(usual_ms) + "; one hour so far" * (place == len(hours) - 1)
+    return Trend(hours[place]["hour"], note + _between(hours, fits, place))
 
 
-def _lasts(since_ms: Sequence[float], most_ms: float) -> bool:
-    return sum(one > most_ms for one in since_ms) > LASTING * len(since_ms)
+def _fits(lost_ms: Sequence[float]) -> dict[int, float]:
+    """The share of the spread of ranks that a rise explains which begins at each place."""
+    ordered = sorted(lost_ms)
+    ranks = [(bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in lost_ms]
+    count, mean = len(ranks), sum(ranks) / len(ranks)
+    spread = sum((rank - mean) ** 2 for rank in ranks)
+    below = accumulate(mean - rank for rank in ranks)
+    return {
+        place: more**2 * count / (place * (count - place)) / spread
+        for place, more in enumerate(below, 1)
+        if EARLIER <= place < count and more > 0
+    }
+
+
+def _lasts(before: Sequence[bool], since: Sequence[bool]) -> bool:
+    """Are most hours since above, and more than there would be by chance if all were alike?"""
+    share, hours = sum(before) / len(before), len(since)
+    by_chance = sum(
+        comb(hours, above) * share**above * (1 - share) ** (hours - above)
+        for above in range(sum(since), hours + 1)
+    )
+    return sum(since) > LASTING * hours and by_chance < BY_CHANCE
+
+
+def _between(hours: Sequence[Hour], fits: Mapping[int, float], place: int) -> str:
+    """The hours in which it may have begun, if these are several, with those without captures."""
+    left = 1 - fits[place]
+    least = left * exp(CHI_SQUARE / len(hours))
+    likely = [other for other, fit in fits.items() if 1 - fit <= max(least, 1e-12)]
+    first = hours[likely[0] - 1]["hour"] + timedelta(hours=1)
+    last = hours[likely[-1]]["hour"]
+    return f"; between {first:%m-%d %H:%M} and {last:%m-%d %H:%M}" if first < last else ""
 
 
 def no_trend(hours: int) -> Trend:
