@@ -37,14 +37,6 @@ impl HostAddress {
         Self { addr: connection.endpoint(side).addr, is_near }
     }
 
-    pub fn addr(self) -> IpAddr {
-        self.addr
-    }
-
-    pub fn is_near(self) -> bool {
-        self.is_near
-    }
-
     /// Are they one? What a host calls itself is any of its addresses.
     pub fn is(self, other: Self) -> bool {
         self.addr == other.addr

@@ -10,7 +10,6 @@ use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use std::net::IpAddr;
 
 /// This many ends reveal whether there are relays; of more, only slices of the time are examined.
 const ENOUGH: usize = 1 << 14;
@@ -40,9 +39,7 @@ pub fn upstreams(blocks: &[Block], ends: &[WaitEnd]) -> Upstreams {
     let mut legs = PartnersOf::default();
     let one_of = (ends.len() / ENOUGH) as i64 + 1;
     let slice = |end: &WaitEnd| end.time_ns / (SLICE * PASS_ON_NS);
-    let hosts = ServersOfHosts::of(blocks);
-    let looked_at =
-        |(_, end): &(usize, &WaitEnd)| slice(end).rem_euclid(one_of) == 0 && hosts.may_pass_on(end);
+    let looked_at = |(_, end): &(usize, &WaitEnd)| slice(end).rem_euclid(one_of) == 0;
     for (at, end) in ends.iter().enumerate().filter(looked_at) {
         let to = (end.server, end.by);
         let (_, partners) =
@@ -55,29 +52,6 @@ pub fn upstreams(blocks: &[Block], ends: &[WaitEnd]) -> Upstreams {
         Some((leg, partners.upstream(ways.is_plain(from, to))?))
     };
     legs.into_iter().filter_map(upstream).collect()
-}
-
-/// The first server that each address has to do with, or is; `None` where there are several.
-struct ServersOfHosts(HashMap<IpAddr, Option<Endpoint>, RandomState>);
-
-impl ServersOfHosts {
-    fn of(blocks: &[Block]) -> Self {
-        let mut servers = HashMap::default();
-        for connection in blocks.iter().flat_map(|block| &block.connections) {
-            let server = connection.ends().server;
-            for side in Side::BOTH {
-                let known = servers.entry(connection.endpoint(side).addr).or_insert(Some(server));
-                *known = known.filter(|known| *known == server);
-            }
-        }
-        Self(servers)
-    }
-
-    /// What a host passes on came from another server. One that is near may have any address.
-    fn may_pass_on(&self, end: &WaitEnd) -> bool {
-        let addr = end.sender.addr();
-        end.sender.is_near() || addr.is_loopback() || self.0.get(&addr) == Some(&None)
-    }
 }
 
 /// How closely what one server sends follows what another one does.
