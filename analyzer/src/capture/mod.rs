@@ -34,8 +34,8 @@ use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 
-/// Of so many threads, one copies what another decodes: 4 to 8 % more work in all, and a third less of the time that
-/// the others wait for.
+/// From so many threads on, one copies what another decodes: that is 4 to 8 % more work in all, and a third less of
+/// the time that the others wait for.
 const THREADS_TO_READ_AHEAD: usize = 4;
 
 /// How something is unpacked.

@@ -79,7 +79,7 @@ impl Options {
         self.present |= INFERRED;
     }
 
-    /// Of a segment that is no SYN.
+    /// Was a segment inferred that is no SYN?
     #[inline]
     pub fn is_inferred(self) -> bool {
         self.present & INFERRED != 0

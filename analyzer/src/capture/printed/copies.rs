@@ -1,8 +1,8 @@
 //! Two captures of the same packets in one text, as of both ends: one is judged.
 //!
 //! A second capture begins where the first row of a connection comes again with all its numbers, behind what
-//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows
-//! are left out until a row tells a number that none has told.
+//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. From there on
+//! all rows of the connection are left out: they have another clock.
 
 use super::packet::{Ends, Packet, Row, Segment};
 use crate::capture::flags::SYN;

@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
         self.told(names)
     }
 
-    /// The same of a row, whose info may go on in the next line.
+    /// The packet of a row, whose info may go on in the next line.
     pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
         let is_cut = self.read_info().is_none() && self.is_info_cut();
         match self.told(names) {

@@ -14,19 +14,19 @@ type Read = fn(&mut Forms, &str) -> Outcome;
 
 /// By examples. Packets of many lines (`-V`, `-T json`) are [`Record`]s.
 const FORMS: [(&str, Read); 5] = [
-    // Of `pktmon` and of old versions, too.
+    // `pktmon` and old versions print nearly the same.
     ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:9, ...", Forms::tcpdump),
     ("No.  Time  Source  Destination  Protocol  Length  Info", Forms::heading),
-    // Of `-T fields` and CSV.
+    // `-T fields` and CSV.
     ("1700000000.000000,10.0.0.1,4000,10.0.0.2,80,1,1,8", Forms::cells),
-    // Of Network Monitor, too.
+    // Network Monitor has such rows, too.
     ("1  0.000000  10.0.0.1 -> 10.0.0.2  TCP  62  4000 -> 80 [PSH, ACK] Seq=1 ...", Forms::words),
     ("10:00:00.000000 ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28", |_, line| {
         tcpdump::other(line)
     }),
 ];
 
-/// What the lines before tell of those that follow.
+/// Facts of the lines before that those which follow need.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Forms {
     pub names: EndNames,

@@ -55,7 +55,7 @@ pub struct Joiner {
     lines: usize,
     /// Marks of quoting before it.
     quotes: usize,
-    /// What `begun` tells.
+    /// The outcome of reading `begun`.
     outcome: Outcome,
     /// No line goes on: an empty one came.
     is_closed: bool,
@@ -206,11 +206,11 @@ fn is_elision(line: &str) -> bool {
         || inner.len() < LONGEST && inner.split(' ').any(is_known)
 }
 
-/// Where the second packet of a line begins, or the next one in what goes on within a packet.
+/// The place in a line at which its second packet begins, or the next one in a line that goes on within a packet.
 fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     let is_several = |mark: &str| line.match_indices(mark).nth(1).is_some();
     if line.starts_with('"') {
-        // Of cells.
+        // Rows of cells.
         let mut ends = line.match_indices("\" \"");
         let next = ends.find(|(at, _)| line[at + 3..].starts_with(|c: char| c.is_ascii_digit()));
         return next.map(|(at, _)| at + 2);

@@ -17,7 +17,7 @@ const MOST_CONNECTIONS: usize = 16;
 /// Ethernet pads shorter frames to this length, without the check sequence; Linux cooked captures show two bytes
 /// more.
 const PADDED: [u32; 2] = [60, 62];
-/// Of frames that may have been padded: Ethernet, and Linux cooked captures, with IPv4 and no TCP options.
+/// Headers of frames that may have been padded: Ethernet and Linux cooked captures, with IPv4 and no TCP options.
 const PADDED_HEADERS: [u32; 3] = [54, 56, 60];
 /// A difference of sequence numbers that is none forward.
 const BEHIND: u32 = 1 << 31;
@@ -173,7 +173,7 @@ impl Message<'_> {
         let headers_len = headers_len.or_else(|| self.headers_len(|ends| keyed(ends).0 == key));
         match headers_len {
             Some(headers_len) => self.sent_after(headers_len, [from, to], own, other),
-            // Where all rows were padded, the next ACK tells the length.
+            // All rows were padded: the next ACK tells the length.
             None => PADDED_HEADERS
                 .into_iter()
                 .filter_map(|headers_len| self.sent_after(headers_len, [from, to], own, other))
@@ -181,7 +181,7 @@ impl Message<'_> {
         }
     }
 
-    /// The same behind headers of this length.
+    /// The message behind headers of this length.
     fn sent_after(
         &self,
         headers_len: u32,

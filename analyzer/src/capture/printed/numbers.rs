@@ -118,7 +118,7 @@ impl Directions {
         };
         let relative = off(relative_seq, sender) + off(Some(relative_ack), receiver);
         let plain = off(seq, sender) + off(Some(ack), receiver);
-        // What was written by hand may change.
+        // Numbers that were written by hand may change.
         let is_clear = relative.abs_diff(plain) > CLEARLY_OFF;
         if (self.are_relative.is_none() || is_clear) && relative != plain {
             self.are_relative = Some(relative < plain);

@@ -43,7 +43,7 @@ impl Packet {
 /// A packet with the time that is printed before it.
 pub type Stamped = (Stamp, Packet);
 
-/// What lines, rows and records tell of packets.
+/// The answer of lines, rows and records: a packet, or what is needed for one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Packet(Stamped),
@@ -96,7 +96,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// As it is told: any stack announces an MSS in its SYN (RFC 9293, section 3.7.1), so the options of one
+    /// The segment as a text tells it: any stack announces an MSS in its SYN (RFC 9293, section 3.7.1), so the options of one
     /// without were not printed.
     pub fn told(mut self) -> Self {
         self.is_cut |= self.flags & SYN != 0 && self.options.mss.is_none();

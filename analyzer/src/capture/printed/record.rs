@@ -15,7 +15,7 @@ pub struct Record {
     /// The name that the values of the next lines have.
     name: Option<Role>,
     row: Option<Stamped>,
-    /// Of `-T psml`, and how many of this packet were read.
+    /// The columns of `-T psml`, and how many of this packet were read.
     columns: Vec<Option<Role>>,
     columns_seen: usize,
     /// The fields that the last one lacked.
@@ -27,7 +27,7 @@ enum Form {
     Json,
     /// `-T psml` and `-T pdml`.
     Xml,
-    /// Of `-V`, and whether the lines of TCP were reached: before, others have flags, too.
+    /// `-V`, and whether the lines of TCP were reached: before, others have flags, too.
     Details(bool),
 }
 

@@ -19,7 +19,7 @@ const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 /// A list, with its columns as they are by default.
 const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
 
-/// What a text lacks.
+/// The facts that a text may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lack {
     Ports,
@@ -154,7 +154,7 @@ impl Beginning {
     }
 }
 
-/// What a line lacks that shows no packet.
+/// The fact that a line lacks which shows no packet.
 fn lack_of(line: &str) -> Option<Lack> {
     let is_clock = |word: &str| {
         word.len() == 8

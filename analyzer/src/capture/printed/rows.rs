@@ -152,7 +152,7 @@ fn cells(line: &str, separator: char) -> impl Iterator<Item = &str> {
 
 /// The fields of a row with cells; `None` where it has no hosts.
 pub fn of_cells<'a>(line: &'a str, separator: char, roles: &[Option<Role>]) -> Option<Fields<'a>> {
-    // Where blanks stand for tabs, an empty cell moves all behind it.
+    // An empty cell moves all behind it, if blanks stand for tabs.
     let has_moved = separator == ' ' && {
         let last =
             roles.iter().rposition(|role| NEEDED.iter().any(|(needed, _)| *role == Some(*needed)));

@@ -109,7 +109,7 @@ const TUNNELS: [&str; 8] =
 fn after_pair(stamp: Stamp, pair: &FromTo<'_>, names: &mut EndNames) -> Outcome {
     if TUNNELS.iter().any(|tunnel| pair.after.starts_with(tunnel)) {
         return match self::pair(pair.after) {
-            // As it is not quoted there.
+            // A packet in a tunnel, which is not quoted there.
             Some(inner) => after_pair(stamp, &inner, names),
             None if pair.after.contains("vni ") => unfinished(stamp),
             None => Outcome::Packet((stamp, Packet::NotTcp)),

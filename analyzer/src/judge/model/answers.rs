@@ -21,7 +21,7 @@ use std::mem;
 const SUREST_ON: f32 = 0.99999;
 /// Rounds after which a share of holds and a probability agree to a millionth.
 const SHARE_ROUNDS: usize = 8;
-/// What is printed of a probability does not move by less.
+/// No printed digit of a probability moves by less.
 const STILL: f64 = 1e-9;
 
 impl<'a> Weighing<'a> {

@@ -118,7 +118,7 @@ struct Reader<'a> {
     paths: std::vec::IntoIter<&'a str>,
     labels: &'a Labels,
     range_len: u64,
-    /// That work, this one with them.
+    /// Threads that work, this one with them.
     threads: usize,
     progress: &'a Arc<Progress>,
     capture: Option<Capture>,

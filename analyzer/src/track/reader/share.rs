@@ -65,7 +65,7 @@ struct Turns {
     is_over: bool,
     /// A thread panicked: the others end, and the scope hands the panic on.
     is_failed: bool,
-    /// Of each group, and whether a thread is at it.
+    /// Ranges that each group has taken; and a bit for each that a thread is at.
     taken: Vec<usize>,
     busy: u32,
 }
@@ -76,7 +76,8 @@ enum Task {
 }
 
 impl Turns {
-    /// What a thread does next: reads where few ranges wait, takes what is most behind, its own first.
+    /// The next task of a thread: to read if few ranges wait, or to take for the group that is most behind, its own
+    /// first.
     fn next(&mut self, thread: usize, threads: usize) -> Option<Task> {
         let least = self.taken.iter().min().copied().unwrap_or(0);
         let waiting = self.read - least;
@@ -159,7 +160,7 @@ impl<T: FnMut(&Range, usize) + Send> Drop for Failing<'_, '_, T> {
     }
 }
 
-/// What a lock holds. Where a thread panicked, nothing of it is used any more.
+/// The contents of a lock. After a panic nothing of them is used any more.
 fn held<G>(lock: LockResult<G>) -> G {
     lock.unwrap_or_else(PoisonError::into_inner)
 }
