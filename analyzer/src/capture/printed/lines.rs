@@ -197,13 +197,14 @@ fn is_broken(line: &str) -> bool {
 /// `[...]`, `...` or `<snip>`, where rows were left out.
 fn is_elision(line: &str) -> bool {
     /// Longer ones are sentences.
-    const LONGEST: usize = 40;
+    const LONGEST: usize = 30;
     let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
-    let words = ["snip", "snipped", "cut", "omitted", "truncated", "elided"];
+    let words = ["snip", "snipped", "omitted", "truncated", "elided"];
     let is_known = |word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
     let is_dots = |text: &str| text.len() > 1 && text.chars().all(|c| ".…·".contains(c));
     inner.split(' ').next().is_some_and(is_dots)
-        || inner.len() < LONGEST && inner.split(' ').any(is_known)
+        || inner.len() < LONGEST
+            && (inner.split(' ').any(is_known) || ["cut", "cut here"].contains(&inner))
 }
 
 /// The place in a line at which its second packet begins, or the next one in a line that goes on within a packet.
