@@ -1,8 +1,8 @@
 //! Two captures of the same packets in one text, as of both ends: one is judged.
 //!
 //! A second capture begins where the first row of a connection comes again with all its numbers, behind what
-//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. From there on
-//! all rows of the connection are left out: they have another clock.
+//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows are left
+//! out, up to one that tells more than the first capture did.
 
 use super::packet::{Ends, Packet, Row, Segment};
 use crate::capture::flags::SYN;
@@ -15,7 +15,10 @@ struct First {
     ends: Ends,
     segment: Segment,
     last_ns: i64,
-    rows: u64,
+    /// The sender of that row sent another: no SYN is sent again after it.
+    has_gone_on: bool,
+    /// The largest numbers that rows of either sender told, as they are printed.
+    most: [u32; 2],
     /// The second capture has begun.
     is_copied: bool,
 }
@@ -28,28 +31,42 @@ pub struct Copies {
     pub rows: u64,
 }
 
-/// A SYN, its answer and the ACK of that: no SYN is sent again after them.
-const HANDSHAKE: u64 = 3;
+/// Clocks of two captures differ by more; interfaces of one host show a packet in any order.
+const OTHER_CLOCK_NS: i64 = 1_000_000;
 
 impl Copies {
     /// Is the next row one of a second capture?
     pub fn is_copy(&mut self, row: &Row) -> bool {
         let Packet::Tcp([from, to], segment) = row.packet else { return false };
         let key = if from <= to { [from, to] } else { [to, from] };
-        let is_opening = segment.flags & SYN != 0 && segment.ack.is_none();
-        let first =
-            || First { ends: [from, to], segment, last_ns: row.time_ns, rows: 0, is_copied: false };
+        let is_syn = segment.flags & SYN != 0;
+        let is_opening = is_syn && segment.ack.is_none();
+        let first = || First {
+            ends: [from, to],
+            segment,
+            last_ns: row.time_ns,
+            has_gone_on: false,
+            most: [0; 2],
+            is_copied: false,
+        };
         let known = self.connections.entry(key).or_insert_with(first);
-        known.rows += 1;
-        let is_first_again = known.ends == [from, to] && known.segment == segment && known.rows > 1;
-        let has_come_on = row.time_ns < known.last_ns
-            || is_opening && known.rows > HANDSHAKE && segment.options.timestamps.is_some();
+        let is_first_again = known.ends == [from, to] && known.segment == segment;
+        let is_back = row.time_ns < known.last_ns - OTHER_CLOCK_NS;
+        let is_late_syn = is_opening && segment.options.timestamps.is_some();
         known.last_ns = row.time_ns;
-        if is_first_again && has_come_on {
+        let end = segment.seq.unwrap_or(0).saturating_add(segment.len);
+        let told = if is_syn { 0 } else { end.max(segment.ack.unwrap_or(0)) };
+        let most = &mut known.most[usize::from(known.ends != [from, to])];
+        let is_news = told > *most;
+        *most = told.max(*most);
+        if is_first_again && known.has_gone_on && (is_back || is_late_syn) {
             known.is_copied = true;
         } else if is_opening && known.segment != segment {
-            *known = First { rows: 1, ..first() };
+            *known = first();
+        } else if is_news {
+            known.is_copied = false;
         }
+        known.has_gone_on |= known.ends == [from, to] && known.segment != segment;
         self.rows += u64::from(known.is_copied);
         known.is_copied
     }

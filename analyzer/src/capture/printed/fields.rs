@@ -4,7 +4,7 @@
 use super::ends::EndNames;
 use super::packet::{Options, Outcome, Packet, Segment, Stamped};
 use super::{rows, time};
-use crate::capture::flags::{ACK, PSH};
+use crate::capture::flags::{ACK, PSH, SYN};
 use std::{iter, mem};
 
 /// The role of a column or of a named value.
@@ -16,8 +16,9 @@ pub enum Role {
     SourcePort,
     DestinationPort,
     Protocol,
-    /// Length of the frame.
+    /// Length of the frame, and of as much as was captured.
     Length,
+    Captured,
     Info,
     Flags,
     Seq,
@@ -41,7 +42,7 @@ const ROLES: usize = Role::IpId as usize + 1;
 
 /// By the names of columns, of display filter fields, in the details of a packet and in its info. Case
 /// does not matter, and `_` is `.`.
-const NAMES: [(Role, &str); 20] = [
+const NAMES: [(Role, &str); 21] = [
     (Role::Time, "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc"),
     (Role::Time, "arrival time|epoch time|epoch arrival time"),
     (Role::Source, "source|src|ip.src|ipv6.src"),
@@ -50,6 +51,7 @@ const NAMES: [(Role, &str); 20] = [
     (Role::DestinationPort, "destination port|dest port|dst port|dstport|dport|tcp.dstport"),
     (Role::Protocol, "protocol|frame.protocols"),
     (Role::Length, "length|frame.len"),
+    (Role::Captured, "frame.cap.len|capture length"),
     (Role::Info, "info|description"),
     (Role::Flags, "flags|tcp.flags|tcp.flags.str"),
     (Role::Seq, "seq|sequence number|tcp.seq"),
@@ -248,6 +250,7 @@ impl<'a> Fields<'a> {
                 window: window.unwrap_or(u16::MAX.into()),
                 is_listed: true,
                 options: self.options(),
+                is_cut: flags & SYN != 0 && self.is_cut(),
                 len,
                 wire_len: self.number(Role::Length).unwrap_or(0),
                 ..Segment::default()
@@ -256,10 +259,20 @@ impl<'a> Fields<'a> {
         )
     }
 
+    /// Did the snap length cut the frame, and so perhaps the options of a SYN?
+    fn is_cut(&self) -> bool {
+        let lengths = self.number(Role::Captured).zip(self.number(Role::Length));
+        let info = self.get(Role::Info).unwrap_or_default();
+        lengths.is_some_and(|(captured, len)| captured < len)
+            || info.contains("[Packet size limited")
+    }
+
     fn options(&self) -> Options {
         let shift = self.number(Role::Scale).map(u32::trailing_zeros).or(self.number(Role::Shift));
         // A window that is not scaled is not to be scaled back.
-        let shift = shift.filter(|_| self.number(Role::RawWindow).is_none());
+        let is_scaled =
+            self.number(Role::Window).is_some() || self.number(Role::RawWindow).is_none();
+        let shift = shift.filter(|_| is_scaled);
         let mut options = Options {
             mss: self.number(Role::Mss).and_then(|mss| mss.try_into().ok()),
             window_shift: shift.and_then(|shift| shift.try_into().ok()),
@@ -284,7 +297,8 @@ impl<'a> Fields<'a> {
         if flags.starts_with("0x") {
             return flags.split(' ').next().and_then(number).unwrap_or(0) as u8;
         }
-        let is_letters = flags.contains(['·', '*', '.']);
+        // Some escape the dots of tshark's string.
+        let is_letters = flags.contains(['·', '*', '.']) || flags.contains("\\u00b7");
         let is_set = |name: &str| {
             flags.split([',', ' ']).any(|flag| flag == name)
                 || is_letters && flags.contains(&name[..1])

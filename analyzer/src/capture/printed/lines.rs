@@ -63,6 +63,8 @@ pub struct Joiner {
     is_behind_packet: bool,
     /// The next line goes on within a word.
     is_within_word: bool,
+    /// Quoted-printable escapes were seen.
+    has_escapes: bool,
     /// Packets that are complete.
     complete: VecDeque<Stamped>,
     /// Lines that belong to no packet.
@@ -77,6 +79,7 @@ impl Joiner {
         let has_end = line.len() < LONGEST || line.ends_with(b"\n");
         let plain = Plain::of(line);
         let text: &str = &plain.text;
+        self.has_escapes |= plain.has_escapes;
         if text.is_empty() {
             self.is_closed = true;
             return false;
@@ -90,7 +93,7 @@ impl Joiner {
             } else {
                 is_nothing = !self.begin(part, &plain);
                 let is_cut = at.is_none() && !has_end;
-                self.is_within_word = !is_nothing && (is_cut || is_broken(part));
+                self.is_within_word = !is_nothing && (is_cut || is_broken(part, self.has_escapes));
             }
             let Some(at) = at else { return is_nothing };
             rest = &rest[at..];
@@ -142,7 +145,7 @@ impl Joiner {
             Outcome::Packet(_) | Outcome::More(Some(_)) => self.end(),
             Outcome::More(None) | Outcome::Heading => self.flush(),
         }
-        let is_cut_heading = outcome == Outcome::Heading && is_broken(text);
+        let is_cut_heading = outcome == Outcome::Heading && is_broken(text, self.has_escapes);
         let outcome = if is_cut_heading { Outcome::More(None) } else { outcome };
         self.begun.clear();
         self.begun.push_str(text);
@@ -169,11 +172,11 @@ impl Joiner {
 
     fn append(&mut self, text: &str, plain: &Plain<'_>, has_end: bool) {
         if mem::take(&mut self.is_within_word) {
-            if is_broken(&self.begun) {
+            if is_broken(&self.begun, self.has_escapes) {
                 self.begun.pop();
             }
             self.begun.extend(plain.indent);
-        } else {
+        } else if !self.begun.ends_with('=') {
             self.begun.push(' ');
             if plain.quotes > self.quotes && !self.begun.contains(" > ") {
                 // It is the arrow.
@@ -182,16 +185,17 @@ impl Joiner {
         }
         self.begun.push_str(text);
         self.lines += 1;
-        self.is_within_word = !has_end || is_broken(&self.begun);
+        self.is_within_word = !has_end || is_broken(&self.begun, self.has_escapes);
         if !self.is_within_word {
             self.outcome = self.forms.read(&self.begun);
         }
     }
 }
 
-/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7).
-fn is_broken(line: &str) -> bool {
-    line.ends_with('=')
+/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7). A row may break behind the
+/// name of a number, too: then it has no escapes.
+fn is_broken(line: &str, has_escapes: bool) -> bool {
+    line.ends_with('=') && (has_escapes || !line.contains("Seq="))
 }
 
 /// `[...]`, `...` or `<snip>`, where rows were left out.
@@ -199,10 +203,11 @@ fn is_elision(line: &str) -> bool {
     /// Longer ones are sentences.
     const LONGEST: usize = 30;
     let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
+    let (first, rest) = inner.split_once(' ').unwrap_or((inner, ""));
     let words = ["snip", "snipped", "omitted", "truncated", "elided"];
     let is_known = |word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let is_dots = |text: &str| text.len() > 1 && text.chars().all(|c| ".…·".contains(c));
-    inner.split(' ').next().is_some_and(is_dots)
+    let is_dots = first.len() > 2 && first.chars().all(|c| ".…".contains(c));
+    is_dots && rest.chars().all(|c| c.is_ascii_alphanumeric() || " ()[],".contains(c))
         || inner.len() < LONGEST
             && (inner.split(' ').any(is_known) || ["cut", "cut here"].contains(&inner))
 }

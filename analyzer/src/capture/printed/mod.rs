@@ -132,7 +132,8 @@ impl Text {
         while let Some((stamp, packet)) = self.joiner.next() {
             self.has_dates |= matches!(stamp, Stamp::At(_));
             let row = Row { time_ns: self.course.time_ns(stamp), packet };
-            if !self.copies.is_copy(&row) {
+            // Rows that are out of order go back all the time.
+            if self.ahead.is_sorting() || !self.copies.is_copy(&row) {
                 self.ahead.push(row);
             }
         }

@@ -23,6 +23,8 @@ pub struct Plain<'a> {
     pub text: Cow<'a, str>,
     /// Marks of quoting (`>`) before it.
     pub quotes: usize,
+    /// Escapes of quoted-printable were in it.
+    pub has_escapes: bool,
     /// The blank before it.
     pub indent: Option<char>,
 }
@@ -55,7 +57,7 @@ impl<'a> Plain<'a> {
                 (Cow::Owned(text.to_owned()), quotes)
             }
         };
-        Self { text, quotes, indent }
+        Self { text, quotes, has_escapes: is_escaped, indent }
     }
 }
 

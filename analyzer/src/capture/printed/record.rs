@@ -71,6 +71,12 @@ impl Record {
                 true
             }
             None if line.starts_with("<section>") => self.xml(line),
+            // A row that follows is none of them.
+            Some(Form::Details(_))
+                if [" > ", " → ", " -> "].iter().any(|arrow| line.contains(arrow)) =>
+            {
+                false
+            }
             Some(Form::Details(_)) => self.details(line),
             None => false,
         }
@@ -153,11 +159,14 @@ impl Record {
     /// `Src Port: http (80)`: what stands in parentheses is the number.
     fn named(&mut self, part: &str) {
         let Some((name, value)) = part.split_once(": ") else { return };
-        let Some(role) = role(name) else { return };
+        // Options have lengths, too.
+        let Some(role) = role(name).filter(|role| *role != Role::Length) else { return };
         self.add(role, value);
     }
 }
 
 fn is_before_tcp(line: &str) -> bool {
-    ["Arrival Time: ", "Epoch ", "Identification: "].iter().any(|begin| line.starts_with(begin))
+    ["Arrival Time: ", "Capture Length: ", "Epoch ", "Identification: "]
+        .iter()
+        .any(|begin| line.starts_with(begin))
 }

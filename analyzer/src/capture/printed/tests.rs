@@ -219,6 +219,8 @@ fn flags_without_an_ack_and_options_that_were_cut_are_read() {
 fn a_syn_printed_without_its_options_tells_no_window_scale() {
     let cut = SYN.replace("nop,wscale 7]", "[|tcp]");
     let bare = format!("{}, length 0\n", SYN.split_once(", options").unwrap().0);
+    let listed = LISTED.replace(" WS=128", "[Packet size limited during capture]");
+    assert!(headers(&listed)[0].options.is_cut() && !headers(LISTED)[0].options.is_cut());
     let found = headers(&[SYN, &cut, &bare].concat());
     assert_eq!(
         found.iter().map(|syn| syn.options.is_cut()).collect::<Vec<_>>(),
@@ -334,6 +336,11 @@ fn of_two_captures_of_the_same_packets_one_is_read() {
     let earlier = first.replace("10:00:00", "09:59:59");
     let (frames, about) = read(&[first.as_str(), "(at the server)\n", &earlier].concat());
     assert_eq!((frames, about.rows_copied), (read(&first).0, 4));
+    // An excerpt before the whole; a SYN that several interfaces show.
+    for text in [[SYN, SYN_ACK, &first].concat(), [SYN, SYN, SYN, &first].concat()] {
+        let (frames, _) = read(&text);
+        assert_eq!(frames[frames.len() - 2..], read(&first).0[2..], "{text}");
+    }
     // Sent again, and another connection of the same ports.
     let again = SYN.replace("00.000000", "01.000000").replace("val 7", "val 1007");
     let other = again.replace("seq 5000", "seq 7000");
@@ -343,12 +350,31 @@ fn of_two_captures_of_the_same_packets_one_is_read() {
 }
 
 #[test]
+fn a_row_may_break_behind_a_name() {
+    let broken = LISTED.replace("Ack=1 Win", "Ack=\n1 Win").replace("Seq=1 Ack", "Seq=\n1 Ack");
+    assert_eq!(read(&broken).0, read(LISTED).0);
+}
+
+#[test]
+fn details_end_where_rows_begin() {
+    let frame = "Frame 1: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)\n";
+    assert_eq!(
+        read(&[frame, SYN, SYN_ACK, DATA].concat()).0,
+        read(&[SYN, SYN_ACK, DATA].concat()).0
+    );
+}
+
+#[test]
 fn marks_that_rows_were_left_out_are_counted() {
-    for mark in ["[...]", "...", "…", "<snip>", "-- cut here --", "(10 rows omitted)"] {
+    for mark in ["[...]", "...", "…", "<snip>", "-- cut here --", "(10 rows omitted)", "... (more)"]
+    {
         let (frames, about) = read(&[SYN, mark, "\n", DATA].concat());
         assert_eq!((frames.len(), about.elisions, about.lines_without_packet), (2, 1, 0), "{mark}");
     }
-    assert_eq!(read(&[SYN, "```\n", DATA].concat()).1.elisions, 0);
+    // Payload, as `-A` prints it.
+    for line in ["```", "`.... .@......", "..", "E..<.@.."] {
+        assert_eq!(read(&[SYN, line, "\n", DATA].concat()).1.elisions, 0, "{line}");
+    }
 }
 
 #[test]
