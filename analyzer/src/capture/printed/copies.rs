@@ -4,7 +4,7 @@
 //! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows are left
 //! out, up to one that tells more than the first capture did.
 
-use super::packet::{Ends, Packet, Row, Segment};
+use super::packet::{Ends, Packet, Row, Segment, keyed};
 use crate::capture::flags::SYN;
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl Copies {
     /// Is the next row one of a second capture?
     pub fn is_copy(&mut self, row: &Row) -> bool {
         let Packet::Tcp([from, to], segment) = row.packet else { return false };
-        let key = if from <= to { [from, to] } else { [to, from] };
+        let (key, _) = keyed([from, to]);
         let is_syn = segment.flags & SYN != 0;
         let is_opening = is_syn && segment.ack.is_none();
         let first = || First {

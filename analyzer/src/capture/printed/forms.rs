@@ -39,8 +39,8 @@ pub struct Forms {
 impl Forms {
     /// Reads a line, or several of one packet.
     pub fn read(&mut self, line: &str) -> Outcome {
-        let outcomes = FORMS.iter().map(|(_, read)| read(self, line));
-        outcomes.into_iter().find(|outcome| *outcome != Outcome::Nothing).unwrap_or_default()
+        let mut outcomes = FORMS.iter().map(|(_, read)| read(self, line));
+        outcomes.find(|outcome| *outcome != Outcome::Nothing).unwrap_or_default()
     }
 
     /// The fields that lists and records lack, if there were any that need them.

@@ -157,17 +157,16 @@ impl Joiner {
     /// Is the line more of the packet before?
     fn goes_on(&self, text: &str) -> bool {
         let has_room = self.lines < MOST_LINES && self.begun.len() + text.len() <= LONGEST_PACKET;
-        has_room
-            && !is_elision(text)
-            && match self.outcome {
-                Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
-                Outcome::More(_) => {
-                    !tcpdump::begins(text) && !rows::begins(text) && !record::begins(text)
-                }
-                Outcome::Packet((_, Packet::Tcp(..))) => !self.is_closed && rows::are_options(text),
-                Outcome::Heading => rows::are_names(text),
-                _ => false,
+        let is_more = || match self.outcome {
+            Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
+            Outcome::More(_) => {
+                !tcpdump::begins(text) && !rows::begins(text) && !record::begins(text)
             }
+            Outcome::Packet((_, Packet::Tcp(..))) => !self.is_closed && rows::are_options(text),
+            Outcome::Heading => rows::are_names(text),
+            _ => false,
+        };
+        has_room && is_more() && !is_elision(text)
     }
 
     fn append(&mut self, text: &str, plain: &Plain<'_>, has_end: bool) {
@@ -224,7 +223,6 @@ fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     if !is_several(" IP") && !is_several(" Seq=") && !is_within {
         return None;
     }
-    let at = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
     let (mut before, mut is_in_packet) = ([""; 2], is_within);
     let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
@@ -241,7 +239,7 @@ fn next_packet(line: &str, is_within: bool) -> Option<usize> {
                 [_, number] if is_row && rows::is_digits(number) => number,
                 _ => word,
             };
-            return Some(at(begin));
+            return Some(rows::at(line, begin));
         }
         before = [before[1], word];
     }

@@ -4,7 +4,7 @@
 //! headers by the message, and the rows that follow must have come on by that. Of several connections that
 //! did, the one that went on first had the message first; how often that is so, is told.
 
-use super::packet::{Ends, Packet, Row, Segment};
+use super::packet::{Ends, Packet, Row, Segment, keyed};
 use crate::capture::flags::{ACK, FIN, PSH, SYN};
 use std::collections::{HashMap, VecDeque};
 use std::iter;
@@ -286,11 +286,6 @@ fn hosts(ends: Ends) -> [IpAddr; 2] {
     let mut hosts = ends.map(|end| end.ip());
     hosts.sort_unstable();
     hosts
-}
-
-/// The ends in order, and which of them is the first one told.
-fn keyed([from, to]: Ends) -> (Key, usize) {
-    if from <= to { ([from, to], 0) } else { ([to, from], 1) }
 }
 
 /// Of a frame that has its own length: a SYN has more options, and a padded one is longer.

@@ -2,10 +2,9 @@
 //! and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no ACK is
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
-use super::packet::{Ends, Segment};
+use super::packet::{Ends, Segment, keyed};
 use crate::capture::flags::{FIN, RST, SYN};
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 /// The numbers of a segment as they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +23,7 @@ const CLEARLY_OFF: u64 = 1 << 20;
 /// All connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    connections: HashMap<(SocketAddr, SocketAddr), Directions>,
+    connections: HashMap<Ends, Directions>,
 }
 
 /// The two directions of a connection.
@@ -42,8 +41,8 @@ struct Directions {
 
 impl Numbers {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
-    pub fn sent(&mut self, [from, to]: Ends, printed: &Segment) -> Option<Sent> {
-        let (key, sender) = if from <= to { ((from, to), 0) } else { ((to, from), 1) };
+    pub fn sent(&mut self, ends: Ends, printed: &Segment) -> Option<Sent> {
+        let (key, sender) = keyed(ends);
         self.connections.entry(key).or_default().sent(sender, printed)
     }
 }

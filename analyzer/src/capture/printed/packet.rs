@@ -7,6 +7,11 @@ use std::net::SocketAddr;
 /// Sender and receiver.
 pub type Ends = [SocketAddr; 2];
 
+/// The ends in order, and which of them is the first one told.
+pub fn keyed([from, to]: Ends) -> (Ends, usize) {
+    if from <= to { ([from, to], 0) } else { ([to, from], 1) }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packet {
     Tcp(Ends, Segment),

@@ -35,9 +35,9 @@ impl<'a> Plain<'a> {
         let indent =
             line.first().filter(|byte| b" \t".contains(byte)).map(|byte| char::from(*byte));
         let is_html = line.contains(&b'&') || line.contains(&b'<');
-        let is_escaped =
-            line.windows(3).any(|part| matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09"));
-        let has_line_ends = line.windows(2).any(|part| part == b"\\n");
+        let is_escaped = line.contains(&b'=')
+            && line.windows(3).any(|part| matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09"));
+        let has_line_ends = line.contains(&b'\\') && line.windows(2).any(|part| part == b"\\n");
         let is_plain = !is_html && !is_escaped && !has_line_ends && !line.contains(&0xc2);
         let (text, quotes) = match String::from_utf8_lossy(line) {
             Cow::Borrowed(text) if is_plain => {

@@ -1,5 +1,7 @@
-//! A packet over many lines, each with names and values: `-T json`, `-T ek`, `-T pdml`, `-T psml` and `-V`. An export with details
-//! prints the row of a packet before them, which tells its time, and its numbers unless it shows a message.
+//! A packet over many lines, each with names and values: `-T json`, `-T ek`, `-T pdml`, `-T psml` and `-V`.
+//!
+//! An export with details prints the row of a packet before them, which tells its time, and its numbers unless it
+//! shows a message.
 
 use super::ends::EndNames;
 use super::fields::{Fields, Role, role};

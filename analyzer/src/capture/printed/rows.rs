@@ -226,7 +226,7 @@ fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<Fiel
 }
 
 /// Where `word`, a part of `line`, is in it.
-fn at(line: &str, word: &str) -> usize {
+pub fn at(line: &str, word: &str) -> usize {
     word.as_ptr().addr() - line.as_ptr().addr()
 }
 

@@ -26,7 +26,7 @@ pub fn stamp(line: &str) -> Option<(Stamp, &str)> {
     for word in line[..ends_at].split([' ', '\t']).take(MOST_WORDS) {
         at += word.len() + 1;
         let inner = word.rsplit(['"', '\'', '|', '[', '(', '>']).next().unwrap_or(word);
-        // Of a difference of two texts.
+        // A difference of two texts begins its lines so.
         let inner = inner.strip_prefix('+').unwrap_or(inner);
         let time = if has_fraction(inner) { of_word(inner, day) } else { None };
         found = time.zip(line.get(at..)).or(found);
