@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import fields, inputs, parquet, scanning, sets
+from nagle_scan.fleet import batch, fields, inputs, mend, parquet, scanning, sets, tidy
 from nagle_scan.fleet.batch import Batch
+from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import File, Scanned, Settings
 from nagle_scan.fleet.work import made as set_of
-from nagle_scan.fleet.writer import Writer
 from nagle_scan.words.certainty import CONFIDENCES
 
 KEY = bytes(range(32))
@@ -48,21 +48,24 @@ def made(
     settings: Settings = SETTINGS,
 ) -> str:
     """A fleet folder; each run adds captures that ship, or what it is given, one by one."""
+    folder, scope = Folder(os.fspath(path)), Scope.of(settings)
     for names in runs:
-        table = begun(path, Scope.of(settings))
+        folder.check()
+        table = mend.mend(folder, print)
+        if not names:
+            batch.write(folder, scope, {})
         for each in names:
-            batch = Batch(table, settings, sets.Known(table.query(sets.KNOWN)))
-            batch.add(scanned(each, settings=settings) if isinstance(each, str) else each)
-            batch.write()
-        table.end()
+            table = Table(folder)
+            held = Batch(folder, settings, sets.Known(table, scope), table.next_batch, "")
+            held.add(scanned(each, settings=settings) if isinstance(each, str) else each)
+            held.write()
+            held.end(())
+        tidy.tidy(Table(folder))
     return os.fspath(path)
 
 
-def begun(path: str | Path, scope: Scope = PLAIN) -> Writer:
-    table = Writer(os.fspath(path))
-    table.check(scope)
-    table.begin(scope)
-    return table
+def opened(path: str | Path) -> Table:
+    return Table(Folder(os.fspath(path)))
 
 
 def written(
@@ -72,17 +75,21 @@ def written(
     known = {row["set"] for row in given.get("captures", ())}
     others = {row["set"] for kind in given for row in given[kind]} - known
     captures = [*given.get("captures", ()), *map(capture, sorted(others))]
-    made: dict[parquet.Part, pa.Table] = {}
-    for kind, each in {**given, "captures": captures}.items():
-        made |= rows(kind, *each)
-    begun(path, scope).commit(made)
+    folder = Folder(os.fspath(path))
+    number = Table(folder).next_batch
+    made = {
+        kind: [rows(kind, each, number)] for kind, each in {**given, "captures": captures}.items()
+    }
+    batch.write(folder, scope, made)
     return os.fspath(path)
 
 
-def rows(kind: str, *each: Mapping[str, Any]) -> dict[parquet.Part, pa.Table]:
+def rows(kind: str, each: Iterable[Mapping[str, Any]], number: int) -> pa.Table:
     """Rows of a kind, as they are written."""
     names = [field.name for field in fields.tables()[kind]]
-    return parquet.rows(kind, {name: [_plain(row.get(name)) for row in each] for name in names})
+    every = list(each)
+    columns = {name: [_plain(row.get(name)) for row in every] for name in names}
+    return parquet.rows(kind, columns, number)
 
 
 def _plain(value: Any) -> Any:
@@ -94,13 +101,14 @@ def _plain(value: Any) -> Any:
 
 def rows_of(path: str | Path, leave_out: Sequence[str] = ("scanned",)) -> dict[str, list[str]]:
     """All rows by kind, in an order of their own."""
-    table = Table(os.fspath(path))
+    table = opened(path)
     return {
         kind: sorted(
             str({name: told for name, told in row.items() if name not in leave_out})
             for row in table.rows(f"SELECT * FROM {kind}")
         )
         for kind in fields.tables()
+        if kind != fields.CHANGES
     }
 
 
@@ -126,7 +134,7 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
 
 def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
     """A file that could not be read."""
-    told = {"set": "", "path": path, "host": "", "error": error, "attempts": 1}
+    told = {"set": path, "path": path, "host": "", "error": error, "attempts": 1}
     return told | {"scanned": SCANNED} | columns
 
 

@@ -66,7 +66,7 @@ def test_a_path_means_the_same_wherever_the_next_run_begins(
     (found,) = inputs.find(here).files.values()
     about = (archive / "a" / "one.pcap").stat()
     path = str(archive / "a" / "one.pcap")
-    assert found == File(path, size=len(CAPTURE), modified=str(about.st_mtime_ns))
+    assert found == File(path, inputs.host(), len(CAPTURE), str(about.st_mtime_ns))
 
 
 def test_captures_by_name_are_not_opened(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +342,7 @@ def test_a_pipe_or_folder_is_a_failure_of_its_own(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     names = [str(tmp_path / "gone"), str(CAPTURES / "epoll-fd0.pcap"), str(tmp_path / "pipe")]
     gone, read, pipe = inputs.dated(map(inputs.of_path, names))
-    assert gone == Failure(File(names[0]), "no such file or directory")
+    assert gone == Failure(File(names[0], inputs.host()), "no such file or directory")
     assert isinstance(read, File)
     assert isinstance(pipe, Failure)
     assert pipe.reason == "a folder, pipe or device, which a fleet does not read"

@@ -15,10 +15,9 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from fleets import FIXED, KEY, OTHER, SPLIT, rows_of
+from fleets import FIXED, KEY, OTHER, SPLIT, hour, opened, written
 from nagle_scan.api.names import Label
-from nagle_scan.fleet import fields
-from nagle_scan.fleet.table import Table
+from nagle_scan.fleet import changes, fields
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
@@ -81,8 +80,9 @@ def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     status, told = night()
     assert status == 1
     assert told[0] == "3 new captures: 1 with stalls, 1 clean, 1 file unusable"
-    assert told[1].startswith(f"  {captures}/notes.pcap: not a capture file")
-    assert told[2] == f"wrote {fleet}/index.html, and the table beside it"
+    assert told[1] == "  new: 127.0.0.1:8000 loses 39.2 ms per exchange (9 stalls)"
+    assert told[2].startswith(f"  {captures}/notes.pcap: not a capture file")
+    assert told[-1] == f"wrote {fleet}/index.html, and the tables beside it"
     status, told = night()
     assert (status, told[0]) == (
         0,
@@ -169,15 +169,6 @@ def test_a_rename_and_a_copy_count_nothing_twice(key: bytes | None, tmp_path: Pa
     assert len(again.captures) == 3, "one has another end"
 
 
-def test_a_known_capture_is_read_again_when_asked(run: Run, tmp_path: Path) -> None:
-    call = ("fleet", CAPTURES / SPLIT, CAPTURES / FIXED, "-o", tmp_path / "fleet", *ALONE)
-    run(*call)
-    before = rows_of(tmp_path / "fleet")
-    done = run("fleet", CAPTURES / SPLIT, *call[3:], "--again", "-q")
-    assert done.stdout == b"1 new capture: 1 with stalls\n"
-    assert rows_of(tmp_path / "fleet") == before
-
-
 def test_a_row_of_a_service_names_no_other(tmp_path: Path) -> None:
     """Whoever asks for one service must not be sent to another."""
     captures = [
@@ -219,9 +210,9 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
     for path in (tmp_path / "fleet").rglob("*"):
         if path.is_file():
             assert not [secret for secret in secrets if secret in path.read_bytes()], path
-    opened = Table(str(tmp_path / "fleet"))
+    table = opened(tmp_path / "fleet")
     told = " ".join(
-        json.dumps(opened.rows(f"SELECT * FROM {name}"), default=str) for name in fields.tables()
+        json.dumps(table.rows(f"SELECT * FROM {name}"), default=str) for name in fields.tables()
     )
     assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
 
@@ -260,17 +251,12 @@ BAD = [
     (["xyz://host/a.pcap"], "xyz://host/a.pcap: xyz:// is no known kind of URL"),
     (["."], ": a folder without captures"),
     ([], "no capture given (see nagle-scan fleet --help)"),
-    ([CAPTURES, "--tidy"], "--tidy does not scan: it takes only -o"),
-    (["--verify"], "fleet: no fleet"),
+    ([CAPTURES, "--check"], "--check does not scan: it takes only -o"),
+    (["--check"], "fleet: no fleet"),
+    ([CAPTURES, "-o", "other"], "-o: name one folder, and files that end with .json or .xml"),
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
     ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: NAGLE_SCAN_KEY"),
-    ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
-    ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
-    (
-        [README, "--on-hosts", "--hosts", "no.txt", "--scheduler", "tcp://127.0.0.1:1"],
-        "no.txt: cannot read: no such file or directory",
-    ),
     ([CAPTURES, "--names", README], "is no name"),
     ([CAPTURES, "--keep", "90"], "expected a number of days: 90d"),
     (
@@ -278,7 +264,7 @@ BAD = [
         "workers of this machine beside a cluster, which has its own",
     ),
     (["--report", "x"], "expected SET/STREAM"),
-    (["--report", "abcdef/1", "-f", "tcp"], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1", "-f", "tcp"], "it takes only -o"),
     (["--report", "abcdef/1"], "fleet: no fleet"),
 ]
 
@@ -310,11 +296,6 @@ WRONG = {
         {"output": "http://127.0.0.1/fleet?sig=secret"},
         nagle_scan.OutputError,
         "^http://127.0.0.1/fleet: results go to a folder, s3://, gs://, az://$",
-    ),
-    "no key of a store": (
-        {"output": "s3://bucket/a#b"},
-        nagle_scan.OutputError,
-        "Delta tables cannot be in a folder with '#' in its name$",
     ),
     "no path": ({"paths": []}, ValueError, "no capture given$"),
     "both": ({"workers": 2, "scheduler": "tcp://a:1"}, ValueError, "beside a cluster, which has"),
@@ -364,6 +345,85 @@ if __name__ == "__main__":
             # As Ctrl-C, which a shell takes from what it runs in the background.
             os.kill(os.getpid(), signal.SIGTERM)
     Batch.add = adding
+    sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_stall_is_told_once(run: Run, tmp_path: Path) -> None:
+    """A nightly job that is red every night is switched off."""
+    call = ("-o", tmp_path / "fleet", *ALONE)
+    junit, told = tmp_path / "alert.xml", tmp_path / "alert.json"
+    assert run("fleet", CAPTURES / SPLIT, *call, "-o", junit, "-o", told).returncode == 1
+    (change,) = json.loads(told.read_text())["changes"]
+    assert (change["change"], change["service"]) == ("new", "127.0.0.1:8000")
+    assert junit.read_text().count("<failure") == 1
+    night = copy(SPLIT, tmp_path, "night.pcap")
+    content = bytearray(night.read_bytes())
+    content[24:28] = (int.from_bytes(content[24:28], "little") + 86_400).to_bytes(4, "little")
+    night.write_bytes(content)
+    done = run("fleet", night, *call, "-o", junit, "-o", told)
+    assert (done.returncode, json.loads(told.read_text())["changes"]) == (0, [])
+    assert "<failure" not in junit.read_text()
+    assert run("fleet", night, *call, "--all-stalls", "-o", junit).returncode == 1
+    assert junit.read_text().count("<failure") == 1
+    assert nagle_scan.Fleet(tmp_path / "fleet").changes["change"].tolist() == ["new"]
+
+
+DAY = (1000, 100)
+"""Exchanges and stalls of a day."""
+
+
+@pytest.mark.parametrize(
+    ("days", "now", "change"),
+    [
+        ([], (1000, 9), "new"),
+        ([(1000, 0)] * 3, (1000, 1), "new"),
+        ([DAY, *[(1000, 0)] * 7], (1000, 9), "new"),
+        ([DAY, *[(1000, 0)] * 6], (1000, 9), ""),
+        ([DAY] * 3, (1000, 110), ""),
+        ([DAY] * 3, (1000, 160), "worse"),
+        ([DAY] * 3, (10, 2), ""),
+        ([(1000, 160), DAY, DAY], (1000, 170), ""),
+        ([DAY] * 3, (1000, 0), "gone"),
+        ([DAY] * 3, (40, 0), ""),
+        ([DAY, (1000, 0)], (1000, 0), ""),
+        ([], (1000, 0), ""),
+    ],
+)
+def test_a_change_is_more_than_chance_and_told_once(
+    days: list[tuple[int, int]], now: tuple[int, int], change: str, tmp_path: Path
+) -> None:
+    sums = [
+        row
+        for number, (exchanges, stalls) in enumerate(days)
+        for row in hour(24 * number, "a:1", exchanges, stalls)
+    ]
+    fleet = written(tmp_path / "fleet", {"sums": sums})
+    before = changes.before(opened(fleet), "own")
+    written(fleet, {"sums": hour(24 * len(days), "a:1", *now, set="b" * 32)})
+    found = [one.change for one in changes.noticed(opened(fleet), before, ["b" * 32])]
+    assert found == [change] * bool(change)
+
+
+def test_what_a_killed_run_found_is_told_by_the_next(tmp_path: Path) -> None:
+    """Its captures are known by then, but nobody has heard of their stalls."""
+    (tmp_path / "script.py").write_text(KILLED)
+    words: list[str | Path] = [sys.executable, tmp_path / "script.py", "fleet", CAPTURES / SPLIT]
+    killed = subprocess.run([*words, "-o", tmp_path / "fleet", *ALONE], capture_output=True)
+    assert killed.returncode == -9
+    assert len(nagle_scan.Fleet(tmp_path / "fleet").captures) == 1
+    fleet = nagle_scan.scan_fleet([CAPTURES / FIXED], tmp_path / "fleet", workers=1)
+    assert fleet.changes["service"].tolist() == ["127.0.0.1:8000"]
+    fleet = nagle_scan.scan_fleet([CAPTURES / OTHER], tmp_path / "fleet", workers=1)
+    assert fleet.changes["service"].tolist() == ["127.0.0.1:8080", "127.0.0.1:8000"]
+
+
+KILLED = """
+import os, sys
+from nagle_scan.command import cli
+from nagle_scan.fleet import changes
+if __name__ == "__main__":
+    changes.noticed = lambda *_: os.kill(os.getpid(), 9)
     sys.exit(cli.main(sys.argv[1:]))
 """
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import fsspec
@@ -17,8 +17,8 @@ import nagle_scan
 import proxy
 import pytest
 from conftest import CAPTURES, Run
-from fleets import ALL, FIXED, SPLIT, STALL, begun, made, rows, rows_of
-from nagle_scan.errors import NagleScanError, OutputError
+from fleets import ALL, FIXED, SPLIT, made, opened, rows_of
+from nagle_scan.errors import NagleScanError
 from proxy import WISH
 
 BUCKET = "captures"
@@ -30,8 +30,6 @@ server.start()
 print(server.get_host_and_port()[1], flush=True)
 time.sleep(10_000)
 """
-METHOD = os.environ.get("NAGLE_SCAN_SPOILED", "PUT")
-"""What takes effect though its answer is lost; ANY tries all others, too, for some minutes."""
 FLEET = f"s3://{BUCKET}/results/fleet"
 
 
@@ -54,7 +52,7 @@ def port_of(server: subprocess.Popen[str]) -> int:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
-    """In processes of their own: delta-rs does not let go of the interpreter while it waits."""
+    """In processes of their own."""
     quiet: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with (
         subprocess.Popen([sys.executable, "-c", MOTO], **quiet) as moto,
@@ -64,7 +62,6 @@ def store() -> Iterator[Store]:
         url = f"http://127.0.0.1:{port_of(before)}"
         environment = {
             "AWS_ENDPOINT_URL": url,
-            "AWS_REGION": "us-east-1",
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
@@ -79,68 +76,66 @@ def store() -> Iterator[Store]:
             server.kill()
 
 
-def test_captures_and_results_stay_in_the_store(store: Store, run: Run, tmp_path: Path) -> None:
+def test_captures_and_results_stay_in_the_store(store: Store, run: Run) -> None:
     files, env = fsspec.filesystem("s3"), store.environment
     for name in (SPLIT, FIXED):
         files.put(str(CAPTURES / name), f"{BUCKET}/today/{name}")
     call = ("fleet", f"s3://{BUCKET}/today/", "-o", FLEET, "--workers", "1")
     done = run(*call, env=env)
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.decode() == (
-        "2 new captures: 1 with stalls, 1 clean\n"
-        f"wrote {FLEET}/index.html, and the table beside it\n"
+    assert done.stdout.decode().splitlines()[-1] == (
+        f"wrote {FLEET}/index.html, and the tables beside it"
     )
     again = run(*call, "-q", env=env)
     assert again.stdout == b"0 new captures (2 files known): nothing to do\n"
     files.invalidate_cache()
     assert files.cat(f"{FLEET}/index.html").startswith(b"<!DOCTYPE html>")
-    leave_out = ("scanned", "set", "path", "modified")
-    here = rows_of(made(tmp_path / "here", [(SPLIT, FIXED)]), leave_out)
-    assert rows_of(FLEET, leave_out)["captures"] == here["captures"]
     row = nagle_scan.Fleet(FLEET).stalls.iloc[0]
     place = f"{row['set'][:12]}/{row['connection']}"
     report = run("fleet", "-o", FLEET, "--report", place, env=env)
     assert (report.returncode, report.stderr) == (0, b"")
     files.pipe(f"{BUCKET}/today/{SPLIT}", (CAPTURES / ALL[1]).read_bytes())
     assert run(*call, "-q", env=env).stdout.startswith(b"1 new capture (1 file known): 1 with")
-    assert run("fleet", "-o", FLEET, "--verify", env=env).returncode == 0
-    files.rm(next(one for one in files.find(FLEET) if "kind=stalls" in one))
-    damaged = run(*call, "-q", env=env)
-    assert (damaged.returncode, damaged.stderr.count(b"\n")) == (2, 1)
+    before = rows_of(FLEET)
+    files.pipe(next(one for one in files.find(FLEET) if "/stalls/" in one), b"cut")
+    assert run("fleet", "-o", FLEET, "--check", env=env).returncode == 2
+    # One of the captures that lost rows is no longer in the store.
+    assert run(*call, env=env).returncode in (0, 1)
+    assert set(rows_of(FLEET)["stalls"]) <= set(before["stalls"])
+    assert run("fleet", "-o", FLEET, "--check", env=env).returncode == 0
 
 
 @pytest.mark.parametrize("how", ["drops", "errs"])
 def test_an_answer_lost_at_any_request_loses_no_row(
-    how: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, store: Store, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A commit that took effect is found again; one that did not is tried again."""
-    monkeypatch.setattr("nagle_scan.fleet.writer.time.sleep", lambda _: None)
+    """A file whose answer was lost is sent again: it has the same name and content."""
+    monkeypatch.setattr("nagle_scan.fleet.folder.time.sleep", lambda _: None)
     names = (SPLIT, FIXED)
     whole = rows_of(made(tmp_path / "whole", [names]))
     for number in count(1):
         fleet = f"{FLEET}-{how}-{number}"
-        store.spoil(METHOD, number, how)
+        store.spoil(os.environ.get("NAGLE_SCAN_SPOILED", "PUT"), number, how)
         with contextlib.suppress(NagleScanError):
             made(fleet, [names])
         if store.spoil("NONE", 0) < number:
             break
-        known = begun(fleet).rows("SELECT path FROM captures")
-        made(fleet, [[name for name in names if {"path": str(CAPTURES / name)} not in known]])
+        known = {row["path"] for row in opened(fleet).rows("SELECT path FROM captures")}
+        made(fleet, [[name for name in names if str(CAPTURES / name) not in known]])
         assert rows_of(fleet) == whole, f"request {number}"
-    assert number > 9
+    assert number > 7
 
 
 @pytest.mark.usefixtures("store")
-def test_of_two_runs_one_is_refused_whatever_its_clock() -> None:
-    path = f"{FLEET}-two"
-    first, second = begun(path), begun(path)
-    first.commit(rows("stalls", {"set": "a", **STALL}))
-    with pytest.raises(OutputError, match=r"another run writes into it$"):
-        second.commit(rows("stalls", {"set": "b", **STALL}))
-    assert len(rows_of(path)["stalls"]) == 1
+def test_many_hosts_write_into_one_bucket_at_once(tmp_path: Any) -> None:
+    fleet = f"{FLEET}-many"
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(lambda name: made(fleet, [[name]]), [*ALL, *ALL]))
+    assert rows_of(fleet) == rows_of(made(tmp_path / "whole"))
 
 
 def test_a_bucket_that_is_not_there_is_one_line(store: Store, run: Run) -> None:
     done = run("fleet", CAPTURES / SPLIT, "-o", "s3://nowhere/fleet", env=store.environment)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"nagle-scan: s3://nowhere/fleet: no such bucket\n"
+    assert done.stderr.startswith(b"nagle-scan: s3://nowhere/fleet: cannot ")
+    assert done.stderr.count(b"\n") == 1

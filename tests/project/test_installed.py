@@ -40,7 +40,7 @@ def test_bash_completes(words: list[str], offered: str, share: Path) -> None:
     ("name", "option"),
     [
         (installed.MAN, r"\-\-max\-lost"),
-        (installed.FLEET_MAN, r"\-\-on\-hosts"),
+        (installed.FLEET_MAN, r"\-\-all\-stalls"),
         (installed.MCP_MAN, r"\-\-reports"),
     ],
 )

@@ -13,41 +13,44 @@ from nagle_scan.api import keys, names
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.command.parser import of_command
-from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nagle_scan.fleet.run import Outcome, RunRequest
+    from nagle_scan.fleet.table import Table
 
-MOST_FAILURES = 10
+MOST_FAILURES = MOST_CHANGES = 10
 """Printed; the fleet has them all."""
 REASON_LEN = 100
 """Some reasons are long lists."""
 ALONE = {
-    "report": {"report", "output", "scheduler", "quiet", "exit_zero"},
-    "tidy": {"tidy", "output", "quiet"},
-    "verify": {"verify", "output", "quiet"},
+    "report": {"report", "output", "quiet", "exit_zero"},
+    "check": {"check", "output", "quiet"},
 }
 """What does not scan, and the options allowed with it."""
 DESCRIPTION = f"""\
 Scans thousands of captures on all cores, or on a Dask cluster. Sums, stalls and the worst
-connections go into a Delta table with a summary page; the next run scans only what is new.
+connections go into Parquet files with a summary page; the next run scans only what is new. Any
+number of hosts may write into one folder or bucket at the same time.
 Needs {fleet.EXTRA}. To scan a file named fleet, write ./fleet.
 """
 EXAMPLES = """\
 nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
 nagle-scan fleet s3://captures/today/ -o s3://results/fleet --names services.csv --keep 90d
-nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tls://head:8786
+nagle-scan fleet '/var/captures/*.pcap*' -o s3://results/fleet -o alert.xml
 nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
-0 clean or possible, 1 stalls in new captures, 2 unusable call or damaged table, or nothing could be
-read and nothing was known, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results
-so far are kept, and the next run continues; with --exit-zero 0 instead of 1 and 4
+0 nothing new, 1 a service loses time and did not, loses more, or no longer does (with --all-stalls:
+any loses time), 2 unusable call, or nothing could be read and nothing was known, 3 a bug, 4 all
+inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results so far are kept, and the next run
+continues; with --exit-zero 0 instead of 1 and 4
 """
 
 
@@ -72,18 +75,11 @@ OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"metavar": "ADDRESS", "type": values.utf8},
         "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
     ),
-    "on-hosts": (
+    "all-stalls": (FLAG, "exit status 1 while any service of the fleet loses time, new or not"),
+    "check": (
         FLAG,
-        "captures are on the cluster's hosts: each host finds and reads its own",
+        "do not scan: read all files; what is damaged is put aside, to be read again by later runs",
     ),
-    "hosts": (FILE, "with --on-hosts: the hosts that should answer, one per line"),
-    "again": (
-        FLAG,
-        "scan the captures named again, known or not; of a damaged table, first let go of what is "
-        "gone",
-    ),
-    "verify": (FLAG, "do not scan: read the whole table"),
-    "tidy": (FLAG, "do not scan: delete files that the table has not used for 7 days"),
     "report": (
         {"metavar": "SET/STREAM", "type": values.stream},
         "do not scan: write the report of one connection of the fleet, from its captures, to "
@@ -109,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR/",
         required=True,
         type=values.utf8,
-        help="folder of the fleet (also s3://, gs://, az://); later runs add to it",
+        action="append",
+        help="folder of the fleet (also s3://, gs://, az://), to which later runs add; and files "
+        "for what this run has noticed: JSON (alert.json) or JUnit, a test per service (alert.xml)",
     )
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
@@ -137,44 +135,60 @@ def run(words: Sequence[str]) -> int:
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     _end_as_by_interrupt()
+    output, *wanted = _outputs(options.output)
     if alone is not None:
-        return (_report if alone == "report" else _maintain)(options)
-    request = _request(options)
+        return _report(options, output) if alone == "report" else _check(options, output)
+    request = _request(options, output)
     try:
         run.check(request)
     except ValueError as error:
         raise CaptureError(f"{error} (see nagle-scan fleet --help)") from None
     outcome = run.run(request, terminal.note, sys.stderr)
+    from nagle_scan.fleet import results
+    from nagle_scan.fleet.folder import Folder
+    from nagle_scan.fleet.table import Table
+
+    found = Table(Folder(output))
+    for path in wanted:
+        results.write(path, found, outcome.changes, options.all_stalls)
     if options.quiet < 2:
-        terminal.say("\n".join(told(outcome, options.output, bool(options.quiet))))
-    return _status(outcome, options.exit_zero)
+        terminal.say("\n".join(told(outcome, output, wanted, bool(options.quiet))))
+    return _status(outcome, found, options)
+
+
+def _outputs(named: Sequence[str]) -> list[str]:
+    """The folder, and files for other programs. Raises `OutputError`."""
+    wanted = [path for path in named if path.lower().endswith((".json", ".xml"))]
+    folders = [path for path in named if path not in wanted]
+    if len(folders) != 1:
+        raise OutputError("-o: name one folder, and files that end with .json or .xml")
+    return [*folders, *wanted]
 
 
 def _check_alone(options: argparse.Namespace, made: argparse.ArgumentParser, alone: str) -> None:
-    """Refuses options without effect: the table records how it was scanned."""
+    """Refuses options without effect: a fleet records how it was scanned."""
     for name, value in vars(options).items():
         if name not in ALONE[alone] and (value or None) != (made.get_default(name) or None):
-            only = " and --scheduler" if alone == "report" else ""
-            raise CaptureError(f"--{alone} does not scan: it takes only -o{only}")
+            raise CaptureError(f"--{alone} does not scan: it takes only -o")
 
 
-def _maintain(options: argparse.Namespace) -> int:
-    """Reads all of the table, or deletes what it does not use."""
-    from nagle_scan.fleet.writer import Writer
+def _check(options: argparse.Namespace, output: str) -> int:
+    """Reads all files, and mends what it can."""
+    from nagle_scan.fleet import mend
+    from nagle_scan.fleet.folder import Folder
 
-    table = Writer(options.output)
-    table.check(table.scope)
-    if options.verify:
-        files, rows = table.verify()
-        told = f"{count(files, 'file')}, {count(rows, 'row')}: whole"
-    else:
-        told = f"{count(table.tidy(), 'file')} deleted"
+    notes: list[str] = []
+    table = mend.mend(Folder(output), notes.append, reads_all=True)
+    table.scope  # noqa: B018
+    for note in notes:
+        terminal.note(printable(note))
     if not options.quiet:
-        terminal.say(told)
-    return EXIT_PASSED
+        whole = f"{count(len(table.files), 'file')} whole"
+        terminal.say(f"{whole}, {len(notes):,} told above" if notes else whole)
+    return EXIT_UNUSABLE if notes else EXIT_PASSED
 
 
-def _request(options: argparse.Namespace) -> RunRequest:
+def _request(options: argparse.Namespace, output: str) -> RunRequest:
     from nagle_scan.fleet.run import RunRequest
 
     key = None
@@ -188,46 +202,54 @@ def _request(options: argparse.Namespace) -> RunRequest:
     return RunRequest(
         options.capture,
         options.list,
-        options.output,
+        output,
         Settings.of(options.filter, options.min_wait, key, options.all, labels),
         options.scheduler,
         options.workers,
-        options.on_hosts,
-        options.hosts,
         options.keep,
-        options.again,
     )
 
 
-def _status(outcome: Outcome, exits_zero: bool) -> int:
+def _status(outcome: Outcome, found: Table, options: argparse.Namespace) -> int:
     verdicts = outcome.verdicts
     if outcome.failures and not verdicts and not outcome.known:
         return EXIT_UNUSABLE
-    if exits_zero:
+    if options.exit_zero:
         return EXIT_PASSED
-    if verdicts["stalls"]:
+    if outcome.changes or (options.all_stalls and loses_time(found)):
         return EXIT_STALLS
     is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
     return EXIT_PASSED if is_told else EXIT_CANNOT_TELL
 
 
-def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
+def loses_time(found: Table) -> bool:
+    """Has any service stalls that are certain or likely?"""
+    from nagle_scan.fleet import services
+
+    (total,) = found.rows(services.TOTAL)
+    return certainty.counted_ms(services.total(total)) > 0
+
+
+def told(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) -> Iterator[str]:
     """The run's results."""
     failures = outcome.failures
     yield _headline(outcome)
+    for change in outcome.changes[:MOST_CHANGES]:
+        yield f"  {printable(change.told)}"
+    if len(outcome.changes) > MOST_CHANGES:
+        yield f"  ... and {len(outcome.changes) - MOST_CHANGES:,} more: Fleet.changes"
     if is_brief:
         return
     if outcome.incomplete:
         yield f"  {count(outcome.incomplete, 'file')} read in part: damaged or cut off"
     for failure in failures[:MOST_FAILURES]:
         reason = shortened(printable(failure.reason), REASON_LEN)
-        yield f"  {printable(failure.file.shown)}: {reason}"
+        yield f"  {printable(failure.file.path)}: {reason}"
     if len(failures) > MOST_FAILURES:
         yield f"  ... and {len(failures) - MOST_FAILURES:,} more: Fleet.failures"
-    if outcome.coverage:
-        yield f"  {printable(outcome.coverage)}"
     if outcome.page:
-        yield f"wrote {printable(output.rstrip('/'))}/index.html, and the table beside it"
+        yield f"wrote {printable(output.rstrip('/'))}/index.html, and the tables beside it"
+    yield from (f"wrote {printable(path)}" for path in files)
 
 
 def _headline(outcome: Outcome) -> str:
@@ -250,13 +272,13 @@ def _end_as_by_interrupt() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def _report(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace, output: str) -> int:
     from nagle_scan.fleet.fleet import Fleet
 
     set_id, stream = options.report
-    path = f"{options.output.rstrip('/')}/reports/{set_id}-{stream}.html"
+    path = f"{output.rstrip('/')}/reports/{set_id}-{stream}.html"
     try:
-        Fleet(options.output).report(set_id, stream, path, scheduler=options.scheduler)
+        Fleet(output).report(set_id, stream, path)
     except UnknownConnectionError as error:
         raise CaptureError(f"{set_id}: {error}") from None
     terminal.say(f"wrote {printable(path)}")

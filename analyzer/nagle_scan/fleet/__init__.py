@@ -1,20 +1,19 @@
-"""Thousands of captures: sums, stalls and the worst connections, in a Delta table.
+"""Thousands of captures: sums, stalls and the worst connections, in Parquet files.
 
-Needs `nagle-scan[fleet]`. The way of the data; a worker holds nothing, and one process, the
-coordinator, writes:
+Needs `nagle-scan[fleet]`. The way of the data; a worker holds nothing and writes nothing:
 
     command                 the options of `nagle-scan fleet`
-    run                     the coordinator: from names to the table
-    inputs, remote, hosts   names and URLs become files, also on the hosts of a cluster
+    run                     from names to batches
+    inputs, remote          names and URLs become files
     sets                    which are new, which are known, which are one capture
     workers, cluster        executors: processes of this machine, or a Dask cluster
     scanning, rows          on a worker: reads a set, and makes rows of it
-    batch, parquet          rows of a batch become Arrow, and files
-    writer, actions         files become a commit
-    storage                 the folder or store of the files
-    fields, table           the columns; the Delta table, asked in SQL
+    batch, parquet          rows become files, the last of which is the commit
+    folder                  the files, on this machine or in a store
+    fields, table           the columns; what counts of all rows, asked in SQL
+    mend, tidy              what is damaged is put aside; few files of many
+    changes                 what a run has noticed
     fleet, services, trends the class `Fleet`: what to change, and since when a service stalls
-    originals               the captures of a set, read again for a report
     page                    the page
 """
 
@@ -42,7 +41,7 @@ __all__ = ["Fleet", "scan_fleet"]
 
 EXTRA = "pip install 'nagle-scan[fleet]'"
 CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
-PACKAGES = {"deltalake": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
+PACKAGES = {"duckdb": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
 PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
 OWN_KINDS = {
     "output": (str | os.PathLike, "a folder (str or os.PathLike)"),
@@ -74,8 +73,6 @@ def scan_fleet(
     labels: Mapping[str, Label] = {},
     everything: bool = False,
     keep_days: float | None = None,
-    on_hosts: bool = False,
-    again: bool = False,
     progress: bool = False,
 ) -> Fleet:
     """Scans many captures and adds what is new in them to the fleet in `output`.
@@ -83,16 +80,15 @@ def scan_fleet(
     `paths` are files, folders, patterns (`"captures/**/*.pcap*"`) and URLs that fsspec opens;
     `output` is a folder, also in a store (`s3://`, `gs://`, `az://`). `workers` processes of this
     machine do the work, one for each processor by default, or those of a Dask `client` or
-    `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures are files of the cluster's
-    hosts. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`. `everything` also keeps clean
-    connections, possible stalls and other waits; `keep_days` removes older days, but for their
-    sums. `again` reads known captures again, and lets go of files that are gone from the table.
-    The others are as in `scan`; all runs into one folder must have the same `filter`,
-    `min_wait_ms` and key. Processes begin with the script that calls this: it needs
-    `if __name__ == "__main__":`.
+    `scheduler` (`"tls://10.0.0.5:8786"`), which must reach the captures. Any number of hosts may
+    write into one folder at the same time. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`.
+    `everything` also keeps clean connections, possible stalls and other waits; `keep_days` removes
+    older days, but for their sums. The others are as in `scan`; all runs into one folder must have
+    the same `filter`, `min_wait_ms` and key. Processes begin with the script that calls this: it
+    needs `if __name__ == "__main__":`.
 
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
-    found, `OutputError` for a folder that cannot be written, holds something else or is damaged,
+    found, `OutputError` for a folder that cannot be written or holds something else,
     `NagleScanError` without a scheduler or workers, and if they are lost: what was done until then
     stays, and the next call goes on. `ValueError` for a bad key or limit and for what contradicts
     itself, `TypeError` as `scan`, `ImportError` without a package of the extra.
@@ -125,9 +121,7 @@ def scan_fleet(
         Settings.of(filter, float(min_wait_ms), key, everything, checked_labels(labels)),
         scheduler,
         workers,
-        on_hosts,
-        keep_days=None if keep_days is None else float(keep_days),
-        again=again,
+        None if keep_days is None else float(keep_days),
     )
     run.check(request, client)
     stream = sys.stderr if progress else None

@@ -1,85 +1,96 @@
-"""What was found since the last commit, on its way into the table."""
+"""What was found since the last batch, on its way into the folder."""
 
 from __future__ import annotations
 
+import secrets
 import time
-import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from nagle_scan.fleet import parquet, rows
-from nagle_scan.fleet.parquet import Part
+from nagle_scan.fleet.fields import COMMIT, KINDS
+from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.sets import Known
-from nagle_scan.fleet.work import Place, Scanned, Settings
-from nagle_scan.fleet.writer import Writer
+from nagle_scan.fleet.table import Commit, Scope, step
+from nagle_scan.fleet.work import Place, Scanned, Settings, failure_id
 
 BATCH_ROWS = 200_000
-"""Written as soon as there are more."""
+"""A batch is written as soon as it has more."""
 BATCH_S = 30.0
-"""Written at least as often: what a run that is killed loses."""
+"""A batch is written at least as often: that is what a run that is killed loses."""
 
 
-class _Held(NamedTuple):
-    """What waits to be written. One assignment changes all of it, whenever Ctrl-C comes."""
+def write(
+    folder: Folder,
+    scope: Scope,
+    parts: Mapping[str, Iterable[pa.Table]],
+    run: str = "",
+    ended: Sequence[str] = (),
+) -> None:
+    """Writes the rows of a batch by kind. They count as soon as the last file is there.
 
-    mark: str
-    """By which its commit is known."""
-    begun_s: float
-    tables: Sequence[Mapping[Part, pa.Table]] = ()
-    replaced: Collection[str] = ()
-    tried: Collection[Place] = ()
-    """Places of failures that are over, or told anew."""
-
-
-def _nothing() -> _Held:
-    return _Held(uuid.uuid4().hex, time.monotonic())
+    Raises `OutputError`."""
+    sent: dict[str, int] = {}
+    for kind, each in parts.items():
+        if kind != COMMIT:
+            made = parquet.content(kind, each)
+            sent[folder.put(kind, made)] = len(made)
+    told = Commit(scope, sent, run, ended).told
+    folder.put(COMMIT, parquet.content(COMMIT, parts.get(COMMIT, ()), told))
 
 
 class Batch:
-    """Whole sets only."""
+    """Collects whole sets, and writes them. No two batches of a run have the same number."""
 
-    def __init__(self, table: Writer, settings: Settings, known: Known) -> None:
-        self._table, self._settings, self._known = table, settings, known
-        self._held = _nothing()
+    def __init__(
+        self, folder: Folder, settings: Settings, known: Known, number: int, own: str
+    ) -> None:
+        """`number` is that of the first batch; names of runs of this host begin with `own`."""
+        self._folder, self._settings, self._known = folder, settings, known
+        self._number, self._run = number, own + secrets.token_hex(8)
+        self.sets: list[str] = []
+        """All that were added."""
+        self._parts: dict[str, list[pa.Table]] = {}
+        self._begun_s = time.monotonic()
 
     def add(self, scanned: Scanned, over: Iterable[Place] = ()) -> None:
         """Some sets are done; failures at the places `over` are."""
-        place, failed, held = self._settings.place, self._known.failed, self._held
-        made = [parquet.rows(kind, each) for kind, each in scanned.rows.items()]
+        place, failed = self._settings.place, self._known.failed
         read = [place(file) for one in scanned.sets for file in one.files]
-        lost = {failed[at].set for at in read if at in failed} | {one.id for one in scanned.sets}
-        replaced = (lost & self._known.lost) | {one.replaces for one in scanned.sets} - {""}
-        # A file that has to be read again stays so until it is read.
-        failures = [one for one in scanned.failures if not self._known.has_lost(place(one.file))]
-        told = [place(one.file) for one in failures]
-        before = [failed[at].attempts if at in failed else 0 for at in told]
-        self._held = held._replace(
-            tables=[
-                *held.tables,
-                *made,
-                parquet.rows("captures", rows.failed(failures, self._settings, before)),
-            ],
-            replaced={*held.replaced, *replaced},
-            tried={*held.tried, *over, *({*read, *told} & failed.keys())},
-        )
+        replaced = {one.replaces for one in scanned.sets if one.replaces not in ("", one.id)}
+        ended = {failure_id(at) for at in {*over, *read} if at in failed}
+        before = [failed.get(place(one.file), 0) for one in scanned.failures]
+        made = {kind: [columns] for kind, columns in scanned.rows.items()}
+        made.setdefault(COMMIT, [])
+        if scanned.failures:
+            made[COMMIT].append(rows.failed(scanned.failures, self._settings, before))
+        if gone := {*replaced, *ended}:
+            made[COMMIT].append(rows.gone(gone))
+        tables = {
+            kind: [parquet.rows(kind, columns, self._number) for columns in each]
+            for kind, each in made.items()
+        }
+        # One assignment changes all of it, whenever Ctrl-C comes.
+        self._parts = {
+            kind: [*self._parts.get(kind, ()), *filter(len, tables.get(kind, ()))] for kind in KINDS
+        }
+        self.sets += (one.id for one in scanned.sets)
         self.write_if_due()
 
     def write_if_due(self) -> None:
         """See `BATCH_ROWS` and `BATCH_S`. Raises `OutputError`."""
-        held = sum(len(each) for made in self._held.tables for each in made.values())
-        if held > BATCH_ROWS or time.monotonic() - self._held.begun_s > BATCH_S:
+        held = sum(len(table) for tables in self._parts.values() for table in tables)
+        if held > BATCH_ROWS or time.monotonic() - self._begun_s > BATCH_S:
             self.write()
 
     def write(self) -> None:
-        """Commits it. Raises `OutputError`."""
-        held = self._held
-        parts: dict[Part, list[pa.Table]] = {}
-        for made in held.tables:
-            for part, each in made.items():
-                parts.setdefault(part, []).append(each)
-        if parts or held.tried:
-            whole = {part: pa.concat_tables(each) for part, each in parts.items()}
-            self._table.commit(whole, held.replaced, held.tried, held.mark)
-        self._held = _nothing()
+        """Raises `OutputError`. One that was interrupted writes the same files again."""
+        parts = {kind: tables for kind, tables in self._parts.items() if tables}
+        if COMMIT in parts:
+            write(self._folder, self._known.scope, parts, self._run)
+        self._parts, self._begun_s, self._number = {}, time.monotonic(), self._number + step()
+
+    def end(self, others: Iterable[str]) -> None:
+        """Its changes are told, and those of runs that were killed."""
+        write(self._folder, self._known.scope, {}, ended=[self._run, *others])

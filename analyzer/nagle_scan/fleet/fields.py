@@ -1,5 +1,5 @@
-"""The five kinds of rows of a fleet and their columns, declared once: for the table, its answers
-and the documentation. All kinds are in one table; each leaves out the columns of the others."""
+"""The kinds of rows of a fleet and their columns, declared once: for the files, for answers and for
+the documentation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from nagle_scan.words.certainty import CONFIDENCES
 TEXT, INTEGER, NUMBER, BOOL = "text", "integer", "number", "true or false"
 TIME, DAY, INTEGERS = "time, UTC", "date", "integers"
 SQL_TYPES = {
-    TEXT: "Utf8",
-    INTEGER: "Int64",
-    NUMBER: "Float64",
-    BOOL: "Boolean",
-    TIME: 'Timestamp(Microsecond, Some("UTC"))',
-    DAY: "Date32",
-    INTEGERS: "List(Int64)",
+    TEXT: "VARCHAR",
+    INTEGER: "BIGINT",
+    NUMBER: "DOUBLE",
+    BOOL: "BOOLEAN",
+    TIME: "TIMESTAMP WITH TIME ZONE",
+    DAY: "DATE",
+    INTEGERS: "BIGINT[]",
 }
-"""As DataFusion calls them."""
+"""DuckDB's names."""
 OF_SCAN = {
     "integer": INTEGER,
     "integer, ns since the epoch": TIME,
@@ -31,6 +31,10 @@ OF_SCAN = {
 """Of the columns of a scan; all others are text."""
 DETAILS = ("stalls", "connections", "waits")
 """Kinds that `--keep` removes."""
+COMMIT, CHANGES = "captures", "changes"
+"""The kind that is written last: its file is the commit of a batch. The kind that is in none."""
+KINDS = ("sums", *DETAILS, COMMIT, CHANGES)
+"""Each has a folder of its name."""
 
 
 class Field(NamedTuple):
@@ -43,6 +47,7 @@ class Field(NamedTuple):
 
 SET = Field("set", TEXT, "The capture: files that are read as one.")
 DATE = Field("day", DAY, "Its date, UTC; null if the capture tells none.")
+BATCH = Field("batch", INTEGER, "When it was written: of a set, only the rows of the newest count.")
 SERVICE = (
     Field("service", TEXT, "Name of the server and its port, or what `--names` calls them."),
     Field("owner", TEXT, "Who owns the service, from `--names`."),
@@ -74,7 +79,7 @@ CAPTURES = (
     SET,
     Field("file", INTEGER, "Place of the file in its capture, from 0."),
     Field("path", TEXT, "Absolute path, or URL without credentials."),
-    Field("host", TEXT, "The host that has the file; empty if all workers have it."),
+    Field("host", TEXT, "The host that has the file; empty for a URL."),
     Field("size", INTEGER, "Bytes as stored."),
     Field("modified", TEXT, "When it was modified, in ns since the epoch, or the ETag of a store."),
     Field("first", TIME, "Its first frame."),
@@ -95,6 +100,8 @@ CAPTURES = (
     Field("error", TEXT, "Why it could not be read; null if it was read."),
     Field("attempts", INTEGER, "How often that was tried."),
     Field("final", BOOL, "No capture: it is not tried again until it changes."),
+    Field("ends", TEXT, "A hash of its first and last 64 KiB, to know a copy."),
+    Field("gone", BOOL, "Takes its set away: `captures` leaves such rows out."),
     DATE,
 )
 SUMS = (
@@ -115,6 +122,15 @@ SUMS = (
     Field("latency_count", INTEGERS, "Exchanges in each of these buckets."),
     DATE,
 )
+CHANGED = (
+    Field("time", TIME, "End of the run that noticed it."),
+    *SERVICE,
+    Field("change", TEXT, "`new`, `worse` or `gone`."),
+    Field("before_ms", NUMBER, "Time lost per exchange before, on the worst of seven days."),
+    Field("now_ms", NUMBER, "Time lost per exchange in the captures of that run."),
+    Field("stalls", INTEGER, "Certain and likely stalls in these captures."),
+    Field("exchanges", INTEGER, "Requests with responses in these captures."),
+)
 SENDER = Field("sender_addr", TEXT, "IP address of the side that held data back.")
 
 
@@ -132,16 +148,18 @@ def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
 
 @cache
 def tables() -> dict[str, tuple[Field, ...]]:
-    """The columns of each kind, by its name."""
+    """The columns of each kind, by its name; the files of those in a batch have `BATCH`, too."""
     return {
         "sums": SUMS,
         "stalls": (SET, *_of_scan("stall"), *CLIENT, *SERVER, SENDER, DATE),
         "connections": (SET, *_of_scan("connection"), *SERVICE, *BY_CONFIDENCE, *SAID, DATE),
         "waits": (SET, *_of_scan("wait"), *SERVER, DATE),
-        "captures": CAPTURES,
+        COMMIT: CAPTURES,
+        CHANGES: CHANGED,
     }
 
 
-def columns() -> dict[str, Field]:
-    """Those of all kinds, by name."""
-    return {field.name: field for fields in tables().values() for field in fields}
+@cache
+def written(kind: str) -> tuple[Field, ...]:
+    """The columns of a file."""
+    return tables()[kind] if kind == CHANGES else (*tables()[kind], BATCH)

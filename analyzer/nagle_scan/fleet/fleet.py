@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
+import weakref
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from markupsafe import escape
 
+from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import originals, services
-from nagle_scan.fleet.remote import is_url, put
+from nagle_scan.fleet import inputs, services
+from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.trends import no_trend, trend
-from nagle_scan.fleet.work import File, Set
+from nagle_scan.fleet.work import Failure, File, Set
 from nagle_scan.system import files
 from nagle_scan.words import certainty
 from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
-    from distributed import Client
-
-    from nagle_scan.api.scan import Scan
+    import duckdb
 
 MOST_SHOWN = 5
 """Services, in a notebook."""
@@ -52,17 +54,25 @@ class Fleet:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = files.utf8_name(path, CaptureError)
-        self._table = Table(self.path)
+        self._table = Table(Folder(self.path))
         self.scope: Scope = self._table.scope
         """How its captures were scanned."""
 
     def query(self, sql: str) -> pd.DataFrame:
-        """The answer to a question in SQL (DataFusion's) about the tables `captures`, `sums`,
-        `stalls`, `connections` and `waits`. Raises `ValueError` for SQL that cannot be run."""
-        import pyarrow as pa
+        """The answer to a question in SQL (DuckDB's) about the tables `captures`, `sums`,
+        `stalls`, `connections`, `waits` and `changes`. Raises `ValueError` for SQL that cannot be
+        run, `CaptureError` for a fleet that is damaged."""
+        found = self.relation(sql)
+        try:
+            frame: pd.DataFrame = found.df()
+        except Exception as error:
+            raise self._table.reason(error) from None
+        return frame
 
-        found: pd.DataFrame = pa.table(self._table.query(sql)).to_pandas()
-        return found
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """The same as a relation of DuckDB, which is run where it is used: for what is too large
+        for a DataFrame, and to ask on."""
+        return self._table.query(sql)
 
     @property
     def captures(self) -> pd.DataFrame:
@@ -93,6 +103,12 @@ class Fleet:
     def waits(self) -> pd.DataFrame:
         """As `Scan.waits`; empty unless everything was kept (`--all`)."""
         return self.query("SELECT * FROM waits")
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """What each run has noticed, the latest first: services that lose time and did not, lose
+        more than before, or no longer do."""
+        return self.query("SELECT * FROM changes ORDER BY time DESC, now_ms * exchanges DESC")
 
     @property
     def services(self) -> pd.DataFrame:
@@ -135,31 +151,35 @@ class Fleet:
         set, and for a capture that is gone, has changed since, that only another host has, or whose
         name the fleet does not know, as it has a key.
         """
-        return originals.scan_again(self._originals(set), self.scope)
+        every = [_as_it_was(file) for file in self._originals(set).files]
+        with ExitStack() as copies, ExitStack() as opened:
+            paths = [
+                (copies if is_url(one.path) else opened).enter_context(inputs.readable(one))
+                for one in every
+            ]
+            found = scan(paths, self.scope.filter, self.scope.min_wait_ms)
+            # Has one changed meanwhile?
+            opened.close()
+            weakref.finalize(found, copies.pop_all().close)
+        return found
 
-    def report(
-        self,
-        set: str,
-        stream: int,
-        path: str | os.PathLike[str],
-        client: Client | None = None,
-        scheduler: str | None = None,
-    ) -> None:
+    def report(self, set: str, stream: int, path: str | os.PathLike[str]) -> None:
         """Writes the report of one connection with stalls, as a page, from the original captures.
 
-        Of captures that only one host has, a worker of that host makes it: `client` or `scheduler`
-        tell the cluster. Raises as `scan`, `UnknownConnectionError` for a connection that is not
-        there, and `OutputError`.
+        Raises as `scan`, `UnknownConnectionError` for a connection that is not there,
+        `CaptureError` for one without stalls, and `OutputError`.
         """
+        from nagle_scan.report import html
+
         name = files.utf8_name(path, OutputError)
-        made = originals.report(self._originals(set), self.scope, stream, client, scheduler)
-        folder = os.path.dirname(name)
-        try:
-            if not is_url(name):
-                os.makedirs(folder or ".", exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
-        put(name, made)
+        found = self.scan(set)
+        row = found.row_of(stream)
+        if not row.stalls:
+            raise CaptureError(f"stream {stream} of the set {set} has no stall")
+        folder, file = os.path.split(name)
+        if not is_url(name):
+            files.make_folder(folder or ".")
+        Folder(folder or ".").replace(file, html.connection_page(found, row))
 
     def _originals(self, set: str) -> Set:
         if self.scope.key:
@@ -205,6 +225,18 @@ class Fleet:
         # pandas escapes the texts.
         shown = self.services.head(MOST_SHOWN).to_html(index=False)
         return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"
+
+
+def _as_it_was(file: File) -> File:
+    """A capture of the fleet, if there is still the same under its name."""
+    found = file if is_url(file.path) else inputs.of_path(file.path)
+    (now,) = inputs.dated([found])
+    elsewhere = f" (it is a file of {file.host})" if file.host not in ("", inputs.host()) else ""
+    if isinstance(now, Failure):
+        raise CaptureError(f"{file.path}: {now.reason}{elsewhere}")
+    if (now.size, now.first_ns) != (file.size, file.first_ns):
+        raise CaptureError(f"{file.path}: no longer the capture that was scanned{elsewhere}")
+    return now
 
 
 def _rows(frame: pd.DataFrame) -> list[services.Row]:

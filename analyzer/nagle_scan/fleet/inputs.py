@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import glob
 import os
+import socket
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from hashlib import sha256
+from functools import cache
+from hashlib import blake2b
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -23,15 +25,13 @@ from nagle_scan.fleet.work import Failure, File, Secret
 from nagle_scan.system import files
 
 STDIN = "-"
+HOST = "NAGLE_SCAN_HOST"
+"""In the environment: the name of this machine, where a container has another one."""
 NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
 """Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
 END_LEN = 1 << 16
-"""Of each end, to tell files of the same size and first frame apart: it holds the last frame."""
-
-
-class NothingError(CaptureError):
-    """There is nothing of that name; another host may have it."""
+"""Of each end."""
 
 
 class TransportError(CaptureError):
@@ -98,7 +98,7 @@ def _add_local(path: str, found: Found, is_listed: bool) -> None:
     captured = {one: captures.may_be_capture(one) for one in below}
     found.files.update((one, of_path(one)) for one, is_one in captured.items() if is_one)
     told = {error.filename: files.reason_of(error) for error in closed}
-    found.failures.extend(Failure(File(one), why) for one, why in told.items())
+    found.failures.extend(Failure(File(one, host()), why) for one, why in told.items())
     _note(path, captured, closed, nothing, found)
 
 
@@ -106,7 +106,7 @@ def _note(
     path: str, captured: Mapping[str, bool], closed: Collection[OSError], nothing: str, found: Found
 ) -> None:
     if not any(captured.values()) and not closed:
-        raise NothingError(nothing)
+        raise CaptureError(nothing)
     if others := list(captured.values()).count(False):
         found.notes.append(captures.left_out(path, others))
 
@@ -117,7 +117,7 @@ def _files(path: str, closed: list[OSError]) -> Iterable[str]:
 
 def _check(path: str) -> None:
     if is_gone(path):
-        raise NothingError(f"{path}: cannot read: no such file or directory")
+        raise CaptureError(f"{path}: cannot read: no such file or directory")
     captures.check_there(path)
     if not os.access(path, os.R_OK):
         raise CaptureError(f"{path}: cannot read: permission denied")
@@ -132,13 +132,19 @@ def is_gone(path: str) -> bool:
     return False
 
 
+@cache
+def host() -> str:
+    """The name of this machine: files of the same name on several are different captures."""
+    return os.environ.get(HOST) or socket.gethostname()
+
+
 def of_path(path: str) -> File:
     """A local file. One that is not there is found all the same: `dated` tells why."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
-        return File(path)
-    return File(path, size=status.st_size, modified=str(status.st_mtime_ns))
+        return File(path, host())
+    return File(path, host(), status.st_size, str(status.st_mtime_ns))
 
 
 def _expanded(folder: str, parts: Sequence[str], closed: list[OSError]) -> Iterator[str]:
@@ -220,25 +226,35 @@ def _dated(file: File) -> File | Failure:
         return Failure(file, remote.reason(error, file.access or file.path))
 
 
-def ends(every: Iterable[File]) -> list[str]:
+def ends(every: Iterable[File], key: bytes | None = None) -> list[str]:
     """A hash of both ends of each; empty if it cannot be read."""
-    return [_ends(file) for file in every]
+    return [_ends(file, key) for file in every]
 
 
-def _ends(file: File) -> str:
-    last = max(min(file.size, END_LEN), file.size - END_LEN)
+def _ends(file: File, key: bytes | None) -> str:
     try:
-        parts = [_part(file, 0, min(file.size, END_LEN)), _part(file, last, file.size)]
+        return hash_of_ends(lambda begin, end: _part(file, begin, end), file.size, key)
     except Exception:
         # What a file system raises is its own affair.
         return ""
-    return sha256(b"".join(parts)).hexdigest()
+
+
+def hash_of_ends(part: Callable[[int, int], bytes], size: int, key: bytes | None) -> str:
+    """Tells files of the same size and first frame apart: the last frame is in the last part."""
+    last = max(min(size, END_LEN), size - END_LEN)
+    ends = part(0, min(size, END_LEN)) + part(last, size)
+    return blake2b(ends, key=key or b"", digest_size=16).hexdigest()
 
 
 def _part(file: File, begin: int, end: int) -> bytes:
     if is_url(file.path):
         return remote.part(file.access or file.path, begin, end)
-    with open(file.path, "rb") as opened:
+    return part_of(file.path, begin, end)
+
+
+def part_of(path: str, begin: int, end: int) -> bytes:
+    """Some bytes of a local file."""
+    with open(path, "rb") as opened:
         opened.seek(begin)
         return opened.read(end - begin)
 
@@ -258,7 +274,7 @@ def readable(file: File) -> Iterator[str]:
         if now.size < 0 or (now.size, now.modified) == (file.size, file.modified):
             return
         if now.size < file.size or _core.first_time_ns(file.path) != file.first_ns:
-            raise CaptureError(f"{file.shown}: changed while it was read")
+            raise CaptureError(f"{file.path}: changed while it was read")
         return
     with TemporaryFile() as copy:
         path = f"/dev/fd/{copy.fileno()}"
@@ -267,7 +283,7 @@ def readable(file: File) -> Iterator[str]:
             remote.copy(url, copy, file.size)
         except Exception as error:
             why = remote.reason(error, url)
-            raise TransportError(f"{file.shown}: cannot copy: {why}") from None
+            raise TransportError(f"{file.path}: cannot copy: {why}") from None
         if _core.first_time_ns(path) != file.first_ns:
-            raise CaptureError(f"{file.shown}: changed while it was read")
+            raise CaptureError(f"{file.path}: changed while it was read")
         yield path

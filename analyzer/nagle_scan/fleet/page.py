@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import services, trends
-from nagle_scan.fleet.remote import put
+from nagle_scan.fleet.changes import Change
+from nagle_scan.fleet.fields import CHANGES, tables
+from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.trends import Chart, Trend
-from nagle_scan.fleet.work import File
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words import certainty
@@ -36,36 +39,48 @@ WORDS = {
     "inconclusive": "Cannot tell",
 }
 COUNTED = """
-SELECT coalesce(sum(packets), 0) AS packets, min(first) AS first, max(last) AS last,
+SELECT coalesce(sum(packets), 0)::BIGINT AS packets, min(first) AS first, max(last) AS last,
     max(scanned) AS scanned, count(error) AS failed, count(*) FILTER (WHERE final) AS no_captures,
     count(*) FILTER (WHERE NOT complete) AS in_part,
-    count(*) FILTER (WHERE warnings <> '') AS warned
+    count(*) FILTER (WHERE warnings <> '') AS warned, count(DISTINCT nullif(host, '')) AS hosts
 FROM captures
 """
+CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC LIMIT ?"
+SHOWN_DAYS = 7
+"""Changes of the last days are shown."""
 FIRST_FILES = 'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
 
-def write(table: Table, coverage: str = "") -> str:
-    """Writes the page into the folder of the fleet; its path. Raises `OutputError`.
-
-    `coverage` tells which hosts the last run has seen.
-    """
-    path = f"{table.path.rstrip('/')}/{NAME}"
-    put(path, html.rendered("fleet.html", _content(table, coverage)))
-    return path
+STATE = '<meta name="nagle-scan-fleet" content="{}">'
+"""Tells which rows a page shows."""
 
 
-def _content(table: Table, coverage: str) -> Mapping[str, Any]:
+def write(table: Table) -> None:
+    """Writes the page into the folder of the fleet. Raises `OutputError`, `CaptureError`."""
+    table.folder.replace(NAME, html.rendered("fleet.html", _content(table)))
+
+
+def state(folder: Folder) -> str:
+    """`Table.state` of what the page shows; empty where there is none."""
+    try:
+        found = re.search(STATE.format("([0-9a-f]+)").encode(), folder.content(NAME))
+    except CaptureError:
+        return ""
+    return found[1].decode() if found else ""
+
+
+def _content(table: Table) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
     (counted,), (told,) = table.rows(COUNTED), table.rows(services.TOTAL)
     verdicts, lost, is_hidden = services.verdicts(table), total(told), table.scope.key is not None
-    (lossy,) = table.rows(services.LOSSY)
+    (lossy,), hosts = table.rows(services.LOSSY), counted["hosts"]
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)
     return {
-        "coverage": printable(coverage),
+        "state": STATE.format(table.state),
+        "changes": list(_changes(table)),
         "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
@@ -77,12 +92,27 @@ def _content(table: Table, coverage: str) -> Mapping[str, Any]:
         "height": trends.HEIGHT,
         "at_once": AT_ONCE,
         "services_every": lossy["services"],
-        **_services(table, shown, is_hidden),
+        **_services(table, shown, is_hidden, hosts),
         "failures_about": _tried_again(counted["no_captures"]),
-        "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"]),
-        "warned": _listed(table, "warnings", "warnings <> ''", "complete,", counted["warned"]),
-        "unclear": _listed(table, "cannot_tell", UNCLEAR, "", verdicts.get("inconclusive", 0)),
+        "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"], hosts),
+        "warned": _listed(
+            table, "warnings", "warnings <> ''", "complete,", counted["warned"], hosts
+        ),
+        "unclear": _listed(
+            table, "cannot_tell", UNCLEAR, "", verdicts.get("inconclusive", 0), hosts
+        ),
     }
+
+
+def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
+    """What the runs of the last days have noticed."""
+    since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
+    relation = table.answer(CHANGED, [since, MOST_LISTED])
+    names = [field.name for field in tables()[CHANGES]]
+    for values in relation:
+        row = dict(zip(names, values, strict=True))
+        told = Change(**{name: row[name] for name in Change._fields}).told
+        yield {"at": _moment(row["time"]), "told": printable(told), "change": row["change"]}
 
 
 def _safe(row: Row) -> Row:
@@ -140,7 +170,7 @@ def _figures(
     yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
 
-def _services(table: Table, shown: Sequence[Row], is_hidden: bool) -> Mapping[str, Any]:
+def _services(table: Table, shown: Sequence[Row], is_hidden: bool, hosts: int) -> Mapping[str, Any]:
     """With their trends and worst connections, and the axis of all charts."""
     names = quoted(["", *(row["service"] for row in shown)])
     source = f"{services.STALLED} AND service IN ({names})"
@@ -151,7 +181,7 @@ def _services(table: Table, shown: Sequence[Row], is_hidden: bool) -> Mapping[st
     for service, each in services.hours_of_each(table, source):
         trend = trends.trend(each)
         found[service] = trend, trends.chart(each, trend.onset, axis) if axis else None
-    worst = _worst(table, names, is_hidden)
+    worst = _worst(table, names, is_hidden, hosts)
     made = [
         _safe(row)
         | {
@@ -178,9 +208,9 @@ def _about(row: Row) -> Iterator[str]:
         yield end
 
 
-def _worst(table: Table, names: str, is_hidden: bool) -> dict[str, list[Row]]:
-    """Connections by service, each with the command that makes its report. A worker makes that of
-    another host."""
+def _worst(table: Table, names: str, is_hidden: bool, hosts: int) -> dict[str, list[Row]]:
+    """Connections by service, each with the command that makes its report, on the host that has
+    the capture."""
     found: dict[str, list[Row]] = {}
     for row in table.each(services.worst(f"service IN ({names})")):
         found.setdefault(row["service"], []).append(_safe(row))
@@ -189,12 +219,11 @@ def _worst(table: Table, names: str, is_hidden: bool) -> dict[str, list[Row]]:
     places = {row["set"]: _safe(row) for row in table.each(f"{FIRST_FILES} ({sets})")}
     for row in shown:
         place = places[row["set"]]
-        there = " --scheduler ADDRESS" if place["host"] else ""
-        asked = f"-o {shlex.quote(printable(table.path))} --report {row['set'][:SET_LEN]}"
-        told = f"nagle-scan fleet {asked}/{row['connection']}{there}"
+        asked = f"-o {shlex.quote(printable(table.folder.path))} --report {row['set'][:SET_LEN]}"
+        told = f"nagle-scan fleet {asked}/{row['connection']}"
         row["command"] = "" if is_hidden else told
         row["client"] = endpoint(row["client_addr"], row["client_port"])
-        row |= {"path": File(place["path"], place["host"]).shown, "total": total(row)}
+        row |= {"path": _path(place, hosts), "total": total(row)}
     return {service: each[:MOST_WORST] for service, each in found.items()}
 
 
@@ -204,7 +233,14 @@ def _tried_again(no_captures: int) -> str:
     return f"{told}, but for {count(no_captures, 'file')} {what}." if no_captures else f"{told}."
 
 
-def _listed(table: Table, told: str, which: str, first: str, every: int) -> Mapping[str, Any]:
+def _path(row: Row, hosts: int) -> str:
+    """With its host, where captures of several are in the fleet."""
+    return f"{row['host']}:{row['path']}" if row["host"] and hosts > 1 else str(row["path"])
+
+
+def _listed(
+    table: Table, told: str, which: str, first: str, every: int, hosts: int
+) -> Mapping[str, Any]:
     """The latest of some captures."""
     rows = table.rows(
         f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
@@ -212,7 +248,7 @@ def _listed(table: Table, told: str, which: str, first: str, every: int) -> Mapp
     )
     shown = [
         {
-            "path": printable(File(row["path"], row["host"]).shown),
+            "path": printable(_path(row, hosts)),
             "told": " ".join(_sentences(row["told"].splitlines())),
             "attempts": row["attempts"] or 0,
             "at": _moment(row["scanned"]),

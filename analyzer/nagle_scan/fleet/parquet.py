@@ -1,22 +1,20 @@
-"""Rows of a kind in Arrow, and as the Parquet files of the table.
+"""Rows of a kind in Arrow, and as the content of a Parquet file.
 
 Arrow takes longer to load than a run that finds nothing new: only what writes needs it. Arrays are
-made by arro3, since pyarrow would load pandas for it."""
+made of their bytes, since `pyarrow.array` would load pandas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from arro3.core import Array, DataType
 
 from nagle_scan.fleet import fields
-from nagle_scan.fleet.fields import Field
 
 ARROW = {
     fields.TEXT: pa.string(),
@@ -27,90 +25,81 @@ ARROW = {
     fields.DAY: pa.date32(),
     fields.INTEGERS: pa.list_(pa.int64()),
 }
-MADE = {
-    fields.TEXT: DataType.string(),
-    fields.NUMBER: DataType.float64(),
-    fields.BOOL: DataType.bool(),
-    fields.DAY: DataType.int32(),
-}
-"""What arro3 makes; all others are 64-bit integers."""
+WIDTHS = {fields.NUMBER: np.float64, fields.DAY: np.int32}
+"""Of numbers; all others are 64-bit integers."""
 RISING = (fields.INTEGER, fields.TIME)
 """Frames and times rise from row to row; what else there is of a column is often the same."""
+ABOUT = "nagle-scan"
+"""The key of what a commit says of itself."""
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 """Plain lists by name: times in us and days since the epoch."""
-Part: TypeAlias = tuple[str, date | None]
-"""A partition: kind and day."""
-
-
-def schema(every: Iterable[Field]) -> pa.Schema:
-    """Of these columns."""
-    return pa.schema([pa.field(field.name, ARROW[field.kind]) for field in every])
 
 
 @cache
-def schema_of(kind: str) -> pa.Schema:
-    """Of a file with rows of a kind; their day is in its path."""
-    return schema(field for field in fields.tables()[kind] if field != fields.DATE)
+def schema(kind: str) -> pa.Schema:
+    """The columns of a file."""
+    return pa.schema([pa.field(field.name, ARROW[field.kind]) for field in fields.written(kind)])
 
 
-def rows(kind: str, columns: Columns) -> dict[Part, pa.Table]:
-    """Rows of a kind by partition; a column that is missing is null."""
-    days = columns.get("day", ())
-    if len(every := set(days)) < 2:
-        return {(kind, _date(day)): _table(kind, columns, len(days)) for day in every}
-    places: dict[int | None, list[int]] = {day: [] for day in every}
-    for place, day in enumerate(days):
-        places[day].append(place)
-    return {
-        (kind, _date(day)): _table(
-            kind, {name: [each[at] for at in own] for name, each in columns.items()}, len(own)
-        )
-        for day, own in places.items()
-    }
-
-
-def _date(day: int | None) -> date | None:
-    return None if day is None else date(1970, 1, 1) + timedelta(days=day)
-
-
-def _table(kind: str, columns: Columns, number: int) -> pa.Table:
+def rows(kind: str, columns: Columns, batch: int = 0) -> pa.Table:
+    """Rows of a kind; a column that is missing is null."""
+    number = len(next(iter(columns.values()), ()))
+    made = {**columns, fields.BATCH.name: [batch] * number}
     arrays = [
-        _array(field.kind, columns.get(field.name) or [None] * number)
-        for field in fields.tables()[kind]
-        if field != fields.DATE
+        _array(field.kind, made.get(field.name) or [None] * number)
+        for field in fields.written(kind)
     ]
-    return pa.Table.from_arrays(arrays, schema=schema_of(kind))
+    return pa.Table.from_arrays(arrays, schema=schema(kind))
 
 
 def _array(kind: str, values: Sequence[Any]) -> pa.Array:
-    if kind == fields.INTEGERS:
-        ends = list(accumulate(map(len, (value or () for value in values)), initial=0))
-        begins = [None if value is None else at for at, value in zip(ends, values, strict=False)]
-        within = [one for value in values for one in value or ()]
-        offsets = pa.array(Array([*begins, ends[-1]], DataType.int32()))
-        return pa.ListArray.from_arrays(offsets, _array(fields.INTEGER, within))
-    made = pa.array(Array(values, MADE.get(kind, DataType.int64())))
-    return made.view(ARROW[kind])
+    number = len(values)
+    is_there = np.fromiter((value is not None for value in values), bool, number)
+    known = None if is_there.all() else pa.py_buffer(np.packbits(is_there, bitorder="little"))
+    if kind == fields.BOOL:
+        bits = np.packbits(np.fromiter(map(bool, values), bool, number), bitorder="little")
+        content = [pa.py_buffer(bits)]
+    elif kind == fields.TEXT:
+        texts = [(value or "").encode() for value in values]
+        content = [_ends(texts), pa.py_buffer(b"".join(texts))]
+    elif kind == fields.INTEGERS:
+        lists = [value or () for value in values]
+        within = _array(fields.INTEGER, list(chain.from_iterable(lists)))
+        return pa.Array.from_buffers(ARROW[kind], number, [known, _ends(lists)], children=[within])
+    else:
+        plain = np.fromiter((value or 0 for value in values), WIDTHS.get(kind, np.int64), number)
+        content = [pa.py_buffer(plain)]
+    return pa.Array.from_buffers(ARROW[kind], number, [known, *content])
 
 
-def content(rows: pa.Table) -> pa.Buffer:
-    """A file with these rows. What else Parquet would say of each column takes more than a night's
-    rows of it."""
-    rising = [name for name in rows.schema.names if fields.columns()[name].kind in RISING]
+def _ends(each: Iterable[Sequence[Any]]) -> pa.Buffer:
+    ends = list(accumulate(map(len, each), initial=0))
+    return pa.py_buffer(np.array(ends, np.int32))
+
+
+def content(kind: str, parts: Iterable[pa.Table | pa.RecordBatch], about: str = "") -> bytes:
+    """A file with these rows; `about` is what a commit says of itself.
+
+    What else Parquet would say of each column takes more than a night's rows of it."""
+    rising = [field.name for field in fields.written(kind) if field.kind in RISING]
+    names = schema(kind).names
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows,
+    with pq.ParquetWriter(
         sink,
+        schema(kind),
         compression="zstd",
         compression_level=5,
         store_schema=False,
         write_statistics=False,
-        use_dictionary=[name for name in rows.schema.names if name not in rising],
+        write_page_checksum=True,
+        use_dictionary=[name for name in names if name not in rising],
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
-    )
-    return sink.getvalue()
-
-
-def read(source: Any, columns: list[str] | None = None) -> pa.Table:  # noqa: ANN401
-    """The rows of a file, or of bytes of one."""
-    return pq.ParquetFile(source).read(columns)
+    ) as writer:
+        for part in parts:
+            # An answer of SQL may call the same type by another name.
+            table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
+            writer.write_table(table.cast(schema(kind)))
+        if about:
+            writer.add_key_value_metadata({ABOUT: about})
+    written: bytes = sink.getvalue().to_pybytes()
+    return written

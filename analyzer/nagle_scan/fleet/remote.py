@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import IO, Any
 from urllib.parse import unquote
 
-from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.errors import CaptureError
 from nagle_scan.system import files
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -19,6 +19,8 @@ PACKAGES |= {"s3": "s3fs", "s3a": "s3fs"}
 """What fsspec needs for them."""
 VERSIONS = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "updated", "mtime")
 """What file systems call the version of a file, the best first."""
+WRITTEN = ("LastModified", "last_modified", "updated", "mtime")
+"""What stores call the time at which a file was written."""
 NO_PASSWORD = "a URL with a password or key: keep it in the environment"
 CONNECT_S, READ_S = 30.0, 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
@@ -118,22 +120,6 @@ def copy(url: str, to: IO[bytes], size: int) -> None:
         raise EOFError(f"ends {missing:,} of {size:,} bytes too early")
     to.truncate(size)
     to.seek(0)
-
-
-def put(path: str, content: bytes) -> None:
-    """Writes a page into a folder that is there, or a store. Raises `OutputError`."""
-    if not is_url(path):
-        files.replace(path, content)
-        return
-    # Else a browser saves it, instead of showing it.
-    kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
-    try:
-        fs, name = opened(path)
-        fs.pipe_file(name, content, **kind)
-    except CaptureError as error:
-        raise OutputError(str(error)) from None
-    except Exception as error:
-        raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
 def reason(error: BaseException, url: str = "") -> str:

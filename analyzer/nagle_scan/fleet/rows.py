@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nagle_scan.api.names import Label
 from nagle_scan.fleet.fields import SAID, tables
-from nagle_scan.fleet.work import NO_CAPTURE, Failure, Set, Settings
+from nagle_scan.fleet.work import NO_CAPTURE, Failure, Set, Settings, failure_id
 from nagle_scan.report import fixes, held, verdicts
 from nagle_scan.words.certainty import CONFIDENCES, doubt
 from nagle_scan.words.wording import endpoint, sentence_start
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from nagle_scan import _core
 
 DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
-MOST_DAYS = 400
-"""A set with more has all its rows on the day of its first frame: a broken clock must not make a
-file for each."""
 WORST = 3
 """Connections of each service and set that are kept, those that lose most."""
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
@@ -32,8 +29,11 @@ End: TypeAlias = tuple[str, int]
 Columns: TypeAlias = dict[str, list[Any]]
 
 
-def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
-    """The columns of `fields`, by kind. What is missing is null in all rows."""
+def of(
+    scan: _core.Scan, wanted: Set, settings: Settings, hashes: Sequence[str]
+) -> dict[str, Columns]:
+    """The columns of `fields`, by kind. What is missing is null in all rows. `hashes` are
+    those of the ends of the files."""
     connections = _columns(scan, "connections")
     servers = _servers(connections)
     if settings.key is not None:
@@ -48,9 +48,9 @@ def of(scan: _core.Scan, wanted: Set, settings: Settings) -> dict[str, Columns]:
     ]
     made = {
         "sums": found.sums(stalls, waits),
-        "connections": found.connections(stalls, [file.shown for file in wanted.files]),
+        "connections": found.connections(stalls, [file.path for file in wanted.files]),
         "stalls": stalls,
-        "captures": _captures(scan, wanted, settings),
+        "captures": _captures(scan, wanted, settings) | {"ends": list(hashes)},
     }
     if settings.everything:
         made["waits"] = waits
@@ -69,25 +69,34 @@ def extend(every: dict[str, Columns], more: Mapping[str, Columns]) -> None:
             values += columns.get(name) or [None] * len(columns["set"])
 
 
-def failed(failures: Iterable[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
+def failed(failures: Sequence[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
     """Rows of `captures` for what could not be read, so often before."""
-    every = list(failures)
-    places = [settings.place(one.file) for one in every]
-    number = len(every)
+    places = [settings.place(one.file) for one in failures]
+    # A reason may name a path, a host or an address.
+    is_hidden = settings.key is not None
     return {
-        "set": [""] * number,
+        **about_failures(map(failure_id, places), "", settings.version),
         "host": [host for host, _ in places],
         "path": [path for _, path in places],
-        "size": [one.file.size for one in every],
-        "modified": [one.file.modified for one in every],
-        "version": [settings.version] * number,
-        "scanned": [_now_us()] * number,
-        # A reason may name a path, a host or an address.
-        "error": [one.reason if settings.key is None else HIDDEN[one.is_final] for one in every],
+        "size": [one.file.size for one in failures],
+        "modified": [one.file.modified for one in failures],
+        "error": [HIDDEN[one.is_final] if is_hidden else one.reason for one in failures],
         "attempts": [before + 1 for before in attempts],
-        "final": [one.is_final for one in every],
-        "day": [None] * number,
+        "final": [one.is_final for one in failures],
     }
+
+
+def about_failures(sets: Iterable[str], error: str, version: str) -> Columns:
+    """What all of them have: of no attempt, unless told otherwise."""
+    every = list(sets)
+    alike = {"error": error, "version": version, "scanned": _now_us(), "attempts": 0, "gone": False}
+    return {"set": every} | {name: [one] * len(every) for name, one in alike.items()}
+
+
+def gone(sets: Iterable[str]) -> Columns:
+    """Rows of `captures` that take these sets away."""
+    every = sorted(sets)
+    return {"set": every, "gone": [True] * len(every), "scanned": [_now_us()] * len(every)}
 
 
 def label(server: End, settings: Settings, shown: End) -> Label:
@@ -133,8 +142,6 @@ class _Found:
         labels = [self._names[end] for end in ends]
         for at, field in enumerate(Label._fields):
             rows[field] = [one[at] for one in labels]
-        if len(time_ns) > MOST_DAYS and len({at // DAY_NS for at in time_ns}) > MOST_DAYS:
-            time_ns = [self._summary.first_ns or 0] * len(time_ns)
         rows["hour"] = self._times([at // HOUR_NS * HOUR_NS for at in time_ns])
         has_dates = self._summary.has_dates
         rows["day"] = [at // DAY_NS if has_dates else None for at in time_ns]
@@ -242,6 +249,7 @@ def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
         "cannot_tell": [_cannot_tell(summary)] * number,
         "version": [settings.version] * number,
         "scanned": [_now_us()] * number,
+        "gone": [False] * number,
         "day": [None if at is None else at // DAY_NS for at in first_ns],
     }
 

@@ -1,4 +1,4 @@
-"""The coordinator: from names to a fleet. It alone writes, and it writes whole sets only."""
+"""A run: from names to a fleet. It alone writes its batches, and it writes whole sets only."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
-from itertools import groupby
-from operator import attrgetter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.errors import OutputError
-from nagle_scan.fleet import hosts, inputs, scanning, sets
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import changes, inputs, mend, scanning, sets
+from nagle_scan.fleet.changes import Change
+from nagle_scan.fleet.fields import CHANGES
+from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.table import Scope
+from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
-from nagle_scan.fleet.writer import Writer
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -30,13 +31,16 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from nagle_scan.fleet.batch import Batch
-
-MOST_SETS, MOST_BYTES, EACH_WORKER = 32, 4 << 20, 8
-"""Of a task; and tasks that each worker should get at least, so that all end at the same time."""
+MOST_SETS, MOST_BYTES = 32, 4 << 20
+"""A task has no more sets, and no more bytes of captures unless one set has."""
+EACH_WORKER = 8
+"""A worker gets at least as many tasks, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
 """A process takes as long to start as these to read."""
-FILES_IN_TASK, AT_ONCE = 256, 32
+AT_ONCE = 32
+"""Files of a network that are opened at the same time."""
+TRIES = 3
+"""At what a file that is damaged, or deleted by another run meanwhile, lets fail."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -50,13 +54,8 @@ class RunRequest(NamedTuple):
     settings: Settings
     scheduler: str | None = None
     workers: int | None = None
-    on_hosts: bool = False
-    hosts_file: str | None = None
-    """Lists the hosts that should answer."""
     keep_days: float | None = None
-    """Older days go; sums stay."""
-    again: bool = False
-    """Also what is known; and lets go of what is gone from the table."""
+    """Details of older days go; sums stay."""
 
 
 class Outcome:
@@ -70,7 +69,7 @@ class Outcome:
         """Files, the last ones read in part."""
         self.verdicts: Counter[str] = Counter()
         self.failures: list[Failure] = []
-        self.coverage = ""
+        self.changes: list[Change] = []
         self.page = False
         """Was it written?"""
 
@@ -104,13 +103,10 @@ def check(request: RunRequest, client: Client | None = None) -> None:
     """Refuses what contradicts itself. Raises `ValueError`."""
     has_cluster = client is not None or request.scheduler is not None
     wrong: Mapping[str, object] = {
-        "no capture given": not request.named and request.list_file is None and not request.again,
+        "no capture given": not request.named and request.list_file is None,
         "a scheduler beside a client, which has its own": client and request.scheduler is not None,
         "workers of this machine beside a cluster, which has its own": has_cluster
         and request.workers,
-        "captures on hosts need the scheduler of these hosts": request.on_hosts and not has_cluster,
-        "hosts are expected only where each reads its own captures": request.hosts_file is not None
-        and not request.on_hosts,
     }
     for why, is_so in wrong.items():
         if is_so:
@@ -128,10 +124,9 @@ def run(
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
     _check_filter(request.settings.filter)
-    expected = [] if request.hosts_file is None else inputs.names_in(request.hosts_file)
     listed = [] if request.list_file is None else inputs.names_in(request.list_file)
-    table, scope = Writer(request.output), Scope.of(request.settings)
-    table.check(scope, may_lack=request.again)
+    folder = Folder(request.output)
+    folder.check()
     with ExitStack() as opened:
         cluster = None
         if request.scheduler is not None or client is not None:
@@ -139,105 +134,127 @@ def run(
             from nagle_scan.fleet.cluster import connected
 
             cluster = opened.enter_context(connected(request.scheduler, client))
-        doing = _Run(request, table, cluster, tell, stream, Outcome())
-        return doing.run(listed, expected, scope)
+        return _Run(request, folder, cluster, tell, stream).run(listed)
 
 
-class _Run(NamedTuple):
-    request: RunRequest
-    table: Writer
-    cluster: Workers | None
-    tell: Callable[[str], None]
-    stream: TextIO | None
-    outcome: Outcome
+class _Run:
+    def __init__(
+        self,
+        request: RunRequest,
+        folder: Folder,
+        cluster: Workers | None,
+        tell: Callable[[str], None],
+        stream: TextIO | None,
+    ) -> None:
+        self._request, self._folder, self._cluster = request, folder, cluster
+        self._tell, self._stream = tell, stream
+        self._scope = Scope.of(request.settings)
+        self._outcome = Outcome()
 
-    @property
-    def hosts(self) -> Workers | None:
-        """The cluster, if its hosts have the captures."""
-        return self.cluster if self.request.on_hosts else None
-
-    def run(self, listed: Sequence[str], expected: Sequence[str], scope: Scope) -> Outcome:
-        request, table, stream, outcome = self.request, self.table, self.stream, self.outcome
-        with ProgressLine(lambda _: "looking for captures", stream):
-            if self.hosts:
-                found = hosts.find(request.named, listed, self.hosts)
-            else:
-                found = inputs.find(request.named, listed)
-            table.begin(scope)
-            if request.again and (lost := table.repair()):
-                self.tell(f"{count(lost, 'capture')} may have lost rows: to be read again")
-            known = sets.Known(table.query(sets.KNOWN))
-            plan = sets.plan(
-                found.files.values(), known, request.settings, self._open, request.again
-            )
+    def run(self, listed: Sequence[str]) -> Outcome:
+        request, outcome = self._request, self._outcome
+        with ProgressLine(lambda _: "looking for captures", self._stream):
+            found = inputs.find(request.named, listed)
+            table = self._checked(mend.mend(self._folder, self._tell))
+            known = sets.Known(table, self._scope)
+            plan = sets.plan(found.files.values(), known, request.settings, _open)
         for note in (*found.notes, *plan.notes):
-            self.tell(note)
+            self._tell(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
         outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
-        over = [at for at, row in known.failed.items() if row.attempts and _is_gone(at)]
+        over = [at for at in known.failed if at in plan.copies or _is_gone(at)]
         if plan.sets or outcome.failures or over:
-            # Arrow takes longer to load than a run that finds nothing new.
-            from nagle_scan.fleet.batch import Batch
-
-            batch = Batch(table, request.settings, known)
-            batch.add(Scanned(failures=tuple(outcome.failures)), over)
-            with ProgressLine(outcome.line, stream), self._accounted(batch):
-                self._scan(plan.sets, batch)
-                batch.write()
-        with ProgressLine(lambda _: "writing the page", stream):
-            if request.keep_days is not None:
-                table.drop(_days_ago(request.keep_days))
-            table.end()
-            if self.hosts:
-                outcome.coverage = hosts.coverage(self.hosts, expected)
-            self._write_page()
+            self._add(plan.sets, known, table, over)
+        with ProgressLine(lambda _: "writing the page", self._stream):
+            self._end(table.state)
         return outcome
 
-    def _open(self, function: Any, every: Sequence[File]) -> Iterable[tuple[File, Any]]:  # noqa: ANN401
-        """See `sets.Open`."""
-        if self.hosts:
-            tasks = _tasks(every, attrgetter("host"), function, (), FILES_IN_TASK)
-            done = (one for one in self.hosts.run(tasks) if not one.error)
-            return [pair for one in done for pair in zip(one.task.items, one.result, strict=True)]
-        if not any(is_url(file.path) for file in every):
-            return zip(every, function(every), strict=True)
-        # A file of a network takes some round trips.
-        from concurrent.futures import ThreadPoolExecutor
+    def _checked(self, table: Table) -> Table:
+        """Raises `OutputError` if it was scanned otherwise."""
+        if table.is_there and (difference := table.scope.differs(self._scope)):
+            place = self._folder.path
+            raise OutputError(f"{place}: scanned with {difference}: name a new folder")
+        return table
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            told = pool.map(lambda file: function([file])[0], every)
-            return list(zip(every, told, strict=True))
+    def _add(
+        self, wanted: Sequence[Set], known: sets.Known, table: Table, over: Sequence[Place]
+    ) -> None:
+        # Arrow takes longer to load than a run that finds nothing new.
+        from nagle_scan.fleet.batch import Batch
 
-    def _scan(self, wanted: Sequence[Set], batch: Batch) -> None:
-        most = min(len(wanted), 1 + self.outcome.of_bytes // BYTES_OF_WORKER)
-        workers = self.cluster or Workers(min(self.request.workers or processors(), most))
+        settings = self._request.settings
+        own = blake2b(inputs.host().encode(), key=settings.key or b"", digest_size=4).hexdigest()
+        before = self._patiently(lambda now: changes.before(now, own), table)
+        batch = Batch(self._folder, settings, known, table.next_batch, own)
+        batch.add(Scanned(failures=tuple(self._outcome.failures)), over)
+        with ProgressLine(self._outcome.line, self._stream), self._accounted(batch):
+            self._scan(wanted, batch)
+            batch.write()
+        if not wanted:
+            return
+        self._outcome.changes = self._patiently(
+            lambda now: list(changes.noticed(now, before, batch.sets)), Table(self._folder)
+        )
+        if self._outcome.changes:
+            from nagle_scan.fleet import parquet
+
+            rows = parquet.rows(CHANGES, changes.columns(self._outcome.changes))
+            self._folder.put(CHANGES, parquet.content(CHANGES, [rows]))
+        batch.end(before.open_runs)
+
+    def _scan(self, wanted: Sequence[Set], batch: Any) -> None:  # noqa: ANN401
+        most = min(len(wanted), 1 + self._outcome.of_bytes // BYTES_OF_WORKER)
+        workers = self._cluster or Workers(min(self._request.workers or processors(), most))
         at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
-        rest = (self.request.settings,)
-        tasks = _tasks(wanted, attrgetter("host"), scanning.scan, rest, at_once, MOST_BYTES)
+        tasks = _tasks(wanted, at_once, self._request.settings)
         try:
             for task, result, error in workers.run(tasks, batch.write_if_due):
                 scanned = scanning.failed(task.items, error) if error else result
-                self.outcome.add(task, scanned)
+                self._outcome.add(task, scanned)
                 batch.add(scanned)
         finally:
             workers.close()
 
-    def _write_page(self) -> None:
-        if self.table.is_older("index.html") or self.outcome.coverage:
-            from nagle_scan.fleet import page
+    def _end(self, state: str) -> None:
+        """Tidies, and writes the page until it shows all there is: other runs write, too."""
+        from nagle_scan.fleet import page
 
-            page.write(self.table, self.outcome.coverage)
-            self.table.sync_page(page.NAME)
-            self.outcome.page = True
+        table = Table(self._folder)
+        if not table.is_there or (state == table.state and page.state(self._folder) == state):
+            return
+        before = None if self._request.keep_days is None else _days_ago(self._request.keep_days)
+
+        def tidied(now: Table) -> Table:
+            from nagle_scan.fleet import tidy
+
+            return tidy.tidy(now, before)
+
+        table = self._patiently(tidied, table)
+        for _ in range(TRIES):
+            self._patiently(page.write, table)
+            table = Table(self._folder)
+            if page.state(self._folder) == table.state:
+                break
+        self._outcome.page = True
+
+    def _patiently(self, does: Callable[[Table], Any], table: Table) -> Any:  # noqa: ANN401
+        """Does it with a table that is mended if a file of it cannot be read."""
+        for _ in range(TRIES):
+            try:
+                return does(table)
+            except CaptureError:
+                table = mend.mend(self._folder, self._tell, reads_all=True)
+        return does(table)
 
     @contextmanager
-    def _accounted(self, batch: Batch) -> Iterator[None]:
+    def _accounted(self, batch: Any) -> Iterator[None]:  # noqa: ANN401
         """Says how far it came if it has to stop; what was done until then is written."""
 
         def account(why: object) -> str:
-            stays = "is done and stays" if self.outcome.of == 1 else "are done and stay"
-            return f"{printable(str(why))}: {self.outcome.how_far} {stays}; the next run goes on"
+            stays = "is done and stays" if self._outcome.of == 1 else "are done and stay"
+            how_far = self._outcome.how_far
+            return f"{printable(str(why))}: {how_far} {stays}; the next run goes on"
 
         try:
             yield
@@ -251,25 +268,29 @@ class _Run(NamedTuple):
             raise KeyboardInterrupt(account("interrupted")) from None
 
 
-def _tasks(
-    every: Iterable[Any],
-    host: Callable[[Any], str],
-    function: Callable[..., Any],
-    rest: tuple[Any, ...],
-    most: int,
-    most_bytes: float = float("inf"),
-) -> Iterator[Task]:
-    """Small items together, large ones alone; those of a host on it."""
-    for at, own in groupby(sorted(every, key=host), host):
-        part: list[Any] = []
-        size = 0
-        for one in own:
-            if part and (len(part) >= most or size + one.size > most_bytes):
-                yield Task(function, part, rest, at, size)
-                part, size = [], 0
-            part.append(one)
-            size += one.size
-        yield Task(function, part, rest, at, size)
+def _open(function: Callable[[Sequence[File]], list[Any]], every: Sequence[File]) -> list[Any]:
+    """See `sets.Open`."""
+    if not any(is_url(file.path) for file in every):
+        return function(every)
+    # A file of a network takes some round trips.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda file: function([file])[0], every))
+
+
+def _tasks(every: Iterable[Set], most: int, settings: Settings) -> Iterator[Task]:
+    """Small sets together, large ones alone."""
+    part: list[Set] = []
+    size = 0
+    for one in every:
+        if part and (len(part) >= most or size + one.size > MOST_BYTES):
+            yield Task(scanning.scan, part, (settings,), size)
+            part, size = [], 0
+        part.append(one)
+        size += one.size
+    if part:
+        yield Task(scanning.scan, part, (settings,), size)
 
 
 def processors() -> int:
@@ -282,7 +303,7 @@ def processors() -> int:
 def _is_gone(at: Place) -> bool:
     """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
     host, path = at
-    return not host and os.path.isabs(path) and inputs.is_gone(path)
+    return host == inputs.host() and os.path.isabs(path) and inputs.is_gone(path)
 
 
 def _days_ago(days: float) -> date:

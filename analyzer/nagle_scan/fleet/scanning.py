@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from nagle_scan import _core
 from nagle_scan.api import names
@@ -50,8 +51,8 @@ def _scan(
     """Of several files those that can be read, or none: others may be lost for ever."""
     while wanted.files:
         try:
-            scan = _patiently(wanted, settings)
-            found = wanted, scan.summary(), rows.of(scan, wanted, settings)
+            scan, ends = _patiently(wanted, settings)
+            found = wanted, scan.summary(), rows.of(scan, wanted, settings, ends)
         except BaseException as error:
             # A panic in the engine is not an `Exception`; the end of a worker is neither.
             if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
@@ -62,7 +63,7 @@ def _scan(
                 why = str(error) if isinstance(error, NagleScanError) else told
                 failures += failed([wanted], why).failures
                 break
-            failures.append(Failure(bad, str(error).removeprefix(f"{bad.shown}: ")))
+            failures.append(Failure(bad, str(error).removeprefix(f"{bad.path}: ")))
             if wanted.replaces:
                 # The old result has what this file held.
                 break
@@ -75,10 +76,10 @@ def _scan(
 def _bad(error: BaseException, every: Sequence[File]) -> File | None:
     """The one that an error names."""
     is_told = isinstance(error, CaptureError)
-    return next((one for one in every if is_told and str(error).startswith(f"{one.shown}: ")), None)
+    return next((one for one in every if is_told and str(error).startswith(f"{one.path}: ")), None)
 
 
-def _patiently(wanted: Set, settings: Settings) -> _core.Scan:
+def _patiently(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
     """What a network failed to bring is asked for again."""
     for pause_s in PAUSES_S:
         try:
@@ -88,10 +89,11 @@ def _patiently(wanted: Set, settings: Settings) -> _core.Scan:
     return _once(wanted, settings)
 
 
-def _once(wanted: Set, settings: Settings) -> _core.Scan:
+def _once(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
+    """With a hash of the ends of each file."""
     with ExitStack() as opened:
-        paths = {opened.enter_context(inputs.readable(one)): one.shown for one in wanted.files}
-        return _core.scan_captures(
+        paths = {opened.enter_context(inputs.readable(one)): one for one in wanted.files}
+        scan = _core.scan_captures(
             list(paths),
             settings.filter,
             settings.min_wait_ms,
@@ -99,6 +101,11 @@ def _once(wanted: Set, settings: Settings) -> _core.Scan:
             progress=_core.Progress(),
             threads=1,
             names=names.services(settings.labels),
-            labels=paths,
+            labels={path: one.path for path, one in paths.items()},
             hourly=True,
         )
+        ends = [
+            inputs.hash_of_ends(partial(inputs.part_of, path), one.size, settings.key)
+            for path, one in paths.items()
+        ]
+        return scan, ends

@@ -1,4 +1,4 @@
-"""What the sums of a fleet say of each service, asked in SQL (DataFusion's)."""
+"""What the sums of a fleet say of each service, asked in SQL (DuckDB's)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ LEAST_SHARE = 0.1
 """Of the time lost: a side that loses less is not where to begin."""
 Row: TypeAlias = dict[str, Any]
 COLUMNS = [f"{name}_{word}" for name in ("stalls", "lost_ms") for word in CONFIDENCES]
+TYPES = {"stalls": "BIGINT", "lost_ms": "DOUBLE"}
+"""DuckDB's sum of integers is wider, which pandas does not know."""
 STALLS = ", ".join(
-    f"coalesce(sum({column}) FILTER (WHERE confidence = '{word}'), 0) AS {name}_{word}"
+    f"coalesce(sum({column}) FILTER (WHERE confidence = '{word}'), 0)::{TYPES[name]} "
+    f"AS {name}_{word}"
     for word in CONFIDENCES
     for column, name in (("waits", "stalls"), ("wait_ms", "lost_ms"))
 )
-EXCHANGES = "coalesce(sum(exchanges), 0) AS exchanges"
+EXCHANGES = "coalesce(sum(exchanges), 0)::BIGINT AS exchanges"
 BY_LOSS = "lost_ms_certain + lost_ms_likely DESC, lost_ms_possible DESC"
 TOTAL = f"SELECT {STALLS} FROM sums"
 ENDS = ("server_addr", "server_port", "owner", "pod")
@@ -52,9 +55,9 @@ SELECT lost.service, {", ".join(ENDS)}, {", ".join(COLUMNS)}, exchanges, servers
     coalesce(change, '') AS change, coalesce(fix, '') AS fix, p50_ms, p95_ms, p99_ms,
     coalesce(hours, 0) AS hours, lost_ms_per_hour
 FROM (
-    SELECT service, {", ".join(f"first_value({one} ORDER BY {BY_LOSS}) AS {one}" for one in ENDS)},
-        {", ".join(f"sum({one}) AS {one}" for one in COLUMNS)},
-        sum(exchanges) AS exchanges, count(*) AS servers
+    SELECT service, {", ".join(f"first({one} ORDER BY {BY_LOSS}) AS {one}" for one in ENDS)},
+        {", ".join(f"sum({one})::{TYPES[one[: one.rindex('_')]]} AS {one}" for one in COLUMNS)},
+        sum(exchanges)::BIGINT AS exchanges, count(*) AS servers
     FROM (SELECT service, {", ".join(ENDS)}, {STALLS}, {EXCHANGES} FROM sums
         GROUP BY service, {", ".join(ENDS)})
     GROUP BY service
@@ -64,10 +67,10 @@ FROM (
             / nullif(count(DISTINCT hour), 0) AS lost_ms_per_hour
     FROM sums GROUP BY service
 ) AS sides ON sides.service = lost.service LEFT JOIN (
-    SELECT service, first_value(change ORDER BY {BY_LOSS}, "set", connection) AS change,
-        first_value(fix ORDER BY {BY_LOSS}, "set", connection) AS fix
+    SELECT service, first(change ORDER BY {BY_LOSS}, "set", connection) AS change,
+        first(fix ORDER BY {BY_LOSS}, "set", connection) AS fix
     FROM connections WHERE stalls > 0 GROUP BY service
-) AS changes ON changes.service = lost.service LEFT JOIN (
+) AS said ON said.service = lost.service LEFT JOIN (
     SELECT service, {
     ", ".join(
         f"power(2, (min(bucket) FILTER (WHERE share >= {number} / 100.0) + 0.5) / {BUCKETS}) / 1000"
@@ -91,8 +94,8 @@ ORDER BY {BY_LOSS}, lost.service
 CAPTURED = "sums WHERE hour IS NOT NULL"
 # What a broken clock has told was yet to come when it was read.
 STALLED = (
-    "sums LEFT SEMI JOIN (SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
-    "ON service = lossy WHERE hour <= (SELECT max(scanned) FROM captures)"
+    "sums SEMI JOIN (SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL) "
+    "USING (service) WHERE hour <= (SELECT max(scanned) FROM captures)"
 )
 LOSSY = "SELECT count(DISTINCT service) AS services FROM sums WHERE confidence IS NOT NULL"
 
@@ -100,7 +103,7 @@ LOSSY = "SELECT count(DISTINCT service) AS services FROM sums WHERE confidence I
 def worst(which: str = "true") -> str:
     """The SQL of the connections that lose most, of each service."""
     return f"""
-        SELECT * EXCEPT (place) FROM (
+        SELECT * EXCLUDE (place) FROM (
             SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
             FROM connections WHERE stalls > 0 AND {which}
         ) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection

@@ -1,25 +1,24 @@
-"""Which files are new, which the table knows, and which are one capture."""
+"""Which files are new, which the fleet knows, and which are one capture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nagle_scan.api import captures
 from nagle_scan.fleet import inputs
-from nagle_scan.fleet.table import python_rows
+from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import Failure, File, Place, Set, Settings, made
 
-if TYPE_CHECKING:
-    from arro3.core import Table as Answer
-
-KNOWN = (
-    'SELECT host, path, size, modified, first_ns, "set", error IS NOT NULL AS failed, '
-    "coalesce(final, false) AS final, attempts FROM captures"
+READ = 'SELECT host, path, size, modified, first_ns, ends, "set" FROM captures WHERE error IS NULL'
+FAILED = (
+    "SELECT host, path, size, modified, attempts, coalesce(final, false) AS final "
+    "FROM captures WHERE error IS NOT NULL"
 )
-Open: TypeAlias = Callable[[Any, Sequence[File]], Iterable[tuple[File, Any]]]
-"""Calls `inputs.dated` or `inputs.ends` where the files are; nothing for those of a lost host."""
+Open: TypeAlias = Callable[[Callable[[Sequence[File]], list[Any]], Sequence[File]], Iterable[Any]]
+"""Calls `inputs.dated` or `inputs.ends` with files, several at once where they are far away."""
 TORN = "it grew, but other files of its capture are gone: what came since cannot be read"
 
 
@@ -29,72 +28,60 @@ class Plan(NamedTuple):
     sets: list[Set]
     failures: list[Failure]
     known: int
-    """Files that are as they were, or copies of others."""
+    """Files that are unchanged, or copies of others."""
     no_captures: int
-    """Files that are known to be no captures: told by the run that found them."""
+    """Files that are known to be no captures: the run that found them has said so."""
     notes: list[str]
+    copies: Collection[Place]
 
 
 class _Row(NamedTuple):
-    """A row of `captures`."""
+    """A file that was read."""
 
     host: str
     path: str
     size: int
     modified: str
     first_ns: int | None
+    ends: str
     set: str
-    failed: bool
-    final: bool
-    attempts: int
 
 
 class Known:
-    """The files that a table has. Of most only a number is kept as a Python object."""
+    """The files that a fleet has. Of most only a number is kept as a Python object."""
 
-    def __init__(self, rows: Answer) -> None:
-        self._rows = rows
-        self._stamps: set[int] = set()
-        self.failed: dict[Place, _Row] = {}
-        """What could not be read."""
-        self.lost: set[str] = set()
-        """Sets of which not all rows are left."""
-        for row in map(_Row._make, python_rows(rows)):
-            if row.failed:
-                self.failed[row[:2]] = row
-                self.lost |= set() if row.attempts else {row.set}
-            if row.final or not row.failed:
-                self._stamps.add(hash(row[:4]))
+    def __init__(self, table: Table, scope: Scope) -> None:
+        self._table, self.scope = table, scope
+        self.failed: dict[Place, int] = {}
+        """How often each file that could not be read was tried."""
+        self.no_captures: set[Place] = set()
+        self._stamps = {hash(row[:4]) for row in self._rows()}
+        for row in table.each(FAILED):
+            at = row["host"], row["path"]
+            self.failed[at] = row["attempts"]
+            if row["final"]:
+                self.no_captures.add(at)
+                self._stamps.add(hash((*at, row["size"], row["modified"])))
+
+    def _rows(self) -> Iterator[_Row]:
+        return (_Row(**row) for row in self._table.each(READ))
 
     def is_known(self, at: Place, file: File) -> bool:
-        """Is it as it was, so that it need not be opened?"""
+        """Is it unchanged, so that it need not be opened?"""
         return bool(file.modified) and hash((*at, file.size, file.modified)) in self._stamps
 
-    def has_lost(self, at: Place) -> bool:
-        """Are rows gone of what is there?"""
-        return at in self.failed and not self.failed[at].attempts
-
     def where(self, name: str, wanted: Collection[object]) -> Iterator[_Row]:
-        """Rows of what was read, with one of these."""
-        columns: Any = self._rows.columns if wanted else ()
-        at = _Row._fields.index(name)
-        for values in zip(*columns, strict=True):
-            if values[at].as_py() in wanted:
-                row = _Row(*(value.as_py() for value in values))
-                yield from () if row.failed else (row,)
+        """Rows with one of these."""
+        return (row for row in (self._rows() if wanted else ()) if getattr(row, name) in wanted)
 
 
-def plan(
-    found: Iterable[File], known: Known, settings: Settings, open: Open, again: bool = False
-) -> Plan:
-    """What is to be read of the files that were found; `again`: also what is known."""
+def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) -> Plan:
+    """What is to be read of the files that were found."""
     there = {settings.place(file): file for file in found}
     as_before = {at for at, file in there.items() if known.is_known(at, file)}
-    none = sum(at in known.failed for at in as_before)
     failures: list[Failure] = []
     fresh: dict[Place, File] = {}
-    unknown = [one for at, one in there.items() if again or at not in as_before]
-    for _, told in open(inputs.dated, unknown):
+    for told in open(inputs.dated, [one for at, one in there.items() if at not in as_before]):
         if isinstance(told, Failure):
             failures.append(told)
         else:
@@ -107,14 +94,14 @@ def plan(
         row = before.get((*at, file.first_ns)) or before.get((*at, None))
         if row is None:
             new[at] = file
-        elif again or row.size != file.size:
+        elif row.size != file.size:
             grown.setdefault(row.set, {})[at] = file
         else:
             same += 1
-    copies = _copies(new, known, there, open)
+    copies = _copies(new, known, settings, open)
     rotated = captures.rotated(
         [file for at, file in new.items() if at not in copies],
-        attrgetter("shown"),
+        attrgetter("path"),
         attrgetter("first_ns"),
     )
     sets = [made(one, settings) for one in rotated]
@@ -129,38 +116,31 @@ def plan(
         else:
             failures += (Failure(file, TORN) for file in longer.values())
     notes = [f"{len(copies):,} copies of other captures: read once"] if len(copies) > 1 else []
-    done = 0 if again else len(as_before) - none
-    return Plan(sets, failures, done + same + len(copies), 0 if again else none, notes)
+    none = len(as_before & known.no_captures)
+    return Plan(sets, failures, len(as_before) - none + same + len(copies), none, notes, copies)
 
 
 def _copies(
-    new: dict[Place, File], known: Known, there: dict[Place, File], open: Open
-) -> set[Place]:
-    """Files of the same size, first frame and ends as another. Of one that is not there as it was,
-    the only such file is the new name."""
-    alike: dict[tuple[int, int | None], dict[Place, File]] = {}
+    new: dict[Place, File], known: Known, settings: Settings, open: Open
+) -> Collection[Place]:
+    """Files with the size, first frame and ends of another: under a new name, on another host."""
+    alike: dict[tuple[int, int | None], list[Place]] = {}
     for at, file in new.items():
         if file.first_ns is not None:
-            alike.setdefault((file.size, file.first_ns), {})[at] = file
-    twins: dict[tuple[int, int | None], list[File | None]] = {}
+            alike.setdefault((file.size, file.first_ns), []).append(at)
+    seen: dict[tuple[int, int | None], set[str]] = {}
     for row in known.where("first_ns", {first_ns for _, first_ns in alike}):
-        if (row.size, row.first_ns) not in alike:
-            continue
-        twin = there.get(row[:2]) or inputs.of_path(row.path)
-        is_as_it_was = (twin.size, twin.modified) == (row.size, row.modified)
-        twins.setdefault((row.size, row.first_ns), []).append(twin if is_as_it_was else None)
-    compared = {file for files in twins.values() for file in files if file is not None}
-    for same, files in alike.items():
-        compared |= set(files.values()) if same in twins or len(files) > 1 else set()
-    ends = dict(open(inputs.ends, list(compared)))
-    copies: set[Place] = set()
-    for same, files in alike.items():
-        seen = {ends.get(twin) for twin in twins.get(same, ()) if twin is not None}
-        others = {ends.get(file) for file in files.values()} - seen
-        if None in twins.get(same, ()) and len(others) == 1:
-            seen |= others
-        for at, file in files.items():
-            if ends.get(file) in seen - {"", None}:
-                copies.add(at)
-            seen.add(ends.get(file))
+        seen.setdefault((row.size, row.first_ns), set()).add(row.ends)
+    asked = [
+        (same, at)
+        for same, places in alike.items()
+        if same in seen or len(places) > 1
+        for at in places
+    ]
+    every = open(partial(inputs.ends, key=settings.key), [new[at] for _, at in asked])
+    copies = set()
+    for (same, at), ends in zip(asked, every, strict=True):
+        if ends in seen.setdefault(same, set()) and ends:
+            copies.add(at)
+        seen[same].add(ends)
     return copies

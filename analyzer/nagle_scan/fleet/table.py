@@ -1,34 +1,37 @@
-"""The Delta table of a fleet, to be asked: partitioned by kind and day."""
+"""The rows of a fleet, asked in SQL: of each set, those of the newest batch count."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
+import duckdb
 
-from nagle_scan.errors import CaptureError, NagleScanError
-from nagle_scan.fleet.fields import SQL_TYPES, tables
-from nagle_scan.fleet.remote import is_url
+from nagle_scan.errors import CaptureError
+from nagle_scan.fleet.fields import CHANGES, COMMIT, SQL_TYPES, tables, written
+from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.work import Settings
-from nagle_scan.system import files
-from nagle_scan.words.wording import printable
+from nagle_scan.words.wording import count, printable
 
-if TYPE_CHECKING:
-    from arro3.core import Table as Answer
-
-STORE_CODE = re.compile(r"<Code>(\w+)</Code>")
-WORD = re.compile("[A-Z][a-z]*")
-NO_NAME = re.compile(r"[\x00-\x1f\x7f#?\[\]^|\\]|%[0-9A-Fa-f]{2}")
-"""delta-rs takes a path for a URL: with these it writes elsewhere, or panics."""
-ARROW = "\N{DOWNWARDS ARROW WITH TIP RIGHTWARDS}\x1b[0m"
-"""delta-rs writes it before the cause of an error."""
+CONFIG = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+"""Nothing from the network but the fleet, and no name of Python's in SQL."""
+AT_ONCE = 1000
+"""Rows of an answer on their way to Python."""
+BATCH_BITS = 20
+"""Of a number of a batch, chance: two runs that write in one millisecond differ all the same."""
+IN_USE = (
+    f'SELECT DISTINCT filename, "set" FROM every_{COMMIT} SEMI JOIN newest USING ("set", batch)'
+)
+ABOUT = "SELECT file_name, decode(value) FROM parquet_kv_metadata({}) WHERE decode(key) = '{}'"
 
 
 class Scope(NamedTuple):
@@ -62,119 +65,197 @@ def _print(text: str, key: bytes) -> str:
     return blake2b(text.encode(), key=key, digest_size=8).hexdigest()
 
 
+class Commit(NamedTuple):
+    """What a file of captures says of its batch."""
+
+    scope: Scope
+    files: dict[str, int]
+    """The sizes of the other files of the batch, by name."""
+    run: str = ""
+    """The run that reads captures for it; empty if it reads none."""
+    ended: Sequence[str] = ()
+    """Runs of which everything is written and every change told."""
+
+    @property
+    def told(self) -> str:
+        """In its file."""
+        return json.dumps({**self._asdict(), "scope": self.scope._asdict()})
+
+    @classmethod
+    def read(cls, told: str) -> Commit:
+        """Raises `ValueError`, `TypeError`, `KeyError` for what `told` never says."""
+        about = json.loads(told)
+        scope, files = Scope(**about["scope"]), dict(about["files"])
+        return cls(scope, files, str(about["run"]), list(about["ended"]))
+
+
 class Table:
-    """A table to be asked. Raises `CaptureError` for what is no fleet."""
+    """What is in the folder at one moment. Raises `CaptureError` for what cannot be read."""
 
-    error: type[NagleScanError] = CaptureError
-
-    def __init__(self, path: str) -> None:
-        self.path = path.rstrip("/") or path
-        if found := NO_NAME.search(path if is_url(path) else os.path.realpath(path)):
-            named = f"in a folder with {found[0]!a} in its name"
-            raise self.error(f"{path}: Delta tables cannot be {named}")
-        self._found = self._opened()
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.files = folder.files()
+        self._views: set[str] = set()
 
     @property
     def is_there(self) -> bool:
-        """Is there a table?"""
-        return self._found is not None
+        """Has any batch been written?"""
+        return bool(self.names(COMMIT))
 
     @property
-    def delta(self) -> DeltaTable:
-        """Raises where there is none."""
-        if self._found is None:
-            raise self.error(f"{self.path}: no fleet")
-        return self._found
+    def state(self) -> str:
+        """Tells two moments apart, if rows were added between them."""
+        return f"{hash_of(self.names(COMMIT)):016x}"
+
+    def names(self, kind: str) -> list[str]:
+        """The files of a kind."""
+        return [name for name in self.files if name.startswith(f"{kind}/")]
+
+    @cached_property
+    def commits(self) -> dict[str, Commit]:
+        """What each file of captures says of its batch, by name."""
+        sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
+        try:
+            told = dict(self.connection.execute(sql).fetchall()) if self.is_there else {}
+        except Exception as error:
+            raise self.reason(error) from None
+        places = {name: told.get(self.folder.place(name), "") for name in self.names(COMMIT)}
+        try:
+            return {name: Commit.read(about) for name, about in places.items()}
+        except (TypeError, ValueError, KeyError, AttributeError):
+            raise CaptureError(
+                f"{self.folder.path}: no fleet, but files of something else"
+            ) from None
+
+    @cached_property
+    def in_use(self) -> list[tuple[str, str]]:
+        """Files of captures that count, and a set of each."""
+        names = {self.folder.place(name): name for name in self.names(COMMIT)}
+        return [(names[place], set_id) for place, set_id in self.answer(IN_USE)]
+
+    @property
+    def open(self) -> dict[str, Commit]:
+        """Batches of runs that have not ended: they are still at it, or were killed."""
+        ended = {run for commit in self.commits.values() for run in commit.ended}
+        every = self.commits.items()
+        return {name: one for name, one in every if one.run and one.run not in ended}
 
     @property
     def scope(self) -> Scope:
-        """Raises for a table of something else, and where there is none."""
-        try:
-            return Scope(**json.loads(self.delta.metadata().description))
-        except (TypeError, ValueError):
-            raise self.error(f"{self.path}: no fleet: a table of something else") from None
+        """Raises `CaptureError` where nothing was written."""
+        every = {commit.scope for commit in self.commits.values()}
+        if not every:
+            raise CaptureError(f"{self.folder.path}: no fleet")
+        if len(every) > 1:
+            told = "runs with different settings have written into it: name a new folder"
+            raise CaptureError(f"{self.folder.path}: {told}")
+        return every.pop()
 
-    def query(self, sql: str) -> Answer:
-        """The result of SQL (DataFusion) over the kinds of rows, each as a table of its own.
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Which batch of each set counts (`newest`). For other rows see `asked`."""
+        made = duckdb.connect(config={**CONFIG})
+        made.execute("SET GLOBAL TimeZone = 'UTC'")
+        if self.folder.fs is not None:
+            made.register_filesystem(self.folder.fs)
+        made.execute(f"CREATE VIEW every_{COMMIT} AS {self.source(COMMIT, self.names(COMMIT))}")
+        # A row that is gone takes its set away.
+        made.execute(
+            f'CREATE TABLE newest AS SELECT "set", max(batch) AS batch, '
+            f"arg_max(coalesce(gone, false), batch) AS gone FROM every_{COMMIT} GROUP BY 1"
+        )
+        return made
 
-        Raises `ValueError` for SQL that cannot be run.
-        """
-        there = {field.name for field in self.delta.schema().fields}
-        views = ", ".join(f"{kind} AS ({_view(kind, there)})" for kind in tables())
+    def asked(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """With a view for each kind of rows that is asked for, and one of all rows of a kind, also
+        of those that do not count (`every_stalls`): a file is opened only for its rows."""
+        for kind, columns in tables().items():
+            if kind in sql and kind not in self._views:
+                names = ", ".join(f'"{field.name}"' for field in columns)
+                of = ' SEMI JOIN (FROM newest WHERE NOT gone) USING ("set", batch)'
+                of = "" if kind == CHANGES else of
+                every = self.source(kind, self.counted(kind))
+                made = self.connection
+                made.execute(f"CREATE OR REPLACE VIEW every_{kind} AS {every}")
+                made.execute(f"CREATE VIEW {kind} AS SELECT {names} FROM every_{kind}{of}")
+                self._views.add(kind)
+        return self.connection
+
+    def counted(self, kind: str) -> list[str]:
+        """The files of a kind, without those that no commit names: they may be half of a batch."""
+        named = {name for one in self.commits.values() for name in one.files}
+        every = self.names(kind)
+        return every if kind in (COMMIT, CHANGES) else [name for name in every if name in named]
+
+    def source(self, kind: str, names: Iterable[str]) -> str:
+        """The SQL of all rows of some files, with the columns that a later version has added."""
+        nulls = ", ".join(
+            f'NULL::{SQL_TYPES[field.kind]} AS "{field.name}"' for field in written(kind)
+        )
+        none = f"SELECT {nulls}, NULL::VARCHAR AS filename WHERE false"
+        if not (places := list(names)):
+            return none
+        read = f"read_parquet({self._places(places)}, union_by_name = true, filename = true)"
+        return f"{none} UNION ALL BY NAME SELECT * FROM {read}"
+
+    def _places(self, names: Iterable[str]) -> str:
+        return f"[{quoted(self.folder.place(name) for name in names)}]"
+
+    def query(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """The answer to SQL (DuckDB's). Raises `ValueError` for SQL that cannot be run, and
+        `CaptureError` if it is the files that cannot be read."""
         try:
-            asked = QueryBuilder().register("fleet", self.delta)
-            return asked.execute(f"WITH {views} {sql}").read_all()
+            return self.asked(sql).sql(sql)
         except Exception as error:
-            raise ValueError(reason(error)) from None
+            raise self.reason(error) from None
+
+    def answer(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The same as plain rows, with values for its question marks."""
+        try:
+            return self.asked(sql).execute(sql, given).fetchall()
+        except Exception as error:
+            raise self.reason(error) from None
+
+    def reason(self, error: BaseException) -> CaptureError | ValueError:
+        """Whose fault it is that a question cannot be answered."""
+        if isinstance(error, CaptureError):
+            return error
+        if damaged := [name for name in self.files if not self.folder.is_whole(name)]:
+            told = f"{count(len(damaged), 'file')} damaged or gone, first {damaged[0]}: --check"
+            return CaptureError(f"{self.folder.path}: {told} puts them aside")
+        return ValueError(printable(str(error).strip().partition("\n")[0]))
 
     def each(self, sql: str) -> Iterator[dict[str, Any]]:
-        """The same as Python objects, one row at a time."""
-        found = self.query(sql)
-        return (dict(zip(found.column_names, row, strict=True)) for row in python_rows(found))
+        """The rows of an answer, one at a time: there may be a million."""
+        try:
+            asked = self.asked(sql).cursor().execute(sql)
+            names = [column[0] for column in asked.description]
+            while some := asked.fetchmany(AT_ONCE):
+                yield from (dict(zip(names, row, strict=True)) for row in some)
+        except Exception as error:
+            raise self.reason(error) from None
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """All of them, of which there are few."""
         return list(self.each(sql))
 
-    def files(self) -> list[dict[str, Any]]:
-        """What the log names: path, size_bytes, num_records, partition.kind and partition.day."""
-        found: Any = self.delta.get_add_actions(flatten=True)
-        names = found.schema.names
-        return [dict(zip(names, row, strict=True)) for row in python_rows(found)]
-
-    def _opened(self) -> DeltaTable | None:
-        with self._told():
-            try:
-                return DeltaTable(self.path, storage_options=storage_options(self.path))
-            except TableNotFoundError:
-                return None
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What Delta raises, in one line."""
-        try:
-            yield
-        except (DeltaError, OSError) as error:
-            raise self.error(f"{self.path}: {reason(error)}") from None
+    @cached_property
+    def next_batch(self) -> int:
+        """The number of a batch that is newer than all there are, whatever the clock says."""
+        newest: int = self.answer("SELECT coalesce(max(batch), 0) FROM newest")[0][0]
+        now = (time.time_ns() // 1_000_000 << BATCH_BITS) + step()
+        return max(now, newest + step())
 
 
-def storage_options(path: str) -> dict[str, str]:
-    """What an object store needs; credentials come from the environment."""
-    if not path.startswith(("s3://", "s3a://")):
-        return {}
-    # A commit is refused if there is one of its number.
-    options = {"conditional_put": "etag"}
-    if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
-        options["allow_http"] = "true"
-    return options
+def step() -> int:
+    """By which the number of a batch grows, when only its order matters."""
+    return 1 + secrets.randbelow((1 << BATCH_BITS) - 1)
 
 
-def reason(error: BaseException) -> str:
-    """The innermost reason; of a store its own code, as in `NoSuchBucket`."""
-    if isinstance(error, OSError) and error.strerror:
-        return files.reason_of(error)
-    told = str(error)
-    if code := STORE_CODE.search(told):
-        return " ".join(WORD.findall(code[1])).lower()
-    reasons = [line.rpartition(ARROW)[2] for line in told.splitlines() if ARROW in line]
-    return printable((reasons or [told.partition("\n")[0]])[-1].strip())
-
-
-def _view(kind: str, there: Collection[str]) -> str:
-    """Rows of a kind, with the columns that a later version has added."""
-    shown = (
-        f'"{field.name}"'
-        if field.name in there
-        else f"arrow_cast(NULL, '{SQL_TYPES[field.kind]}') AS \"{field.name}\""
-        for field in tables()[kind]
-    )
-    return f"SELECT {', '.join(shown)} FROM fleet WHERE kind = '{kind}'"
-
-
-def python_rows(found: Answer) -> Iterator[tuple[Any, ...]]:
-    """The rows of an answer, one at a time: there may be a million."""
-    columns: Any = found.columns
-    return zip(*((value.as_py() for value in column) for column in columns), strict=True)
+def hash_of(names: Iterable[str]) -> int:
+    """Of a list of names."""
+    told = "\n".join(names).encode()
+    return int.from_bytes(blake2b(told, digest_size=8).digest())
 
 
 def quoted(texts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What goes between the coordinator and its workers. All of it can be pickled."""
+"""What goes between a run and its workers. All of it can be pickled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nagle_scan.api.names import Label
 
 Place: TypeAlias = tuple[str, str]
 """Host and path, as the table has them."""
-SET_DIGITS = 32
-"""Of a SHA-256, in hex: 128 bits."""
+DIGITS = 32
+"""Hexadecimal digits of a SHA-256 that name a set or a file: 128 bits."""
 NO_CAPTURE = "not a capture file"
 """So the engine begins what will be true until the file changes."""
 NAME_LEN = 8
@@ -77,7 +77,7 @@ class File(NamedTuple):
     path: str
     """An absolute local path, or a URL that fsspec opens, without a query."""
     host: str = ""
-    """The only host whose workers have it; empty if all have."""
+    """The host on whose disks it is; empty for a URL."""
     size: int = -1
     """Bytes as stored; -1 if unknown."""
     modified: str = ""
@@ -86,11 +86,6 @@ class File(NamedTuple):
     """Time of its first frame, once it was opened; `None` if it has none."""
     access: Secret = Secret()
     """The URL with its query, if it has one. Never shown, never kept."""
-
-    @property
-    def shown(self) -> str:
-        """As the user is told of it."""
-        return f"{self.host}:{self.path}" if self.host else self.path
 
 
 class Failure(NamedTuple):
@@ -118,17 +113,22 @@ class Set(NamedTuple):
         """Bytes as stored, of all."""
         return sum(file.size for file in self.files)
 
-    @property
-    def host(self) -> str:
-        """Of its files."""
-        return self.files[0].host
-
 
 def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
     """A set of these. Its name tells which they are, also after one of them grew."""
     ordered = sorted(files, key=lambda one: (one.first_ns is None, one.first_ns or 0))
     told = json.dumps([(*settings.place(one), one.first_ns) for one in ordered])
-    return Set(sha256(told.encode()).hexdigest()[:SET_DIGITS], tuple(ordered), replaces)
+    return Set(digits(told.encode()), tuple(ordered), replaces)
+
+
+def failure_id(place: Place) -> str:
+    """The set that stands for a file which could not be read."""
+    return digits(json.dumps(["failure", *place]).encode())
+
+
+def digits(content: bytes) -> str:
+    """The name of a set or a file, from what it holds."""
+    return sha256(content).hexdigest()[:DIGITS]
 
 
 class Scanned(NamedTuple):

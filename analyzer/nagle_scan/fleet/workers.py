@@ -26,6 +26,7 @@ from nagle_scan.errors import NagleScanError
 DEADLINE_S, BYTES_PER_S = 300.0, 2e6
 """Tasks have hung when none ends for longer than both: this, and that for what one reads."""
 LOOK_S = 1.0
+"""So often a run looks whether its batch is to be written."""
 JOIN_S = 5.0
 """A process that a disk holds does not end."""
 DIED = "the worker died each time"
@@ -41,8 +42,6 @@ class Task(NamedTuple):
     function: Callable[..., Any]
     items: Sequence[Any]
     rest: tuple[Any, ...] = ()
-    host: str = ""
-    """The only one whose workers can do it; empty if all can."""
     size: int = 0
     """Bytes that it reads."""
 
@@ -66,34 +65,28 @@ class Workers:
 
     shown = "the workers of this machine"
     tries_again = False
-    """By itself, what killed a worker."""
-    hosts: Sequence[str] = ()
-    """Names of those that tasks can be pinned to."""
-    silent: Sequence[str] = ()
-    """Hosts that did not answer when they were asked."""
+    """Does it try by itself what killed a worker?"""
 
     def __init__(self, count: int = 0) -> None:
         self._count = count
         self._pool: ProcessPoolExecutor | None = None
-        self.late: list[str] = []
-        """Hosts that were given up during a task."""
 
-    def executor(self, host: str) -> Executor:  # noqa: ARG002
-        """Of a host, or of all."""
+    def executor(self) -> Executor:
+        """A new one after `close`."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._count, context, _begin)
         return self._pool
 
-    def room(self, host: str = "") -> int:  # noqa: ARG002
-        """How many tasks a host, or all, can do at once."""
+    def room(self) -> int:
+        """How many tasks they can do at once."""
         return self._count
 
     def check(self) -> None:
         """Raises `ClusterError` if there is nobody left to work."""
 
     def close(self) -> None:
-        """Nothing stays. The next executor is a new one."""
+        """Nothing stays."""
         pool, self._pool = self._pool, None
         if pool is not None:
             processes = list((pool._processes or {}).values())
@@ -128,39 +121,32 @@ class _Running:
     """Tasks on their way through workers."""
 
     def __init__(self, workers: Workers, tasks: Iterable[Task]) -> None:
-        self._workers = workers
-        self._waiting: dict[str, deque[Task]] = {}
-        """By host."""
-        for task in tasks:
-            self._waiting.setdefault(task.host, deque()).append(task)
+        self._workers, self._waiting = workers, deque(tasks)
         self._suspects: deque[Task] = deque()
         self._alone: Future[Any] | None = None
         """That of a suspect."""
         self._given: dict[Future[Any], Task] = {}
-        self._moved_s = dict.fromkeys(self._waiting, time.monotonic())
-        """When a task of a host ended last, or the first one began."""
+        self._moved_s = time.monotonic()
+        """When a task ended last, or the first one began."""
 
     def fill(self) -> bool:
         """Gives as many as there is room for; false when nothing is left."""
-        for host, waiting in self._waiting.items():
-            while waiting and len(self._of(host)) < self._workers.room(host) and not self._suspects:
-                self._give(waiting.popleft())
+        room = self._workers.room() if self._waiting else 0
+        while self._waiting and len(self._given) < room and not self._suspects:
+            self._give(self._waiting.popleft())
         if self._suspects and not self._given:
             self._alone = self._give(self._suspects.popleft())
         return bool(self._given)
 
-    def _of(self, host: str) -> list[Future[Any]]:
-        return [future for future, task in self._given.items() if task.host == host]
-
     def _give(self, task: Task) -> Future[Any]:
-        if not self._of(task.host):
-            self._moved_s[task.host] = time.monotonic()
+        if not self._given:
+            self._moved_s = time.monotonic()
         given = task.function, task.items, *task.rest
         try:
-            future = self._workers.executor(task.host).submit(*given)
+            future = self._workers.executor().submit(*given)
         except BrokenExecutor:
             self._workers.close()
-            future = self._workers.executor(task.host).submit(*given)
+            future = self._workers.executor().submit(*given)
         self._given[future] = task
         return future
 
@@ -168,7 +154,7 @@ class _Running:
         """What has come within `LOOK_S`."""
         for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
             task = self._given.pop(future)
-            self._moved_s[task.host] = time.monotonic()
+            self._moved_s = time.monotonic()
             try:
                 yield Done(task, future.result())
             except ClusterError:
@@ -190,28 +176,22 @@ class _Running:
 
     def hung(self) -> Iterator[Done]:
         """What nobody waits for any longer."""
-        for host in list(self._waiting):
-            given = self._of(host)
-            size = max((self._given[one].size for one in given), default=0)
-            most_s = DEADLINE_S + size / BYTES_PER_S
-            if not given or time.monotonic() - self._moved_s[host] < most_s:
-                continue
-            is_alone = self._alone in given
-            for future in given:
-                future.cancel()
-            tasks = [self._given.pop(one) for one in given]
-            if host:
-                self._workers.late.append(host)
-                tasks += self._waiting.pop(host)
-                yield from (Done(one, error=f"no worker on {host} answers") for one in tasks)
-            elif is_alone:
-                why = f"no answer within {most_s:.0f} s: given up"
-                yield from (Done(one, error=why) for one in tasks)
-            else:
-                self._suspects += (one for task in tasks for one in task.single)
-            if not host:
-                self._workers.check()
-                self._workers.close()
+        size = max((task.size for task in self._given.values()), default=0)
+        most_s = DEADLINE_S + size / BYTES_PER_S
+        if not self._given or time.monotonic() - self._moved_s < most_s:
+            return
+        is_alone = self._alone in self._given
+        tasks = list(self._given.values())
+        for future in self._given:
+            future.cancel()
+        self._given.clear()
+        if is_alone:
+            why = f"no answer within {most_s:.0f} s: given up"
+            yield from (Done(one, error=why) for one in tasks)
+        else:
+            self._suspects += (one for task in tasks for one in task.single)
+        self._workers.check()
+        self._workers.close()
 
     def stop(self) -> None:
         """Nobody waits for what is still to be done."""

@@ -1,0 +1,140 @@
+"""What a run has noticed: services that lose time and did not, lose more, or no longer do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from math import sqrt
+from typing import Any, NamedTuple
+
+from nagle_scan.fleet.table import Table
+from nagle_scan.words.wording import count, duration
+
+DAYS = 7
+"""Captured days of a service before a run that count: what came back after longer is new."""
+BY_HALF = 1.5
+"""A service is worse if it loses so many times as much on each exchange."""
+LEAST = 3
+"""Fewer stalls are no change for the worse."""
+SPREAD = 3.0
+"""Standard deviations of a number of stalls (Poisson), by which it is more than chance."""
+EXPECTED = 5.0
+"""Of stalls that do not come: with as many, chance is less than one in a hundred."""
+AT_IT_S = 3600.0
+"""A run of another host is taken for killed if it has written nothing for longer."""
+NEW, WORSE, GONE = "new", "worse", "gone"
+COUNTED = "FILTER (WHERE confidence IN ('certain', 'likely'))"
+LEVEL = (
+    f"coalesce(sum(waits) {COUNTED}, 0)::BIGINT AS stalls, "
+    f"coalesce(sum(wait_ms) {COUNTED}, 0)::DOUBLE AS lost_ms, "
+    "coalesce(sum(exchanges), 0)::BIGINT AS exchanges"
+)
+BEFORE = f"""
+SELECT service, {LEVEL} FROM sums WHERE "set" NOT IN (SELECT unnest(?)) GROUP BY service, day
+QUALIFY row_number() OVER (PARTITION BY service ORDER BY day DESC NULLS LAST) <= {DAYS}
+ORDER BY service, day DESC NULLS LAST
+"""
+NOW = f"""
+SELECT service, first(owner) AS owner, first(pod) AS pod, {LEVEL} FROM sums
+WHERE "set" IN (SELECT unnest(?)) GROUP BY service ORDER BY lost_ms DESC, service
+"""
+
+
+class Level(NamedTuple):
+    """What a service lost in some time."""
+
+    stalls: int
+    """Certain and likely ones, as always here."""
+    lost_ms: float
+    exchanges: int
+
+    @property
+    def each_ms(self) -> float:
+        """Per exchange. A stream has none, and counts as one."""
+        return self.lost_ms / max(1, self.exchanges)
+
+    @property
+    def share(self) -> float:
+        """Stalls per exchange."""
+        return self.stalls / max(1, self.exchanges)
+
+
+class Change(NamedTuple):
+    """Of a service."""
+
+    service: str
+    owner: str
+    pod: str
+    change: str
+    before_ms: float
+    """Per exchange, on the worst of the days before."""
+    now_ms: float
+    stalls: int
+    exchanges: int
+
+    @property
+    def told(self) -> str:
+        """In a line."""
+        now = f"{duration(self.now_ms)} per exchange ({count(self.stalls, 'stall')})"
+        if self.change == NEW:
+            return f"new: {self.service} loses {now}"
+        if self.change == WORSE:
+            return f"worse: {self.service} loses {now}, {duration(self.before_ms)} before"
+        before = f"{duration(self.before_ms)} per exchange before"
+        return f"gone: {self.service} no longer loses time ({before})"
+
+
+class Before(NamedTuple):
+    """What was known before a run."""
+
+    days: dict[str, list[Level]]
+    """Of each service the last days that are known, the latest first."""
+    open_runs: set[str]
+    """Runs that were killed: nobody has told what they found."""
+    open_sets: set[str]
+    """What these have read."""
+
+
+def before(table: Table, own: str) -> Before:
+    """What is known before a run; the names of those of this host begin with `own`."""
+    killed = {
+        name: commit.run
+        for name, commit in table.open.items()
+        if commit.run.startswith(own) or table.files[name].written_s < time.time() - AT_IT_S
+    }
+    open_sets = {set_id for name, set_id in table.in_use if name in killed}
+    days: dict[str, list[Level]] = {}
+    for service, *level in table.answer(BEFORE, [sorted(open_sets)]):
+        days.setdefault(service, []).append(Level(*level))
+    return Before(days, set(killed.values()), open_sets)
+
+
+def noticed(table: Table, before: Before, sets: Collection[str]) -> Iterator[Change]:
+    """What these sets, and those of runs that were killed, change of what was known before."""
+    for service, owner, pod, *level in table.answer(NOW, [sorted({*sets, *before.open_sets})]):
+        now, days = Level(*level), before.days.get(service, [])
+        if change := changed(days, now):
+            before_ms = max((day.each_ms for day in days), default=0.0)
+            about = service, owner or "", pod or "", change
+            yield Change(*about, before_ms, now.each_ms, now.stalls, now.exchanges)
+
+
+def changed(days: Sequence[Level], now: Level) -> str:
+    """How a level differs from those of the days before, the latest first; empty if it does not."""
+    if now.stalls and not any(day.stalls for day in days):
+        return NEW
+    if not now.stalls:
+        is_gone = days and days[0].share * now.exchanges >= EXPECTED
+        return GONE if is_gone else ""
+    worst = max(days, key=lambda day: day.each_ms)
+    expected = worst.share * max(1, now.exchanges)
+    is_more = now.stalls > expected + SPREAD * sqrt(expected)
+    is_longer = now.lost_ms / now.stalls > BY_HALF * worst.lost_ms / max(1, worst.stalls)
+    is_worse = now.each_ms > BY_HALF * worst.each_ms and (is_more or is_longer)
+    return WORSE if is_worse and now.stalls >= LEAST else ""
+
+
+def columns(changes: Sequence[Change]) -> dict[str, list[Any]]:
+    """Rows of the kind `changes`."""
+    told = {name: [getattr(one, name) for one in changes] for name in Change._fields}
+    return told | {"time": [time.time_ns() // 1000] * len(changes)}

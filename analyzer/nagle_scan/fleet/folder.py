@@ -1,0 +1,195 @@
+"""The folder of a fleet: on this machine, or in an object store that fsspec reaches.
+
+Its files never change. Each is named by its content, so that writing one again is no harm, two
+runs cannot disturb each other, and whoever reads one can tell whether it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import remote
+from nagle_scan.fleet.fields import KINDS
+from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.work import DIGITS, digits
+from nagle_scan.system import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
+NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
+ASIDE = ".damaged"
+"""Behind the name of a file that is not what its name says."""
+HALF = ".written"
+"""Behind the name of a file on its way; a run that was killed may leave one."""
+PAUSES_S = (0.0, 1.0, 2.0)
+"""Before each attempt to write into a store."""
+MIME = {"ContentType": "text/html"}
+
+
+class Found(NamedTuple):
+    """A file of a fleet."""
+
+    size: int
+    written_s: float
+    """When it was written, in seconds since the epoch."""
+
+
+class Folder:
+    """A place for files. Raises `CaptureError` for what cannot be read, `OutputError` otherwise."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path.rstrip("/") or path
+        self.fs: Any = None
+        self._top = self.path
+        if is_url(self.path):
+            if not self.path.startswith(STORES):
+                known = "results go to a folder, s3://, gs://, az://"
+                raise OutputError(f"{remote.shown(self.path)}: {known}")
+            self.fs, self._top = remote.opened(self.path)
+
+    def check(self) -> None:
+        """Raises `OutputError` for a folder that holds something else or cannot be listed."""
+        if self.fs is not None:
+            return
+        with self._told(OutputError), suppress(FileNotFoundError):
+            there = os.listdir(self.path)
+            if there and not set(there) & {*KINDS}:
+                raise OutputError(f"{self.path}: holds something else: name a new folder")
+
+    def files(self) -> dict[str, Found]:
+        """The files of the fleet that are there, by name (`stalls/1f...parquet`), in order."""
+        with self._told(CaptureError):
+            found = self._local() if self.fs is None else self._remote()
+            return {name: about for name, about in sorted(found) if NAME.fullmatch(name)}
+
+    def _local(self) -> Iterator[tuple[str, Found]]:
+        for kind in ("", *KINDS):
+            with suppress(FileNotFoundError), os.scandir(os.path.join(self.path, kind)) as listed:
+                for entry in listed:
+                    if entry.is_symlink():
+                        why = "a link, which may lead elsewhere: remove it"
+                        raise CaptureError(f"{entry.path}: {why}")
+                    about = entry.stat()
+                    yield f"{kind}/{entry.name}", Found(about.st_size, about.st_mtime)
+
+    def _remote(self) -> Iterator[tuple[str, Found]]:
+        self.fs.invalidate_cache()
+        for path, about in self.fs.find(self._top, detail=True).items():
+            times = (
+                about[name] for name in remote.WRITTEN if hasattr(about.get(name), "timestamp")
+            )
+            # A file whose time nobody tells never gets old.
+            written_s = next((one.timestamp() for one in times), time.time())
+            yield path[len(self._top) + 1 :], Found(about["size"], written_s)
+
+    def place(self, name: str) -> str:
+        """The path or URL of a file."""
+        return f"{self.path}/{name}"
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a file."""
+        with self._told(CaptureError):
+            if self.fs is not None:
+                read: bytes = self.fs.cat_file(f"{self._top}/{name}")
+                return read
+            with open(self.place(name), "rb") as file:
+                return file.read()
+
+    def is_whole(self, name: str) -> bool:
+        """Does a file hold what its name says?"""
+        try:
+            return digits(self.content(name)) in name
+        except CaptureError:
+            return False
+
+    def put(self, kind: str, content: bytes) -> str:
+        """Writes a file, and is done when it is on the disk; its name. Raises `OutputError`."""
+        name = f"{kind}/{digits(content)}.parquet"
+        with self._told(OutputError):
+            if self.fs is not None:
+                self._send(name, content)
+            elif not os.path.lexists(self.place(name)) or not self.is_whole(name):
+                self.put_aside(name)
+                self._write(name, content)
+        return name
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Writes a file that is not named by its content: a page. Raises `OutputError`."""
+        with self._told(OutputError):
+            if self.fs is not None:
+                self._send(name, content, **(MIME if self.path.startswith("s3") else {}))
+            else:
+                files.replace(self.place(name), content)
+                _sync(self.path)
+
+    def _send(self, name: str, content: bytes, **kind: str) -> None:
+        """Sends it again while the answer is an error: it is the same file each time."""
+        for pause_s in PAUSES_S:
+            time.sleep(pause_s)
+            try:
+                self.fs.pipe_file(f"{self._top}/{name}", content, **kind)
+                return
+            except Exception as error:
+                # Each file system raises what it likes.
+                failed = error
+        raise failed
+
+    def _write(self, name: str, content: bytes) -> None:
+        place = self.place(name)
+        kind = os.path.dirname(place)
+        os.makedirs(kind, exist_ok=True)
+        half = f"{place}.{os.urandom(4).hex()}{HALF}"
+        try:
+            with open(half, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(half, place)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(half)
+            raise
+        for folder in (kind, self.path, os.path.dirname(os.path.abspath(self.path))):
+            _sync(folder)
+
+    def put_aside(self, name: str) -> None:
+        """Renames a file that is not whole, if it is there."""
+        to = f"{name}.{os.urandom(4).hex()}{ASIDE}"
+        with self._told(OutputError), suppress(FileNotFoundError):
+            if self.fs is not None:
+                self.fs.mv(f"{self._top}/{name}", f"{self._top}/{to}")
+            else:
+                os.rename(self.place(name), self.place(to))
+
+    def delete(self, name: str) -> None:
+        """Deletes a file that holds what its name says: whoever needs it can write it again."""
+        if self.is_whole(name):
+            with self._told(OutputError), suppress(FileNotFoundError):
+                self.fs.rm_file(f"{self._top}/{name}") if self.fs else os.unlink(self.place(name))
+
+    @contextmanager
+    def _told(self, kind: type[CaptureError | OutputError]) -> Iterator[None]:
+        """What a disk or a store raises, in one line."""
+        try:
+            yield
+        except (CaptureError, OutputError):
+            raise
+        except Exception as error:
+            does = "write" if kind is OutputError else "read"
+            why = remote.reason(error, self.path)
+            raise kind(f"{remote.shown(self.path)}: cannot {does}: {why}") from None
+
+
+def _sync(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,89 @@
+"""What is damaged or gone is put aside, and its captures are read again: nothing fails for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+import duckdb
+
+from nagle_scan import _core
+from nagle_scan.errors import CaptureError
+from nagle_scan.fleet.fields import COMMIT, SQL_TYPES, written
+from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.table import Commit, Table
+from nagle_scan.fleet.work import failure_id
+from nagle_scan.words.wording import count
+
+LOST = "its rows are gone: a run that finds the capture reads it again"
+"""The reason of a file whose rows were lost: of no attempt."""
+
+
+def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -> Table:
+    """The table without what is damaged, which is told in a line each.
+
+    Files of captures are always read; the others with `reads_all`, else they are known by their
+    size. Raises `CaptureError`, `OutputError`.
+    """
+    table = Table(folder)
+    asked = [*table.files] if reads_all else table.names(COMMIT)
+    if damaged := [name for name in asked if not _is_whole(table, name)]:
+        table = _without(table, damaged, tell)
+    damaged = [
+        name
+        for commit in table.commits.values()
+        for name, size in commit.files.items()
+        if name in table.files and table.files[name].size != size
+    ]
+    if damaged:
+        table = _without(table, damaged, tell)
+    lost = {one for name, one in table.in_use if _lacks(table, table.commits[name])}
+    return _let_go(table, lost, tell) if lost else table
+
+
+def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]) -> Table:
+    for name in damaged:
+        table.folder.put_aside(name)
+        again = "; its captures are read again" if name.startswith(COMMIT) else ""
+        tell(f"{table.folder.place(name)}: damaged, put aside{again}")
+    return Table(table.folder)
+
+
+def _is_whole(table: Table, name: str) -> bool:
+    """Does it hold what its name says, and is that rows of its kind?"""
+    if not table.folder.is_whole(name):
+        return False
+    kind = name.partition("/")[0]
+    types = {field.name: SQL_TYPES[field.kind] for field in written(kind)}
+    with suppress(duckdb.Error, CaptureError, TypeError, ValueError, KeyError):
+        asked = f"read_parquet(['{table.folder.place(name).replace(chr(39), chr(39) * 2)}'])"
+        with duckdb.connect() as asking:
+            if table.folder.fs is not None:
+                asking.register_filesystem(table.folder.fs)
+            found = asking.sql(f"FROM {asked}")
+            there = dict(zip(found.columns, map(str, found.types), strict=True))
+            return all(types.get(one, kind) == kind for one, kind in there.items())
+    return False
+
+
+def _lacks(table: Table, commit: Commit) -> bool:
+    return not commit.files.keys() <= table.files.keys()
+
+
+def _let_go(table: Table, lost: Collection[str], tell: Callable[[str], None]) -> Table:
+    """Sets of which rows are gone count as not read."""
+    from nagle_scan.fleet import batch, parquet, rows
+
+    table.asked("").execute('CREATE TABLE lost AS SELECT unnest(?) AS "set"', [sorted(lost)])
+    files = table.rows(
+        'SELECT host, path, size, modified FROM captures SEMI JOIN lost USING ("set") '
+        "WHERE error IS NULL"
+    )
+    ids = [failure_id((row["host"], row["path"])) for row in files]
+    told = {name: [row[name] for row in files] for name in ("host", "path", "size")}
+    told |= rows.about_failures(ids, LOST, _core.VERSION)
+    number = table.next_batch
+    parts = [parquet.rows(COMMIT, one, number) for one in (rows.gone(lost), told) if one["set"]]
+    batch.write(table.folder, table.scope, {COMMIT: parts})
+    tell(f"{count(len(files), 'capture')} lost rows with a file that is gone: to be read again")
+    return Table(table.folder)
