@@ -24,7 +24,7 @@ BATCH_S = 30.0
 def write(
     folder: Folder,
     scope: Scope,
-    parts: Mapping[str, Iterable[pa.Table]],
+    parts: Mapping[str, Sequence[pa.Table]],
     run: str = "",
     ended: Sequence[str] = (),
 ) -> None:

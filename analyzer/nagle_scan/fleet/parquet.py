@@ -77,7 +77,7 @@ def _ends(each: Iterable[Sequence[Any]]) -> pa.Buffer:
     return pa.py_buffer(np.array(ends, np.int32))
 
 
-def content(kind: str, parts: Iterable[pa.Table | pa.RecordBatch], about: str = "") -> bytes:
+def content(kind: str, parts: Sequence[pa.Table], about: str = "") -> bytes:
     """A file with these rows; `about` is what a commit says of itself.
 
     What else Parquet would say of each column takes more than a night's rows of it."""
@@ -95,10 +95,11 @@ def content(kind: str, parts: Iterable[pa.Table | pa.RecordBatch], about: str = 
         use_dictionary=[name for name in names if name not in rising],
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
     ) as writer:
-        for part in parts:
-            # An answer of SQL may call the same type by another name.
-            table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
-            writer.write_table(table.cast(schema(kind)))
+        # As one group of rows: equal values of many sets are then told once. An answer of SQL
+        # may call the same type by another name.
+        writer.write_table(
+            pa.concat_tables([schema(kind).empty_table(), *parts]).cast(schema(kind))
+        )
         if about:
             writer.add_key_value_metadata({ABOUT: about})
     written: bytes = sink.getvalue().to_pybytes()

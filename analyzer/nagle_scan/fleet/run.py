@@ -166,6 +166,7 @@ class _Run:
         over = [at for at in known.failed if at in plan.copies or _is_gone(at)]
         if plan.sets or outcome.failures or over:
             self._add(plan.sets, known, table, over)
+        table.close()
         with ProgressLine(lambda _: "writing the page", self._stream):
             self._end(table.state)
         return outcome
@@ -187,15 +188,18 @@ class _Run:
         own = blake2b(inputs.host().encode(), key=settings.key or b"", digest_size=4).hexdigest()
         before = self._patiently(lambda now: changes.before(now, own), table)
         batch = Batch(self._folder, settings, known, table.next_batch, own)
+        table.close()
         batch.add(Scanned(failures=tuple(self._outcome.failures)), over)
         with ProgressLine(self._outcome.line, self._stream), self._accounted(batch):
             self._scan(wanted, batch)
             batch.write()
         if not wanted:
             return
+        now = Table(self._folder)
         self._outcome.changes = self._patiently(
-            lambda now: list(changes.noticed(now, before, batch.sets)), Table(self._folder)
+            lambda table: list(changes.noticed(table, before, batch.sets)), now
         )
+        now.close()
         if self._outcome.changes:
             from nagle_scan.fleet import parquet
 
@@ -233,6 +237,7 @@ class _Run:
         table = self._patiently(tidied, table)
         for _ in range(TRIES):
             self._patiently(page.write, table)
+            table.close()
             table = Table(self._folder)
             if page.state(self._folder) == table.state:
                 break
@@ -244,6 +249,7 @@ class _Run:
             try:
                 return does(table)
             except CaptureError:
+                table.close()
                 table = mend.mend(self._folder, self._tell, reads_all=True)
         return does(table)
 

@@ -30,6 +30,8 @@ STALLS = ", ".join(
 )
 EXCHANGES = "coalesce(sum(exchanges), 0)::BIGINT AS exchanges"
 BY_LOSS = "lost_ms_certain + lost_ms_likely DESC, lost_ms_possible DESC"
+WORST_FIRST = '(-lost_ms_certain - lost_ms_likely, -lost_ms_possible, "set", connection)'
+"""The same of a connection, as one value: DuckDB need not sort what is large."""
 TOTAL = f"SELECT {STALLS} FROM sums"
 ENDS = ("server_addr", "server_port", "owner", "pod")
 SIDES = ", ".join(
@@ -67,8 +69,7 @@ FROM (
             / nullif(count(DISTINCT hour), 0) AS lost_ms_per_hour
     FROM sums GROUP BY service
 ) AS sides ON sides.service = lost.service LEFT JOIN (
-    SELECT service, first(change ORDER BY {BY_LOSS}, "set", connection) AS change,
-        first(fix ORDER BY {BY_LOSS}, "set", connection) AS fix
+    SELECT service, arg_min(change, {WORST_FIRST}) AS change, arg_min(fix, {WORST_FIRST}) AS fix
     FROM connections WHERE stalls > 0 GROUP BY service
 ) AS said ON said.service = lost.service LEFT JOIN (
     SELECT service, {
@@ -103,10 +104,12 @@ LOSSY = "SELECT count(DISTINCT service) AS services FROM sums WHERE confidence I
 def worst(which: str = "true") -> str:
     """The SQL of the connections that lose most, of each service."""
     return f"""
-        SELECT * EXCLUDE (place) FROM (
-            SELECT *, row_number() OVER (PARTITION BY service ORDER BY {BY_LOSS}) AS place
-            FROM connections WHERE stalls > 0 AND {which}
-        ) WHERE place <= {WORST} ORDER BY {BY_LOSS}, service, "set", connection
+        SELECT * FROM connections SEMI JOIN (
+            SELECT service, unnest(min({WORST_FIRST}, {WORST})) AS least FROM connections
+            WHERE stalls > 0 AND {which} GROUP BY service
+        ) AS kept ON kept.service = connections.service AND kept.least = {WORST_FIRST}
+        WHERE stalls > 0 AND {which}
+        ORDER BY {BY_LOSS}, service, "set", connection
     """
 
 

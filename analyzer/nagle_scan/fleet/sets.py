@@ -55,7 +55,7 @@ class Known:
         self.failed: dict[Place, int] = {}
         """How often each file that could not be read was tried."""
         self.no_captures: set[Place] = set()
-        self._stamps = {hash(row[:4]) for row in self._rows()}
+        self._stamps = {hash(row[:4]) for row in table.answer(READ)}
         for row in table.each(FAILED):
             at = row["host"], row["path"]
             self.failed[at] = row["attempts"]
@@ -63,16 +63,14 @@ class Known:
                 self.no_captures.add(at)
                 self._stamps.add(hash((*at, row["size"], row["modified"])))
 
-    def _rows(self) -> Iterator[_Row]:
-        return (_Row(**row) for row in self._table.each(READ))
-
     def is_known(self, at: Place, file: File) -> bool:
         """Is it unchanged, so that it need not be opened?"""
         return bool(file.modified) and hash((*at, file.size, file.modified)) in self._stamps
 
-    def where(self, name: str, wanted: Collection[object]) -> Iterator[_Row]:
+    def where(self, name: str, wanted: Collection[str | int | None]) -> Iterator[_Row]:
         """Rows with one of these."""
-        return (row for row in (self._rows() if wanted else ()) if getattr(row, name) in wanted)
+        asked = f'{READ} AND "{name}" IN (SELECT unnest(?))'
+        return map(_Row._make, self._table.answer(asked, [list(wanted)]) if wanted else ())
 
 
 def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) -> Plan:

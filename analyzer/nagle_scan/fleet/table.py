@@ -166,6 +166,13 @@ class Table:
         )
         return made
 
+    def close(self) -> None:
+        """Gives memory back; what was read is forgotten."""
+        if "connection" in vars(self):
+            self.connection.close()
+            del self.connection
+            self._views.clear()
+
     def asked(self, sql: str) -> duckdb.DuckDBPyConnection:
         """With a view for each kind of rows that is asked for, and one of all rows of a kind, also
         of those that do not count (`every_stalls`): a file is opened only for its rows."""
