@@ -22,10 +22,10 @@ MOST_BY_CLOCK = re.compile(
 ONE_OF = 40
 """Of this many stalls, and of as many waits, the terms of one are read with `Scan.why`."""
 EVIDENCE = {
-    "ratio (LR)": r"(?:is|are) ([\d.]+) times as likely",
+    "ratio (LR)": r"This timing is (no likelier|[\d,.]+ times (?:likelier|less likely)) if the kernel",
     "P(on)": r"was on with a probability of ([\d.]+),",
-    "share (pi)": r"then ([\d.]+) of such waits are holds",
-    "relay": r"would look the same: probability (\d\.\d+)",
+    "share (pi)": r"with Nagle on, ((?:over |under )?\d+) % of such waits are holds",
+    "relay": r"would look the same(?: \(|: )probability (\d\.\d+)",
     "probability": r"together: held with a probability of ([\d.]+)",
 }
 """The terms, as the sentences of a stall print them."""
@@ -50,6 +50,19 @@ def bounds(printed: str) -> Bounds:
     """What may have been rounded to this number."""
     half = 0.5 / 10 ** len(printed.partition(".")[2])
     return float(printed) - half, float(printed) + half
+
+
+def in_words(name: str, told: str) -> Bounds:
+    """The same of a term as sentences tell it."""
+    if name == "share (pi)":
+        how, _, percent = told.rpartition(" ")
+        least, most = (bound / 100 for bound in bounds(percent))
+        return {"over": (0.99, 1.0), "under": (0.0, 0.01)}.get(how, (least, most))
+    if name == "ratio (LR)":
+        times, _, word = told.partition(" times ")
+        least, most = (1 / 1.05, 1.05) if times == "no likelier" else bounds(times.replace(",", ""))
+        return (1 / most, 1 / least) if word == "less likely" else (least, most)
+    return bounds(told)
 
 
 def computed(terms: dict[str, Bounds]) -> Bounds:
@@ -86,7 +99,7 @@ def test_the_probability_of_a_stall_follows_from_the_numbers_in_its_evidence(
         for row in stalls(scan):
             told = "\n".join(row.evidence)
             found = {name: re.search(pattern, told) for name, pattern in EVIDENCE.items()}
-            terms = {name: bounds(match[1]) for name, match in found.items() if match}
+            terms = {name: in_words(name, match[1]) for name, match in found.items() if match}
             check(terms, told, row.confidence, (path, row.frame_to, row.evidence))
             seen.add(row.confidence)
     assert seen == set(WORDS) - {""}

@@ -1,7 +1,7 @@
 //! # What happens
 //! The connection took long to come about: a SYN or its answer was lost and sent again, after 1 s and
-//! twice that each time; or the other end took its time to answer. Users feel it in the first reply: how
-//! much of the time until its end connecting took is said, too.
+//! twice that each time; or the other end took its time to answer. Users feel it in the first reply: the
+//! report also says what share of the first reply's time was connecting.
 //!
 //! # How it is recognised
 //! The same SYN comes again. Or a SYN is answered 200 ms or more after it, and later than two other round
@@ -9,7 +9,7 @@
 //!
 //! # What it is not
 //! A long way: that shows in all round trips. A loss, where the SYN is never answered, refused with RST and
-//! sent again, or answered for an older connection that the other end still had: that is said so. A SYN
+//! sent again, or answered for an older connection that the other end still had: the report says so. A SYN
 //! after FIN or RST between the same ports: another connection begins, and nobody waited for it.
 //!
 //! # What to do

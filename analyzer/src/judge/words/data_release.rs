@@ -1,6 +1,6 @@
 //! Why it is believed that data released a segment, where that differs from a pure ACK: sentences with frame numbers.
 
-use crate::judge::words::evidence::{Digits, ExplainedStall, Ms, plural};
+use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, plural};
 use std::fmt::{self, Write};
 
 impl ExplainedStall<'_> {
@@ -35,8 +35,11 @@ impl ExplainedStall<'_> {
                 Ms::of(data.quickest_ms)
             ),
         }?;
-        let ratio = Digits(self.finding.held.ratio.into());
-        write!(out, ". Its release is {ratio} times as likely of a held segment as of an answer")
+        let likelier = Likelier(self.finding.held.ratio.into());
+        write!(
+            out,
+            ". This timing is {likelier} if the kernel held the segment than if the program answered"
+        )
     }
 
     pub(super) fn quick(&self, out: &mut String) -> fmt::Result {

@@ -179,10 +179,8 @@ impl<'a> ExplainedStall<'a> {
         }?;
         write!(
             out,
-            ". Its release and its pause of {} are {} times as likely of a held segment as of one \
-             that was written then",
-            Ms(wait.span_ns()),
-            Digits(self.finding.held.ratio.into())
+            ". This timing is {} if the kernel held the segment than if the program wrote it just then",
+            Likelier(self.finding.held.ratio.into())
         )
     }
 
@@ -197,21 +195,23 @@ impl<'a> ExplainedStall<'a> {
         )?;
         if self.model.sibling_count > 0 {
             let (count, siblings) = (self.model.sibling_count, self.model.siblings);
-            let plural = plural(count);
-            write!(
-                out,
-                " ({count} other connection{plural} of this server: log-odds {siblings:+.1})"
-            )?;
+            let (plural, say) = (plural(count), if count == 1 { "says" } else { "say" });
+            let same = match siblings {
+                TELLING.. => "the same",
+                UNTELLING.. => "little",
+                _ => "the opposite",
+            };
+            write!(out, " ({count} other connection{plural} of this server {say} {same})")?;
         }
-        let share = self.model.share_beside(held, self.wait);
-        write!(out, "; then {share:.4} of such waits are holds")
+        let share = Percent(self.model.share_beside(held, self.wait).into());
+        write!(out, "; with Nagle on, {share} of such waits are holds")
     }
 
     fn relay(&self, out: &mut String) -> fmt::Result {
         write!(
             out,
-            "a proxy or a broker on the host of the {}, which passes on what arrives on another connection, \
-             would look the same: probability {:.5}. A capture of all its connections tells",
+            "a proxy on the {}'s host that forwards late data would look the same (probability {:.4}); a capture of \
+             all its connections would rule that out",
             self.by,
             self.model.passed_on(self.wait)
         )
@@ -227,6 +227,52 @@ impl Display for Contradictions {
             0 => out.write_str("no small segment sent while another was unacknowledged"),
             1 => out.write_str("1 small segment sent while another was unacknowledged"),
             count => write!(out, "{count} small segments sent while another was unacknowledged"),
+        }
+    }
+}
+
+/// Log-odds that tell something: three to one.
+const TELLING: f64 = 1.1;
+const UNTELLING: f64 = -TELLING;
+
+/// A likelihood ratio in words, to be followed by what it compares.
+pub(super) struct Likelier(pub f64);
+
+impl Display for Likelier {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let (times, word) = match self.0 {
+            ratio @ 1.0.. => (ratio, "likelier"),
+            ratio => (1.0 / ratio.max(1e-9), "less likely"),
+        };
+        match times {
+            ..1.05 => out.write_str("no likelier"),
+            ..9.95 => write!(out, "{times:.1} times {word}"),
+            _ => write!(out, "{} times {word}", Grouped(times.round() as u64)),
+        }
+    }
+}
+
+/// A whole number with separators.
+struct Grouped(u64);
+
+impl Display for Grouped {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match (self.0 / 1000, self.0 % 1000) {
+            (0, rest) => write!(out, "{rest}"),
+            (thousands, rest) => write!(out, "{},{rest:03}", Self(thousands)),
+        }
+    }
+}
+
+/// A share in percent; the ends are reserved for none and all.
+struct Percent(f64);
+
+impl Display for Percent {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match 100.0 * self.0 {
+            ..1.0 => out.write_str("under 1 %"),
+            percent @ ..=99.0 => write!(out, "{percent:.0} %"),
+            _ => out.write_str("over 99 %"),
         }
     }
 }

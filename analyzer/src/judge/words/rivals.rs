@@ -4,7 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{Digits, ExplainedStall, Ms, left};
+use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, left};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -79,16 +79,17 @@ fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
 }
 
 fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let (release, ratio) = (Ms(stall.wait.release_ns()), Digits(stall.finding.held.ratio.into()));
+    let likelier = Likelier(stall.finding.held.ratio.into());
     let why = match stall.finding.cause {
         Cause::NagleReply => format!(
-            "frame {} left {release} after data that the program may have answered; that is {ratio} times as likely \
-             of a held segment",
-            stall.wait.to.frame
+            "frame {} left {} after data that the program may have answered; this timing is {likelier} if the kernel \
+             held it",
+            stall.wait.to.frame,
+            Ms(stall.wait.release_ns())
         ),
         _ => format!(
-            "frame {} {} an ACK, which a program cannot see; that is {ratio} times as \
-         likely of a held segment as of a program that wrote then",
+            "frame {} {} an ACK, which a program cannot see; this timing is {likelier} if the kernel held it than if \
+             the program wrote it just then",
             stall.wait.to.frame,
             left(stall.wait)
         ),
