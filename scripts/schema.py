@@ -50,7 +50,7 @@ summary
   connections_not_listed: count  They count in the totals only.
   servers_not_listed: count  They count in the totals only.
   tcp_packets: count
-  affected_connections: count  Those with stalls.
+  affected_connections: count  Those with stalls that count; see `reading`.
   stalls: count
   stalled_ms: ms  Time lost to all stalls: the sum of their `hold_ms`.
   stalls_by_confidence: counts
@@ -58,7 +58,7 @@ summary
   stalls_not_listed: count  They count in the totals only.
   verdict: verdict
   not_judged: count  Connections with data that cannot be judged.
-  short_holds: count  Holds shorter than `min_wait_ms`.
+  short_holds: count  Holds shorter than `min_wait_ms`, of clean connections.
   short_holds_ms: ms
   exchanges: count
   waits_not_listed: count  Other waits that count in the totals only.

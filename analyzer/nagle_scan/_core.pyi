@@ -20,11 +20,11 @@ class Summary:
     tcp_packets: int
     packets: int
     affected_connections: int
+    possible_connections: int
     stalls: int
     stalled_ms: float
     verdict: str
     exchanges: int
-    cost_connections: int
     cost_exchanges: int
     cost_latency_ms: float
     cost_stalled_ms: float
@@ -68,6 +68,8 @@ class Group:
     ack_delay_ms: float
     ack_delay_min_ms: float
     ack_delay_max_ms: float
+    ack_after_min_ms: float
+    ack_after_max_ms: float
     consistent_with: str
     quick_acks: bool
     len_unacked: int
@@ -242,6 +244,7 @@ class WaitRow:
     has_arrived: bool
     is_mute: bool
     may_be_held: bool
+    is_measured: bool
     lost_before_capture: bool | None
     evidence: list[str]
     rivals: list[tuple[str, bool, str]]

@@ -41,7 +41,8 @@ def group(surest: int, **more: Any) -> Any:
     [
         ("on", (1, 0, 0, 0), "TCP_NODELAY is not in effect on"),
         ("unknown", (1, 0, 1, 0), "On 1 of 2 connections TCP_NODELAY is not in effect on"),
-        ("unknown", (0, 0, 1, 0), "If these are stalls, TCP_NODELAY is not in effect on"),
+        ("unknown", (0, 0, 1, 0), "TCP_NODELAY is probably not in effect on"),
+        ("unknown", (0, 2, 3, 0), "TCP_NODELAY is in effect on 2 of 5 connections to "),
         ("off", (0, 1, 0, 0), "TCP_NODELAY is in effect on"),
         ("switched", (0, 0, 0, 1), "TCP_NODELAY was set on"),
     ],

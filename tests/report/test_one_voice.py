@@ -16,7 +16,17 @@ from conversation import Conversation, interleaved, ipv6, stalled, write
 from markupsafe import Markup
 from nagle_scan import _core
 from nagle_scan.api import notebook
-from nagle_scan.report import fixes, header, held, markdown, page, pictures, sentences, text
+from nagle_scan.report import (
+    fixes,
+    header,
+    held,
+    markdown,
+    page,
+    pictures,
+    sentences,
+    text,
+    verdicts,
+)
 from nagle_scan.report import html as pages
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
@@ -115,7 +125,7 @@ def assert_answers(seen: View) -> None:
     """The first screen speaks of the same stalls, servers and connections throughout."""
     summary = seen.summary
     if summary.verdict == "clean" and summary.not_judged:
-        assert f"{summary.clean:,} of {summary.connections:,} connection" in seen.in_one_line
+        assert verdicts.clean_of(summary) in seen.in_one_line
     lengths = [wait.wait_ms for wait, _ in seen.waits]
     if lengths != sorted(lengths, reverse=True):
         assert "those of idle clients last" in seen.waits_heading
@@ -123,7 +133,7 @@ def assert_answers(seen: View) -> None:
         return
     assert_one_stall(seen)
     header_of = {item.head: flat(item.text) for item in header.of(seen)}
-    parties = dict.fromkeys(held.party(group) for group in held.surest(seen.groups))
+    parties = dict.fromkeys(held.party(group) for group in held.that_count(seen.groups))
     fixed = {sender for fix in seen.fixes_of(parties.keys()) for sender in fix.senders}
     assert fixed == set(list(parties)[: fixes.MOST_PARTIES])
     possible = summary.stalls_by_confidence[0] if summary.verdict == "stalls" else 0
@@ -152,7 +162,9 @@ def assert_same_stall(said: Formats, result: dict[str, Any]) -> None:
     shown = said.text.partition("The clearest stall")[2].partition("Why this is")
     frames = list(map(int, re.findall(r"(?<![\d.:])(\d+) [\d.]+ ms [\d[]", shown[0])))
     stall = stall_of(result, frames)
-    surest = next(word for word in certainty.CONFIDENCES if f"({word}" in said.text)
+    surest = next(
+        word for word in certainty.CONFIDENCES if re.search(rf"\((\d+ )?{word}", said.text)
+    )
     assert stall["confidence"] == surest
     assert shown[2].startswith(f" {surest}:")
     ladder = said.ticket.partition(f"The clearest stall is {surest} ")[2]

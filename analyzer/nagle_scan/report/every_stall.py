@@ -28,6 +28,8 @@ class Stall(NamedTuple):
     frame_to: int
     wait_ms: float
     ack_delay_ms: float
+    is_measured: bool
+    """Is the round trip to the other end known?"""
 
 
 def of(result: Result) -> Iterator[Stall]:
@@ -44,7 +46,22 @@ def of(result: Result) -> Iterator[Stall]:
         "wait_ms",
         "ack_delay_ms",
     )
-    return map(Stall._make, zip(*(_values(columns[name]) for name in names), strict=True))
+    measured = _measured(result)
+    for row in zip(*(_values(columns[name]) for name in names), strict=True):
+        yield Stall._make((*row, row[:2] in measured))
+
+
+def _measured(result: Result) -> set[tuple[int, str]]:
+    """Connections and senders to whose other end the round trip is known."""
+    columns = result.core.columns("connections")
+    numbers = _values(columns["connection"])
+    sides = {"client": "server", "server": "client"}
+    return {
+        (number, sender)
+        for sender, other in sides.items()
+        for number, rtt_ms in zip(numbers, _values(columns[f"{other}_rtt_ms"]), strict=True)
+        if rtt_ms == rtt_ms
+    }
 
 
 def _values(column: NDArray[Any] | tuple[NDArray[Any], Sequence[str]]) -> list[Any]:

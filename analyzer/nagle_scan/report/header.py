@@ -69,7 +69,7 @@ def _verdict(view: "View") -> str:
 def _fix(view: "View") -> str:
     """The first remedy for each side that the verdict names; of the sockets of a single one to a
     single server whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
-    named = held.surest(view.groups)
+    named = held.that_count(view.groups)
     senders = dict.fromkeys(map(held.party, named))
     first, *others = view.fixes_of(senders.keys())
     told = " ".join(fix.in_short for fix in (first, *others[: MOST_FIXES - 1]))

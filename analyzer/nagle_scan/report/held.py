@@ -9,54 +9,68 @@ from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.acks import DELAYED
+from nagle_scan.words.acks import DELAYED, Acks
 from nagle_scan.words.wording import count, duration, endpoint, range_ms, round_trip_counts, times
 
 ALIKE = 1.25
 """Holds of which the longest is longer by more than this differ."""
 HEADS = ("held by", "to", "stalls, time lost", "ACKs")
 MOST_NAMED = 2
+NOT_FIXED = "no fixed timer"
+"""What the engine calls delays that no timer explains."""
 
 
 def sentence(group: _core.ServerGroup) -> str:
     """Who held data, how often, for how long, how sure and why."""
-    return _told(party(group), group, group.held_ms, _reason(group))
+    return _told(party(group), group, group.held_ms, certainty.sure(group), _reason(group))
 
 
-def surest(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
-    """Those that a report names first: groups come with the surest first."""
-    best = certainty.doubt(groups[0])
-    return [group for group in groups if certainty.doubt(group) == best]
+def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
+    """Those that a report names: groups with stalls that count, which come first."""
+    best = word(groups[0])
+    return [group for group in groups if word(group) == best]
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
-    """The same of several groups: all stalls, told by those of the surest groups."""
-    total, named = certainty.total(groups), surest(groups)
+    """The same of several groups: all stalls, told by the groups with those that count."""
+    named = that_count(groups)
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
-    if len(named) == 1:
-        return _told(party(named[0]), total, held_ms, _reason(named[0]))
-    kinds = {causes.acks_of(group.worst.cause) for group in named}
-    waited_for = min(kinds).several
-    if len(kinds) > 1:
-        waited_for = f"ACKs ({_or(sorted(acks.kind for acks in kinds))}: see the table)"
-    return _told(_who(named), total, held_ms, f"waiting for {waited_for}.")
+    reason = _reason(named[0]) if len(named) == 1 else f"{_waiting(named)}."
+    parties = set(map(party, named))
+    own = certainty.total([group for group in groups if party(group) in parties])
+    total, own_possible = certainty.total(groups), certainty.possible(own)
+    elsewhere = ", some elsewhere" if own_possible else " elsewhere"
+    sure = certainty.sure(total, elsewhere if own_possible != certainty.possible(total) else "")
+    return _told(_who(named), certainty.total(named), held_ms, sure, reason)
 
 
-def _or(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
+    """What several groups wait for: the kind of ACKs that costs more than half of the time."""
+    lost_ms: dict[Acks, float] = {}
+    for group in groups:
+        acks = acks_of(group)
+        lost_ms[acks] = lost_ms.get(acks, 0.0) + certainty.counted_ms(group)
+    most = max(lost_ms, key=lambda acks: lost_ms[acks])
+    if len(lost_ms) == 1:
+        return f"waiting for {most.several}"
+    if lost_ms[most] > sum(lost_ms.values()) / 2:
+        return f"mostly waiting for {most.several}"
+    return "waiting for ACKs of several kinds (see the table)"
 
 
-def _told(who: str, counted: certainty.Counted, held_ms: tuple[float, float], reason: str) -> str:
-    surest = certainty.shares(counted)[0]
-    total, each_ms = duration(surest.lost_ms), surest.lost_ms / surest.stalls
+def _told(
+    who: str, counted: certainty.Counted, held_ms: tuple[float, float], sure: str, reason: str
+) -> str:
+    stalls, lost_ms = certainty.counted_stalls(counted), certainty.counted_ms(counted)
+    total, each_ms = duration(lost_ms), lost_ms / stalls
     each = f"~{each_ms:.1f} ms each"
     if held_ms[1] > ALIKE * held_ms[0]:
         each = f"{range_ms(*held_ms)} each ({each_ms:.1f} ms on average)"
-    said = f"{times(surest.stalls)} for {each}, {total} in all"
-    if surest.stalls == 1:
+    said = f"{times(stalls)} for {each}, {total} in all"
+    if stalls == 1:
         said = f"once, for {total}"
-    held = certainty.HELD[surest.word]
-    return f"{who} {held} data back {said}{certainty.sure(counted)}, {reason}"
+    held = certainty.HELD[certainty.shares(counted)[0].word]
+    return f"{who} {held} data back {said}{sure}, {reason}"
 
 
 def _who(groups: Sequence[_core.ServerGroup]) -> str:
@@ -120,9 +134,13 @@ def option(group: _core.ServerGroup) -> str:
     on, off, unknown, switched = group.sockets
     if on:
         return _not_in_effect(group, where)
+    counts = word(group) == "stalls"
     if off + switched:
-        others = f"on {off + switched:,} of {count(off + unknown + switched, 'connection')} it is"
-        return f"If these are stalls, TCP_NODELAY is not in effect where it stalls; {others}."
+        which = f"{off + switched:,} of {count(off + unknown + switched, 'connection')}"
+        others = "probably not on the others" if counts else "not on the others if these are stalls"
+        return f"TCP_NODELAY is in effect on {which} to {server(worst)}, and {others}."
+    if counts:
+        return f"TCP_NODELAY is probably not in effect on {where}."
     return f"If these are stalls, TCP_NODELAY is not in effect on {where}."
 
 
@@ -152,7 +170,7 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
         unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, is_split, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
-    return begin + causes.acks_of(group.worst.cause).plainly.format(message=message)
+    return begin + acks_of(group).plainly.format(message=message)
 
 
 def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
@@ -206,15 +224,21 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 
 def _acks_in_detail(group: _core.ServerGroup) -> str:
     """The same, and how late they were."""
-    acks = causes.acks_of(group.worst.cause)
+    acks = acks_of(group)
     return f"{acks.kind} ({_timer(group)})" if acks is DELAYED else acks.kind
 
 
 def _reason(group: _core.ServerGroup) -> str:
-    acks = causes.acks_of(group.worst.cause)
-    waited_for = f"a {acks.kind} ACK" if group.stalls == 1 else acks.several
+    acks, worst = acks_of(group), group.worst
+    waited_for = acks.a if certainty.counted_stalls(group) == 1 else acks.several
+    after = range_ms(worst.ack_after_min_ms, worst.ack_after_max_ms)
     other, timer = receiver(group), _timer(group)
-    return acks.reason.format(acks=waited_for, other=other, timer=timer)
+    return acks.reason.format(acks=waited_for, other=other, timer=timer, after=after)
+
+
+def acks_of(group: _core.ServerGroup) -> Acks:
+    """What ended its stalls."""
+    return causes.acks_of(group.worst.cause, not group.worst.ack_after_max_ms)
 
 
 def _timer(group: _core.ServerGroup) -> str:
@@ -224,6 +248,8 @@ def _timer(group: _core.ServerGroup) -> str:
         return "how late is not known"
     if not group.consistent_with:
         return f"{_how_late(worst)} late: no common default"
+    if group.consistent_with == NOT_FIXED:
+        return f"{_how_late(worst)} late: fits no known ACK timer"
     named = f"consistent with {group.consistent_with}"
     has_rest = round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms)
     if has_rest or worst.ack_delay_max_ms > ALIKE * worst.ack_delay_min_ms:

@@ -28,8 +28,8 @@ def cost(
 ) -> str:
     """The share of the latency that stalls are, and an exchange with and without them.
 
-    Of stalls that are likely or better; what is only possible is told apart. `servers` are those
-    with stalls. `elsewhere`: not captured at the client.
+    Of stalls that count; possible ones beside them are told apart. `servers` are those with stalls
+    that count. `elsewhere`: not captured at the client.
     """
     said = _cost(summary, servers, elsewhere), _perhaps(summary)
     return " ".join(filter(None, said))
@@ -37,25 +37,24 @@ def cost(
 
 def _perhaps(summary: _core.Summary) -> str:
     """What is only possible, where other stalls are surer."""
-    stalls, lost_ms = summary.stalls_by_confidence[0], summary.stalled_ms_by_confidence[0]
-    if not stalls or certainty.is_only_possible(summary):
+    more = certainty.possible(summary)
+    if more is None:
         return ""
-    return f"{sentence_start(count(stalls, 'possible stall'))} ({duration(lost_ms)}) not counted."
+    return f"{count(more.stalls, 'possible stall')} ({duration(more.lost_ms)}) not counted."
 
 
 def _part(summary: _core.Summary) -> float | None:
     """The share of the latency that the stalls are; `None` for a stream of messages."""
-    possible, *surer = summary.stalls_by_confidence
     exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     # The 'latency' of a stream of messages is meaningless.
-    is_stream = certainty.is_stream(exchanges, sum(surer) or possible)
+    is_stream = certainty.is_stream(exchanges, certainty.counted_stalls(summary))
     if exchanges == 0 or whole_ms <= 0 or is_stream:
         return None
     return min(summary.cost_stalled_ms / whole_ms, 1.0)
 
 
 def is_minor(summary: _core.Summary) -> bool:
-    """Do stalls that are likely or better take hardly any of the latency?"""
+    """Do the stalls that count take hardly any of the latency?"""
     part = _part(summary) if summary.verdict == "stalls" else None
     return part is not None and part < LEAST_GAIN
 
@@ -82,9 +81,9 @@ def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere:
 
 
 def _affected(summary: _core.Summary) -> str:
-    if summary.cost_connections == summary.connections:
+    if summary.affected_connections == summary.connections:
         return all_of(summary.connections)
-    affected = f"{summary.cost_connections:,} affected of {summary.connections:,} connections"
+    affected = f"{summary.affected_connections:,} affected of {summary.connections:,} connections"
     return f"the {affected}"
 
 
@@ -107,11 +106,11 @@ def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> s
     if exchanges < 2 * affected or whole_ms <= 0:
         return ""
     lost_ms = min(sum(server.latency_stalled_ms for server in servers), whole_ms)
-    whose = "the server" if len(servers) == 1 else "the servers that stall"
+    whose = "this server's" if len(servers) == 1 else "these servers'"
     over_all = percent(lost_ms / whole_ms)
     if over_all == part:
         return ""
-    return f" ({over_all} over all {count(exchanges, 'exchange')} of {whose})"
+    return f" ({over_all} if {whose} unaffected connections count, too)"
 
 
 def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str:

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from nagle_scan import _core
 from nagle_scan.report import sentences
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import count
+from nagle_scan.words.wording import count, percent
 
 NOTHING_HELD = (
-    "Nothing was held for 1 ms or more: if something takes longer here, it is not Nagle's "
+    "Nothing was held for 1 ms or more{unless}: if something takes longer here, it is not Nagle's "
     "algorithm, and TCP_NODELAY will not help."
 )
+UNLESS_SET_LATE = ", except perhaps until the program set TCP_NODELAY"
+"""Where it is in effect: a segment that the option released left without an ACK, as others do."""
 NOTHING_LONG = (
-    "Shorter stalls, or ones that the other end's data ended away from the sender's host, would "
-    "not show here."
+    "Stalls under {least} ms would not show here; nor, unless captured on the sender's host, "
+    "stalls that ended with data instead of a bare ACK; nor ones that ended as the program set "
+    "TCP_NODELAY."
 )
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
 QUICK_HOLDS = (
@@ -68,17 +71,20 @@ def _in_one_line(summary: _core.Summary) -> str:
         affected, connections = summary.affected_connections, summary.connections
         of = f"{affected:,} of {connections:,} connections"
         on = sentences.all_of(connections) if affected == connections else of
-        return f"{head}: {certainty.told(summary)}, on {on}"
+        return f"{head}: {certainty.counting(summary)}, on {on}{certainty.and_possible(summary)}"
     if summary.verdict == "clean":
-        rest = f" ({summary.not_judged:,} cannot be judged)" if summary.not_judged else ""
-        return f"{head}: no Nagle stall on {_judged(summary)}{rest}"
+        return f"{head}: no Nagle stall on {clean_of(summary)}"
     return f"{head}: {why_inconclusive(summary)}"
 
 
-def _judged(summary: _core.Summary) -> str:
-    """The connections that a clean capture is clean of; which ones are not is told apart."""
+def clean_of(summary: _core.Summary) -> str:
+    """The connections that a clean capture is clean of, and why the others are not."""
     which = count(summary.connections, "connection")
-    return f"{summary.clean:,} of {which}" if summary.not_judged else which
+    others = summary.connections - summary.clean - summary.not_judged
+    cannot = f"{summary.not_judged:,} cannot be judged" if summary.not_judged else ""
+    carry = f"{others:,} {'carries' if others == 1 else 'carry'} no data" if others else ""
+    why = ", ".join(filter(None, (cannot, carry)))
+    return f"{summary.clean:,} of {which} ({why})" if why else which
 
 
 def why_inconclusive(summary: _core.Summary) -> str:
@@ -110,20 +116,21 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
     """What a clean capture is free of."""
-    said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {_judged(summary)}"
+    stall = f"Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more"
+    said = f"No {stall} in {clean_of(summary)}"
     if summary.short_holds:
-        said += f"; there may be {_short(summary)}"
+        said += f"; {_short(summary, min_wait_ms)}"
         if min_wait_ms > SHORT_LISTED_MS:
-            said += f" (--min-wait {SHORT_LISTED_MS:g} lists them)"
+            said += f" (--min-wait {SHORT_LISTED_MS:g} searches for them)"
     return f"{said}."
 
 
-def _short(summary: _core.Summary) -> str:
-    holds = count(summary.short_holds, "shorter hold")
-    if summary.short_latency_ms <= 0:
-        return holds
-    share = min(summary.short_ms / summary.short_latency_ms, 1.0)
-    return f"{holds}, {100 * share:.0f} % of the latency there"
+def _short(summary: _core.Summary, min_wait_ms: float) -> str:
+    holds = f"{count(summary.short_holds, 'hold')} under {min_wait_ms:g} ms"
+    share = summary.short_ms / max(summary.short_latency_ms, summary.short_ms, 1e-6)
+    if share <= 0:
+        return f"there may be {holds}"
+    return f"{holds} may make up {percent(share)} of the latency of their connections"
 
 
 def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
@@ -132,11 +139,13 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
     if summary.short_holds:
         return SHORT_HELD
     if summary.unproven or summary.not_judged:
-        return NOTHING_LONG
-    if min_wait_ms <= QUICK_MS[0]:
-        return NOTHING_HELD
-    rows = map(scan.connection, range(min(summary.connections, MOST_ASKED)))
-    return QUICK_HOLDS if any(_may_be_quick(row) for row in rows if row) else NOTHING_HELD
+        return NOTHING_LONG.format(least=f"{min_wait_ms:g}")
+    asked = map(scan.connection, range(min(summary.connections, MOST_ASKED)))
+    rows = [row for row in asked if row]
+    if min_wait_ms > QUICK_MS[0] and any(map(_may_be_quick, rows)):
+        return QUICK_HOLDS
+    is_set = any({row.client_nagle, row.server_nagle} & {"off", "switched"} for row in rows)
+    return NOTHING_HELD.format(unless=UNLESS_SET_LATE if is_set else "")
 
 
 def _may_be_quick(row: _core.ConnectionRow) -> bool:

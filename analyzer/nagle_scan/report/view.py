@@ -65,7 +65,7 @@ class _Shared:
 
     @cached_property
     def worst(self) -> list[_core.ConnectionRow]:
-        return self.core.affected(MOST_ASKED)
+        return self.core.affected(min(MOST_ASKED, self.core.summary().affected_connections))
 
     @cached_property
     def first_exchange(self) -> str | None:
@@ -156,8 +156,9 @@ class View:
 
     @cached_property
     def _stalling_servers(self) -> list[_core.ServerRow]:
-        """The worst come first."""
-        return [row for row in self.core.servers(MOST_STALLING_SERVERS) if row.stalls]
+        """Those whose stalls count, the worst first."""
+        rows = self.core.servers(MOST_STALLING_SERVERS)
+        return [row for row in rows if row.affected_connections]
 
     @property
     def in_one_line(self) -> str:
@@ -186,8 +187,8 @@ class View:
 
     @cached_property
     def connections(self) -> list[_core.ConnectionRow]:
-        """Connections with stalls."""
-        return self.core.affected(self.limits.connections)
+        """Connections with stalls that count."""
+        return self.core.affected(min(self.limits.connections, self.summary.affected_connections))
 
     @property
     def connections_more(self) -> int:
@@ -267,7 +268,7 @@ class View:
     def causes(self) -> list[tuple[_core.CauseRow, str]]:
         """Waits that are not stalls, by cause and side, and what they mean."""
         rows = [row for row in self.core.causes() if not causes.of(row.cause).is_stall]
-        return [(row, causes.meaning_of_all(row)) for row in rows]
+        return [(row, self.meaning_of(row)) for row in rows]
 
     def meaning_of(self, row: _core.CauseRow) -> str:
         """What waits of one cause mean; where each has its own story, that of the longest."""

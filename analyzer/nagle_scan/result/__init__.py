@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
 from nagle_scan.system import files
-from nagle_scan.words import certainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,9 +79,10 @@ class Result:
     def verdict(self) -> str:
         """`stalls` (one at least is likely), `possible` (none is), `clean` or `inconclusive`.
 
-        `clean`: nothing was held, and most connections would show it. `inconclusive`: they carry
-        no data, or were captured in one direction only, with too coarse a clock or too many
-        frames missing, or on a path whose round trips vary too much.
+        `clean`: no stall of `min_wait_ms` or more, and most connections would show one; shorter
+        ones do not count. `inconclusive`: they carry no data, or were captured in one direction
+        only, with too coarse a clock or too many frames missing, or on a path whose round trips
+        vary too much.
         """
         return self.core.summary().verdict
 
@@ -344,12 +344,10 @@ class Result:
 
     def __repr__(self) -> str:
         """The verdict and its counts."""
-        summary, names = self.core.summary(), ", ".join(self.captures)
-        stalls = f": {certainty.told(summary)}" if summary.stalls else ""
-        return (
-            f"<{type(self).__name__} {names}: {summary.verdict}{stalls}, on "
-            f"{summary.affected_connections} of {summary.connections} connections>"
-        )
+        from nagle_scan.report import verdicts
+
+        line, names = verdicts.in_one_line(self.core.summary()), ", ".join(self.captures)
+        return f"<{type(self).__name__} {names}: {line[0].lower()}{line[1:]}>"
 
     def _made_once(self, name: str, index: str = "") -> pd.DataFrame:
         """A table that is made once. What users write into theirs is written into a copy."""

@@ -29,7 +29,8 @@ class Wait(NamedTuple):
     release_ms: float
     confidence: str = ""
     """Of a stall."""
-    """Likewise."""
+    is_measured: bool = True
+    """Is the round trip to the other end known?"""
 
     @property
     def words(self) -> str:

@@ -28,12 +28,12 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     if wait is None:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {wait.frame_from} to {wait.frame_to}"
-    acks = causes.of(wait.cause).acks
-    if acks is None:
+    if not causes.of(wait.cause).is_stall:
         longest = f"he longest wait: {duration(wait.wait_ms)}, {wait.words}"
         # With one direction only, there may be stalls that do not show.
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
+    acks = causes.acks_of(wait.cause, wait.is_measured)
     until = acks.until.format(other="client" if wait.sender == "server" else "server")
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
     first = f"The {wait.sender} {held} for {duration(wait.wait_ms)}"

@@ -10,10 +10,13 @@ class Acks(NamedTuple):
     """In a table."""
     one: str
     """Of a single one."""
+    a: str
+    """A single one, among words."""
     several: str
     """Of many senders."""
     reason: str
-    """The reason why a sender waited: `{acks}`, one or several; `{timer}` explains their delay."""
+    """The reason why a sender waited: `{acks}`, one or several; `{timer}` explains their delay, and
+    `{after}` is how long after the data they came."""
     until: str
     """The end of the wait that a picture shows."""
     plainly: str
@@ -23,6 +26,7 @@ class Acks(NamedTuple):
 DELAYED = Acks(
     kind="delayed",
     one="pure ACK, {late} late",
+    a="a delayed ACK",
     several="delayed ACKs",
     reason="waiting for {acks} from {other} ({timer}).",
     until="until the {other}'s delayed ACK came",
@@ -30,16 +34,30 @@ DELAYED = Acks(
     "(delayed ACK). Both sides wait until the receiver's ACK timer fires.",
 )
 PROMPT = Acks(
-    kind="prompt",
+    kind="not delayed",
     one="pure ACK, not delayed",
+    a="a prompt ACK",
     several="prompt ACKs",
     reason="waiting a network round trip for {acks} from {other}.",
     until="for one round trip, until the {other}'s ACK came",
     plainly=": each such {message} costs an extra network round trip.",
 )
+UNMEASURED = Acks(
+    kind="delayed, or a slow path",
+    one="pure ACK, delayed or over a slow path",
+    a="an ACK",
+    several="ACKs",
+    reason="waiting for {acks} from {other} after {after} (delayed, or a slow path: the round trip "
+    "is not in this capture).",
+    until="until the {other}'s ACK came",
+    plainly=". Either the receiver delays that ACK, or the path to it is slow: the round trip is "
+    "not in this capture.",
+)
+"""Of a receiver whose round trip is unknown."""
 ON_DATA = Acks(
-    kind="on data",
+    kind="came with data",
     one="data that acknowledges it",
+    a="data",
     several="ACKs that came with data",
     reason="waiting for data from {other} that acknowledged what came before.",
     until="until the {other}'s data acknowledged what came before",

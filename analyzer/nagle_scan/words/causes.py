@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from nagle_scan import _core
 from nagle_scan.words import colours
-from nagle_scan.words.acks import DELAYED, ON_DATA, PROMPT, Acks
+from nagle_scan.words.acks import DELAYED, ON_DATA, PROMPT, UNMEASURED, Acks
 from nagle_scan.words.wording import count, duration
 
 
@@ -228,12 +228,12 @@ CAUSES = (
         words="the {by} had no data ready",
         meaning={
             "client": "the client was idle between two requests",
-            "server": "the server had not answered yet: it was busy, waited for another server, or "
-            "owed no answer",
+            "server": "request open, no reply yet: the server was busy, was waiting for a backend, "
+            "or no reply was due",
         },
         colour=colours.PALE,
-        meaning_midway="the {by} paused within a message, or between messages that nobody had "
-        "asked for",
+        meaning_midway="the {by}'s program sent nothing, in the middle of a message or between "
+        "unrequested ones",
         meaning_idle="no request was open: the {by} had nothing to send",
         meaning_first={
             "client": "the client was idle before its first request in this capture",
@@ -268,22 +268,27 @@ class Stall(Protocol):
     def ack_delay_ms(self) -> float:
         """How late the ACK came."""
 
+    @property
+    def is_measured(self) -> bool:
+        """Is the round trip to its sender known?"""
+
 
 def of(name: str) -> Cause:
     """The cause of this name."""
     return _BY_NAME[name]
 
 
-def acks_of(name: str) -> Acks:
-    """What ended the stalls of this cause."""
+def acks_of(name: str, is_measured: bool) -> Acks:
+    """What ended the stalls of this cause. `is_measured`: the receiver's round trip is known."""
     acks = of(name).acks
     assert acks is not None
-    return acks
+    return UNMEASURED if acks is PROMPT and not is_measured else acks
 
 
 def ack(stall: Stall) -> str:
     """What acknowledged the segment before the held one."""
-    return acks_of(stall.cause).one.format(late=f"{stall.ack_delay_ms:.1f} ms")
+    late = f"{'' if stall.is_measured else 'up to '}{stall.ack_delay_ms:.1f} ms"
+    return acks_of(stall.cause, stall.is_measured).one.format(late=late)
 
 
 def stalls_first() -> list[Cause]:

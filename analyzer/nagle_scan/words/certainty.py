@@ -1,4 +1,8 @@
-"""How many stalls, and how sure: the certain ones first, counted alone."""
+"""How many stalls, and how sure.
+
+Stalls that are certain or likely count, everywhere; possible ones are told apart, and count only
+where no stall is surer.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -58,6 +62,18 @@ def shares(counted: Counted) -> list[Share]:
     return [Share(*row) for row in rows if row[1]][::-1]
 
 
+def counted_shares(counted: Counted) -> list[Share]:
+    """Of the stalls that count, the non-empty shares, the surest first."""
+    every = shares(counted)
+    return [share for share in every if share.word != "possible"] or every
+
+
+def possible(counted: Counted) -> Share | None:
+    """The possible stalls, where others are surer and these do not count."""
+    every = shares(counted)
+    return every[-1] if len(every) > 1 and every[-1].word == "possible" else None
+
+
 def doubt(counted: Counted) -> int:
     """0 if some are certain, 1 if some are likely, 2 if all are merely possible."""
     return CONFIDENCES.index(shares(counted)[0].word)
@@ -68,10 +84,14 @@ def is_only_possible(counted: Counted) -> bool:
     return [share.word for share in shares(counted)] == ["possible"]
 
 
+def counted_stalls(counted: Counted) -> int:
+    """How many stalls count."""
+    return sum(share.stalls for share in counted_shares(counted))
+
+
 def counted_ms(counted: Counted) -> float:
-    """The time lost to stalls that are likely or better; to possible ones where all are."""
-    every = counted.stalled_ms_by_confidence
-    return every[0] if is_only_possible(counted) else sum(every[1:])
+    """The time lost to the stalls that count."""
+    return sum(share.lost_ms for share in counted_shares(counted))
 
 
 def is_stream(exchanges: int, stalls: int) -> bool:
@@ -80,25 +100,46 @@ def is_stream(exchanges: int, stalls: int) -> bool:
 
 
 def told(counted: Counted) -> str:
-    """All in one phrase: '28 certain stalls, 1.1 s lost, plus 3 likely (121.0 ms)'."""
-    first, *rest = shares(counted)
-    stalls = count(first.stalls, f"{first.word} stall")
-    less_sure = ", ".join(
-        f"{share.stalls:,} {share.word} ({duration(share.lost_ms)})" for share in rest
-    )
-    return f"{stalls}, {duration(first.lost_ms)} lost{', plus ' * bool(rest)}{less_sure}"
+    """All in one: '31 stalls (28 certain, 3 likely), 1.2 s lost; 2 more possible (80.0 ms)'."""
+    return f"{counting(counted)}{and_possible(counted)}"
 
 
-def sure(counted: Counted) -> str:
-    """How sure the stalls are, in brackets: ' (certain, plus 3 likely: 121.0 ms)'."""
-    first, *rest = shares(counted)
-    less_sure = (f", plus {one.stalls:,} {one.word}: {duration(one.lost_ms)}" for one in rest)
-    return f" ({first.word}{''.join(less_sure)})"
+def counting(counted: Counted) -> str:
+    """The stalls that count, and their time: '31 stalls (28 certain, 3 likely), 1.2 s lost'."""
+    return f"{numbered(counted)}, {duration(counted_ms(counted))} lost"
+
+
+def numbered(counted: Counted) -> str:
+    """The stalls that count: '31 stalls (28 certain, 3 likely)'."""
+    every = counted_shares(counted)
+    if len(every) == 1:
+        return count(every[0].stalls, f"{every[0].word} stall")
+    return f"{count(counted_stalls(counted), 'stall')} ({_numbers(every)})"
+
+
+def and_possible(counted: Counted) -> str:
+    """The possible ones beside them: '; 2 more possible (80.0 ms)'; empty without any."""
+    more = possible(counted)
+    return f"; {more.stalls:,} more possible ({duration(more.lost_ms)})" if more else ""
+
+
+def sure(counted: Counted, elsewhere: str = "") -> str:
+    """How sure the stalls are, in brackets: ' (28 certain, 3 likely; 2 more possible)'.
+
+    `elsewhere`: where the possible ones are, if not all are held by those of whom is told.
+    """
+    every, more = counted_shares(counted), possible(counted)
+    words = every[0].word if len(every) == 1 else _numbers(every)
+    return f" ({words}{f'; {more.stalls:,} more possible{elsewhere}' if more else ''})"
+
+
+def _numbers(every: Sequence[Share]) -> str:
+    return ", ".join(f"{share.stalls:,} {share.word}" for share in every)
 
 
 def counts(counted: Counted) -> str:
     """For a cell: '28 certain, 3 likely'."""
-    return ", ".join(f"{share.stalls:,} {share.word}" for share in shares(counted))
+    return _numbers(shares(counted))
 
 
 def lost(counted: Counted) -> str:

@@ -3,10 +3,13 @@ data. The JSON and `nagle-scan mcp` have the same sentences."""
 
 READING = (
     "The verdict is 'stalls' (at least one is likely or certain), 'possible' (none is more than "
-    "possible), 'clean' (nothing was held, and this capture would have shown it) or 'inconclusive' "
-    "(this capture cannot show it).",
-    "Only 'clean' means that nothing was held. 'inconclusive' does not, and neither does an empty "
-    "list: read the notices, and capture again as they say.",
+    "possible), 'clean' (no stall of min_wait_ms or more, and this capture would have shown one) "
+    "or 'inconclusive' (this capture cannot show it).",
+    "Only 'clean' means that there was no stall of min_wait_ms or more; shorter holds are counted "
+    "in short_holds. 'inconclusive' does not mean it, and neither does an empty list: read the "
+    "notices, and capture again as they say.",
+    "What counts in sums (affected connections, latencies without stalls) are stalls that are "
+    "certain or likely; possible ones count only where none is surer.",
     "Tell the confidence with every stall: 'certain', 'likely' or 'possible'. Change nothing for "
     "what is only possible.",
     "A wait (wait_ms, hold_ms) is an upper bound of how long a segment was held, and a latency "

@@ -136,7 +136,12 @@ impl Sums {
             if let Some(server) = connection.exchanges.server() {
                 let own = suspects.iter().take_while(|row| row.connection == place).count();
                 let own = suspects.split_off(..own).unwrap_or_default();
-                self.server(servers[server as usize] as usize).add(&mut judged, own, findings);
+                self.server(servers[server as usize] as usize).add(
+                    &mut judged,
+                    own,
+                    findings,
+                    connection.copies.count(),
+                );
             }
             self.totals.add(&judged, findings);
             self.causes.add(findings);

@@ -63,7 +63,7 @@ impl TakenApart {
         let findings = connections.findings_of(index);
         let findings = findings.slice(first as usize..findings.len());
         let (begin, end) = (exchange.begin.frame, exchange.end.frame);
-        let (stalls, stalled_ns) = stalls_from(findings, begin, end, false);
+        let (stalls, stalled_ns) = stalls_from(findings, begin, end, judged.surely_stalls);
         let is_first = judged.first_exchange.is_some_and(|(_, frame)| frame.get() == end);
         let connecting_ns = if is_first { connecting_ns(judged) } else { None };
         let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
@@ -200,7 +200,7 @@ pub struct Tenth {
 
 impl Tenth {
     pub fn of(scan: &Scan) -> Self {
-        let all: u64 = scan.servers.iter().map(|server| server.latency.len()).sum();
+        let all: u64 = scan.servers.iter().map(|server| server.totals.exchanges).sum();
         let most = all.div_ceil(10);
         let rows = slowest(scan, most as usize);
         let exchanges = rows.len() as u64;

@@ -6,7 +6,7 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::cores;
 use crate::judge::finding::verdict::Hidden;
-use crate::judge::findings::Findings;
+use crate::judge::findings::{Finding, Findings};
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::calls::Calls;
@@ -111,7 +111,7 @@ impl Scan {
             slowest,
             hours,
             stale: tracked.stale,
-            servers: without_stalls(servers, judged.servers),
+            servers: without_stalls(servers, judged.servers, judged.totals.counts_possible()),
             totals: judged.totals,
             causes: judged.causes,
             calls: None,
@@ -142,7 +142,12 @@ impl Scan {
         self.captures.iter().map(|capture| capture.tcp_packets).sum()
     }
 
-    /// Indices of the connections with a stall.
+    /// Does this stall count? See [`Totals::counts_possible`].
+    pub fn counts(&self, finding: &Finding<'_>) -> bool {
+        finding.is_sure() || finding.is_stall() && self.totals.counts_possible()
+    }
+
+    /// Indices of the connections with a stall, be it only possible.
     pub fn affected(&self) -> impl Iterator<Item = usize> {
         self.connections.with_findings().filter(|&index| self.connections[index].stalls > 0)
     }

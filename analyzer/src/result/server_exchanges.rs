@@ -1,11 +1,11 @@
 //! The exchanges of each server, as they were and as they would have been without the stalls.
 
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::Verdict;
+use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
-use crate::result::totals::{add, add_ns};
+use crate::result::totals::add;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Exchange, Latency, ServerLatency, Side, Suspect};
 use std::ops::AddAssign;
@@ -15,10 +15,11 @@ use std::ops::AddAssign;
 pub struct ServerExchanges {
     pub server: Endpoint,
     pub totals: ServerTotals,
+    /// What the stalls that count took.
+    pub counted: ServerStalls,
+    /// Of all its exchanges, those of copies too.
     pub latency: Latency,
-    /// Exchanges with at least one stall.
-    pub stalled: u64,
-    /// `None` where nothing stalled.
+    /// `None` where no stall counts.
     pub predicted: Option<Latency>,
 }
 
@@ -39,7 +40,7 @@ struct Moved {
 
 impl ServerJudged {
     /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in the
-    /// order of time.
+    /// order of time, and the server has the exchanges of as many `copies` of it.
     ///
     /// What stalls took of the connection's exchanges is known here: of messages without a reply they took
     /// nothing.
@@ -48,18 +49,24 @@ impl ServerJudged {
         judged: &mut JudgedConnection,
         suspects: &[Suspect],
         findings: Findings<'_>,
+        copies: u8,
     ) {
         let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
         let at = usize::from(!judged.surely_stalls);
+        let mut stalled_exchanges = 0;
         for (latency_ns, rest_ns) in
             rests_of(suspects, findings, judged.surely_stalls, round_trip_ns)
         {
             let moved = self.moved[at].get_or_insert_default();
-            moved.from.record(latency_ns as u64);
-            moved.to.record(rest_ns as u64);
+            // The latencies of its copies are among those of the server.
+            for _ in 0..=copies {
+                moved.from.record(latency_ns as u64);
+                moved.to.record(rest_ns as u64);
+            }
             judged.exchanges_stalled_ns += latency_ns - rest_ns;
+            stalled_exchanges += 1;
         }
-        self.totals.add(judged);
+        self.totals.add(judged, stalled_exchanges);
     }
 }
 
@@ -93,39 +100,56 @@ fn rests_of(
     })
 }
 
-/// The exchanges of each server, as they were and as they would have been.
+/// The exchanges of each server, as they were and as they would have been, less those whose connections are all
+/// copies of others. `possible`: stalls count that are only possible.
 pub fn without_stalls(
     servers: Vec<ServerLatency>,
     judged: Vec<ServerJudged>,
+    possible: bool,
 ) -> Vec<ServerExchanges> {
-    servers
-        .into_iter()
-        .zip(judged)
-        .map(|(server, judged)| ServerExchanges::new(server, judged))
-        .collect()
+    let each = servers.into_iter().zip(judged);
+    let each = each.filter(|(_, judged)| judged.totals.connections > 0);
+    each.map(|(server, judged)| ServerExchanges::new(server, judged, possible)).collect()
 }
 
 impl ServerExchanges {
-    fn new(server: ServerLatency, judged: ServerJudged) -> Self {
+    fn new(server: ServerLatency, judged: ServerJudged, possible: bool) -> Self {
         let ServerLatency { server, latency } = server;
-        let [surely, perhaps] = judged.moved;
-        let moved = if judged.totals.verdict() == Verdict::Stalls { surely } else { perhaps };
-        let stalled = moved.as_ref().map_or(0, |moved| moved.from.len());
+        let ServerJudged { totals, moved } = judged;
+        let counted = totals.counted[usize::from(possible)];
+        let moved = moved.into_iter().nth(usize::from(possible)).flatten();
         let predicted = moved.map(|moved| latency.moved(&moved.from, &moved.to));
-        Self { server, totals: judged.totals, latency, stalled, predicted }
+        Self { server, totals, counted, latency, predicted }
     }
 }
 
-/// Sums over the connections of one server that have exchanges.
+/// What stalls took of the exchanges of a server's connections: of how many connections, how many exchanges, and how
+/// much of their latency.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerStalls {
+    pub connections: u64,
+    pub exchanges: u64,
+    pub latency_ns: i64,
+}
+
+impl AddAssign for ServerStalls {
+    fn add_assign(&mut self, more: Self) {
+        self.connections += more.connections;
+        self.exchanges += more.exchanges;
+        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
+    }
+}
+
+/// Sums over the connections of one server that have exchanges, each once, however often the capture holds it.
 #[derive(Debug, Clone, Default)]
 pub struct ServerTotals {
     pub connections: u64,
-    pub affected: u64,
+    pub exchanges: u64,
     pub stalls: u64,
     pub stalled_ns: i64,
     pub latency_ns: i64,
-    /// The time that stalls took of it, by the verdict on their connections, stalls or possible.
-    latency_stalled_ns: [i64; 2],
+    /// What its stalls took, by the verdict on their connections, stalls or possible.
+    counted: [ServerStalls; 2],
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
     /// How many connections have each [`Verdict`].
@@ -143,23 +167,24 @@ impl ServerTotals {
         }
     }
 
-    /// The time that the stalls of its verdict took of the latency.
-    pub fn latency_stalled_ns(&self) -> i64 {
-        self.latency_stalled_ns[usize::from(self.verdict() != Verdict::Stalls)]
-    }
-
-    fn add(&mut self, judged: &JudgedConnection) {
+    fn add(&mut self, judged: &JudgedConnection, stalled_exchanges: u64) {
+        if judged.hidden == Hidden::Copied {
+            return;
+        }
         self.connections += 1;
+        self.exchanges += u64::from(judged.exchanges);
         self.latency_ns = self.latency_ns.saturating_add(judged.latency_ns);
         self.client_nagle.add(judged.half(Side::Client).nagle);
         self.server_nagle.add(judged.half(Side::Server).nagle);
         self.verdicts[judged.verdict() as usize] += 1;
         if judged.stalls > 0 {
-            self.affected += 1;
             self.stalls += u64::from(judged.stalls);
             self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-            let sum_ns = &mut self.latency_stalled_ns[usize::from(!judged.surely_stalls)];
-            *sum_ns = sum_ns.saturating_add(judged.exchanges_stalled_ns);
+            self.counted[usize::from(!judged.surely_stalls)] += ServerStalls {
+                connections: 1,
+                exchanges: stalled_exchanges,
+                latency_ns: judged.exchanges_stalled_ns,
+            };
         }
     }
 }
@@ -167,11 +192,11 @@ impl ServerTotals {
 impl AddAssign for ServerTotals {
     fn add_assign(&mut self, more: Self) {
         self.connections += more.connections;
-        self.affected += more.affected;
+        self.exchanges += more.exchanges;
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        add_ns(&mut self.latency_stalled_ns, more.latency_stalled_ns);
+        add(&mut self.counted, more.counted);
         self.client_nagle += more.client_nagle;
         self.server_nagle += more.server_nagle;
         add(&mut self.verdicts, more.verdicts);

@@ -48,7 +48,7 @@ pub const MOST_LISTED: usize = 1 << 16;
 pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     let mut order: Vec<&ServerExchanges> = scan.servers.iter().collect();
     order.sort_by_key(|server| {
-        let busiest = std::cmp::Reverse(server.latency.len());
+        let busiest = std::cmp::Reverse(server.totals.exchanges);
         (-server.totals.stalled_ns, busiest, server.server)
     });
     order.truncate(limit);
@@ -68,13 +68,13 @@ fn row(scan: &Scan, server: &ServerExchanges) -> ServerRow {
         name: scan.names.get(server.server.addr).map(str::to_owned),
         verdict: totals.verdict(),
         connections: totals.connections,
-        affected_connections: totals.affected,
-        exchanges: server.latency.len(),
-        stalled_exchanges: server.stalled,
+        affected_connections: server.counted.connections,
+        exchanges: totals.exchanges,
+        stalled_exchanges: server.counted.exchanges,
         stalls: totals.stalls,
         stalled_ns: totals.stalled_ns,
         latency_sum_ns: totals.latency_ns,
-        latency_stalled_ns: totals.latency_stalled_ns(),
+        latency_stalled_ns: server.counted.latency_ns,
         latency: Percentiles::of(&server.latency),
         predicted: Percentiles::of(predicted),
         client_nagle: totals.client_nagle,

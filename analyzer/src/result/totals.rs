@@ -9,11 +9,10 @@ use std::ops::AddAssign;
 /// Sums over connections.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    pub affected_connections: u64,
     pub stalls: u64,
     pub stalled_ns: i64,
     pub exchanges: u64,
-    /// The time that the stalls cost, by the verdict on their connections, stalls or possible.
+    /// What the stalls cost, by the verdict on their connections, stalls or possible.
     costs: [Cost; 2],
     pub by_confidence: ByConfidence,
     /// Connections that are clean, and those among them that may hold something shorter.
@@ -74,6 +73,21 @@ impl ByConfidence {
     }
 }
 
+impl ByConfidence {
+    /// Stalls that are likely or certain, and the time they lost: with them the possible ones do not count.
+    pub fn sure(&self) -> (u64, i64) {
+        let [_, likely, certain] = self.stalls;
+        let [_, likely_ns, certain_ns] = self.stalled_ns;
+        (likely + certain, likely_ns.saturating_add(certain_ns))
+    }
+
+    /// Orders sums of stalls: those with sure ones first, of equals those that lose most by the ones that count.
+    pub fn order(&self) -> (bool, i64) {
+        let (sure, sure_ns) = self.sure();
+        (sure == 0, -if sure > 0 { sure_ns } else { self.stalled_ns[0] })
+    }
+}
+
 impl AddAssign for ByConfidence {
     fn add_assign(&mut self, more: Self) {
         add(&mut self.stalls, more.stalls);
@@ -117,7 +131,6 @@ impl Totals {
     }
 
     fn add_affected(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
-        self.affected_connections += 1;
         self.stalls += u64::from(judged.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
         self.by_confidence += ByConfidence::of(findings);
@@ -129,9 +142,19 @@ impl Totals {
         };
     }
 
-    /// What the stalls of the verdict cost: what is only possible counts only where nothing is likely.
+    /// Do all stalls count, because none is more than possible? Elsewhere only the likely and the certain ones do.
+    pub fn counts_possible(&self) -> bool {
+        self.verdict() != Verdict::Stalls
+    }
+
+    /// The connections with stalls that count, and what these cost.
     pub fn cost(&self) -> Cost {
-        self.costs[usize::from(self.verdict() != Verdict::Stalls)]
+        self.costs[usize::from(self.counts_possible())]
+    }
+
+    /// Connections whose stalls are only possible, where those of others count.
+    pub fn possible_connections(&self) -> u64 {
+        if self.counts_possible() { 0 } else { self.costs[1].connections }
     }
 
     /// Connections with data that cannot be judged, by the reason.
@@ -160,7 +183,6 @@ impl Totals {
 
 impl AddAssign for Totals {
     fn add_assign(&mut self, more: Self) {
-        self.affected_connections += more.affected_connections;
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.exchanges += more.exchanges;

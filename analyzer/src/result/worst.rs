@@ -8,9 +8,13 @@ use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::wait::fact;
 
-/// Indices of the affected connections, the worst first, at most `limit`.
+/// Indices of the affected connections, the worst first, at most `limit`; those whose stalls do not count come last.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
-    costliest(scan, scan.affected(), limit)
+    let order = |index: &usize| {
+        let judged = &scan.connections[*index];
+        (!judged.surely_stalls, -judged.stalled_ns, *index)
+    };
+    first_by_key(scan.affected(), limit, order)
 }
 
 /// The connections among `indices` that lose most to stalls, then the first.

@@ -32,7 +32,7 @@ mod waits;
 pub use arrivals::{Arrival, Arrivals};
 pub use by_block::{BLOCK_LEN, ByBlock};
 pub use clock_jumps::ClockJumps;
-pub use connection::{Connection, Lengths, Recorder};
+pub use connection::{Connection, Copies, Lengths, Recorder};
 pub use connections::Connections;
 pub use ending::Ending;
 pub use ends::{Endpoint, Ends, Side};

@@ -119,7 +119,10 @@ def _clearest(subject: Subject, span: float, per_ms: float) -> Iterator[Path | T
 
 def _in_words(subject: Subject) -> tuple[str, str]:
     row = subject.row
-    headline = f"Overview of tcp.stream {row.connection}: {certainty.counts(row) or 'no'} stalls"
-    lost = f"{certainty.lost(row) or 'nothing'} of {duration(subject.span_ms)} lost to stalls"
+    stalls, lost = "no stalls", "nothing"
+    if row.stalls:
+        stalls, lost = certainty.numbered(row), duration(certainty.counted_ms(row))
+    headline = f"Overview of tcp.stream {row.connection}: {stalls}"
+    lost += f" of {duration(subject.span_ms)} lost to stalls{certainty.and_possible(row)}"
     left_out = f"; its {row.segments:,} segments are too many to draw" if subject.is_excerpt else ""
     return headline, f"{lost}; {len(subject.waits):,} other waits{left_out}"

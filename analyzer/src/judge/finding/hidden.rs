@@ -34,7 +34,7 @@ impl Seen<'_> {
 }
 
 pub fn is_copied(seen: &Seen<'_>) -> bool {
-    seen.connection.is_copy
+    seen.connection.copies.is_one_itself()
 }
 
 pub fn lacks_data(seen: &Seen<'_>) -> bool {

@@ -13,7 +13,7 @@ named! {
         Stalls = "stalls",
         /// There are stalls, and each is only possible.
         Possible = "possible",
-        /// Nothing was held, and the capture would show it.
+        /// No stall of the shortest wait listed or longer, and the capture would show one.
         Clean = "clean",
         /// It would not.
         Inconclusive = "inconclusive",

@@ -4,7 +4,7 @@
 use crate::judge::thresholds::COPY_LAG_NS;
 use crate::rules;
 use crate::track::tracked::Block;
-use crate::track::{Connection, Side};
+use crate::track::{Connection, Copies, Side};
 
 /// More of one kind are made up: no host has so many bridges and translations one after the other.
 const MOST_COPIES: usize = 8;
@@ -13,7 +13,10 @@ const MOST_COPIES: usize = 8;
 const SAMPLE: u32 = 4096;
 
 /// A connection among all: its number, its block and its place there.
-type Row = ([u32; 2], u32, (u32, u32));
+type Row = ([u32; 2], u32, Place);
+
+/// Its block, and its place there.
+type Place = (u32, u32);
 
 /// Marks all but the first of the connections that are one, and takes their waits out: they count once.
 pub fn mark(blocks: &mut [Block]) {
@@ -23,16 +26,29 @@ pub fn mark(blocks: &mut [Block]) {
     if copies(blocks, SAMPLE).is_empty() {
         return;
     }
-    for (block, place) in copies(blocks, u32::MAX) {
-        blocks[block as usize].connections[place as usize].is_copy = true;
+    for (original, copy) in copies(blocks, u32::MAX) {
+        let server = |of: Place| at(blocks, of).endpoint(Side::Server);
+        let has_same_server = server(original) == server(copy);
+        if has_same_server {
+            copies_of(blocks, original).add_one();
+        }
+        *copies_of(blocks, copy) = Copies::ONE_ITSELF;
     }
     for block in blocks {
-        block.leave_out(|connection| connection.is_copy);
+        block.leave_out(|connection| connection.copies.is_one_itself());
     }
 }
 
-/// Block and place of the copies among the first `most` connections.
-fn copies(blocks: &[Block], most: u32) -> Vec<(u32, u32)> {
+fn copies_of(blocks: &mut [Block], (block, place): Place) -> &mut Copies {
+    &mut blocks[block as usize].connections[place as usize].copies
+}
+
+fn at(blocks: &[Block], (block, place): Place) -> &Connection {
+    &blocks[block as usize].connections[place as usize]
+}
+
+/// The copies among the first `most` connections, each behind its original.
+fn copies(blocks: &[Block], most: u32) -> Vec<(Place, Place)> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, block) in (0..).zip(blocks) {
         let number = |connection: &Connection| block.numbers[connection.id as usize];
@@ -48,16 +64,15 @@ fn copies(blocks: &[Block], most: u32) -> Vec<(u32, u32)> {
         }
     }
     rows.sort_unstable();
-    let of = |row: &Row| &blocks[row.2.0 as usize].connections[row.2.1 as usize];
+    let of = |row: &Row| at(blocks, row.2);
     let mut found = Vec::new();
     let groups = rows.chunk_by(|one, next| one.0 == next.0);
     for same in groups.filter(|same| (2..=MOST_COPIES).contains(&same.len())) {
-        let mut originals = vec![of(&same[0])];
+        let mut originals = vec![&same[0]];
         for row in &same[1..] {
-            if originals.iter().any(|first| is_copy(first, of(row))) {
-                found.push(row.2);
-            } else {
-                originals.push(of(row));
+            match originals.iter().find(|first| is_copy(of(first), of(row))) {
+                Some(first) => found.push((first.2, row.2)),
+                None => originals.push(row),
             }
         }
     }
@@ -91,7 +106,10 @@ mod tests {
         };
         let mut blocks: Vec<Block> = (0..).zip(each).map(block).collect();
         mark(&mut blocks);
-        blocks.iter().map(|block| (block.connections[0].is_copy, block.waits.len())).collect()
+        blocks
+            .iter()
+            .map(|block| (block.connections[0].copies.is_one_itself(), block.waits.len()))
+            .collect()
     }
 
     fn held(begin_ms: f64, bytes: u32) -> Story {

@@ -38,7 +38,7 @@ impl Row for TakenApart {
         to.duration(field!("latency_ms", "First request byte to last response byte."), |row| {
             row.exchange.latency_ns()
         });
-        to.integer(field!("stalls", "How many stalls it has."), |row| row.stalls);
+        to.integer(field!("stalls", "How many stalls it has that count."), |row| row.stalls);
         to.duration(field!("stalled_ms", "Their total wait."), |row| row.stalled_ns);
         to.duration(PREDICTED.except(Python), |row| {
             (row.exchange.latency_ns() - row.stalled_ns).max(0)

@@ -8,11 +8,11 @@ use crate::result::servers::{Percentiles, ServerRow};
 const ADDR: Field = field!("addr", "IP address.");
 const NAME: Field = field!("name", "What `--names` calls the address.").only(Json);
 const VERDICT: Field = field!("verdict", "The worst of its connections.");
-const AFFECTED: Field = field!("affected_connections", "Those with stalls.");
+const AFFECTED: Field = field!("affected_connections", "Those with stalls that count.");
 const LATENCY_SUM: Field = field!("latency_sum_ms", "Latency of all exchanges together.");
-const LATENCY_STALLED: Field = field!("latency_stalled_ms", "What stalls took of it.");
+const LATENCY_STALLED: Field = field!("latency_stalled_ms", "What stalls that count took of it.");
 const LATENCY: Field = field!("latency", "Percentiles as measured.");
-const PREDICTED: Field = field!("predicted", "Percentiles without the stalls.");
+const PREDICTED: Field = field!("predicted", "Percentiles without the stalls that count.");
 const CLIENT_NAGLE: Field = field!("client_nagle", "Nagle on the clients' sockets.").only(Json);
 const SERVER_NAGLE: Field = field!("server_nagle", "Nagle on the server's sockets.").only(Json);
 
@@ -25,7 +25,9 @@ impl Row for ServerRow {
         to.integer(field!("connections", "Those with exchanges."), |row| row.connections);
         to.integer(AFFECTED, |row| row.affected_connections);
         to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
-        to.integer(field!("stalled_exchanges", "Those with a stall."), |row| row.stalled_exchanges);
+        to.integer(field!("stalled_exchanges", "Those with a stall that counts."), |row| {
+            row.stalled_exchanges
+        });
         to.integer(field!("stalls", "How many stalls."), |row| row.stalls);
         to.duration(field!("stalled_ms", "Total wait of its stalls."), |row| row.stalled_ns);
         to.duration(LATENCY_SUM.except(Table), |row| row.latency_sum_ns);

@@ -222,7 +222,7 @@ impl JsonSummary {
             connections_not_listed: listed.connections_not_listed(scan),
             servers_not_listed: servers::not_listed(scan),
             tcp_packets: scan.tcp_packets(),
-            affected_connections: totals.affected_connections,
+            affected_connections: totals.cost().connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
             stalls_by_confidence: JsonByConfidence::new(totals.by_confidence.stalls),

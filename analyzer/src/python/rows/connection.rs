@@ -1,6 +1,7 @@
 //! A connection as Python sees it.
 
 use super::fields::set_fields;
+use crate::judge::findings::Finding;
 use crate::judge::words::evidence::ms;
 use crate::output::fields::NamedConnection;
 use crate::result::scan::Scan;
@@ -16,6 +17,7 @@ pub struct ConnectionRow {
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
     pub stalled_ms_by_confidence: [f64; 3],
+    /// Of those that count.
     pub client_stalls: usize,
     pub server_stalls: usize,
     /// In both directions.
@@ -33,7 +35,8 @@ impl ConnectionRow {
     /// Python's own.
     pub fn new<'py>(py: Python<'py>, scan: &Scan, index: usize) -> PyResult<Bound<'py, Self>> {
         let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
-        let by = |side| findings.iter().filter(|row| row.is_stall() && row.wait.by == side).count();
+        let counts = |row: &Finding<'_>| row.is_sure() || row.is_stall() && !judged.surely_stalls;
+        let by = |side| findings.iter().filter(|row| counts(row) && row.wait.by == side).count();
         let by_confidence = ByConfidence::of(findings);
         let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame.get());
         let row = Self {

@@ -34,6 +34,9 @@ row! {
         ack_delay_ms: f64 = delays.map_or(0.0, |timer| ms(timer.median_ns)),
         ack_delay_min_ms: f64 = delays.map_or(0.0, |timer| ms(timer.min_ns)),
         ack_delay_max_ms: f64 = delays.map_or(0.0, |timer| ms(timer.max_ns)),
+        /// How long after the data its ACKs came, where the round trip to their sender is unknown; else 0.
+        ack_after_min_ms: f64 = pair.ack_after.map_or(0.0, |timer| ms(timer.min_ns)),
+        ack_after_max_ms: f64 = pair.ack_after.map_or(0.0, |timer| ms(timer.max_ns)),
         consistent_with: &'static str = pair.consistent_with(),
         /// The receiver acknowledges at once while a connection is young.
         quick_acks: bool = pair.has_quick_acks(),
@@ -62,7 +65,7 @@ pub struct PyServerGroup {
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
     pub stalled_ms_by_confidence: [f64; 3],
-    /// The shortest and the longest hold of the surest stalls.
+    /// The shortest and the longest hold of the stalls that count.
     pub held_ms: (f64, f64),
     /// Hosts at the other end of the server.
     pub clients: u64,

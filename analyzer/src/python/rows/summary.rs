@@ -21,13 +21,15 @@ row! {
         connections_not_listed: u64 = scan.connections_not_listed(),
         tcp_packets: u64 = scan.tcp_packets(),
         packets: u64 = captures.iter().map(|capture| capture.packets).sum(),
-        affected_connections: u64 = totals.affected_connections,
+        /// Connections with stalls that count: likely or certain ones, or possible ones where none is surer. Then those
+        /// whose stalls do not count.
+        affected_connections: u64 = cost.connections,
+        possible_connections: u64 = totals.possible_connections(),
         stalls: u64 = totals.stalls,
         stalled_ms: f64 = ms(totals.stalled_ns),
         verdict: &'static str = totals.verdict().name(),
         exchanges: u64 = totals.exchanges,
         /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
-        cost_connections: u64 = cost.connections,
         cost_exchanges: u64 = cost.exchanges,
         cost_latency_ms: f64 = ms(cost.latency_ns),
         cost_stalled_ms: f64 = ms(cost.stalled_ns),

@@ -45,6 +45,8 @@ pub struct WaitRow {
     pub is_mute: bool,
     /// Held or paused, for all that the capture shows?
     pub may_be_held: bool,
+    /// Is the round trip to the other end known, so that its ACK can be called late or prompt?
+    pub is_measured: bool,
     /// Was something lost on its way to the capture? `None` where that is open.
     pub lost_before_capture: Option<bool>,
     pub evidence: Vec<String>,
@@ -92,6 +94,7 @@ impl WaitRow {
             is_mute: judged.half(wait.by).bytes == 0,
             has_arrived: judged.capture_point == CapturePoint::Server,
             may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
+            is_measured: judged.half(wait.by.other()).rtt_ns().is_some(),
             lost_before_capture: finding.lost_before_capture(),
             evidence,
             rivals,

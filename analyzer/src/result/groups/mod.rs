@@ -35,7 +35,7 @@ pub struct ServerGroup {
     pub by_confidence: ByConfidence,
     /// Confidence of the surest among them.
     pub confidence: Confidence,
-    /// The shortest and the longest hold of those, in ns.
+    /// The shortest and the longest hold of those that count, in ns.
     pub held_ns: (i64, i64),
     /// Hosts at the other end of the server.
     pub clients: u64,
@@ -62,7 +62,7 @@ pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
 pub fn main_kind(scan: &Scan, connection: usize) -> Option<(Cause, Side)> {
     let connections = [connection];
     let kinds = of_hosts(scan, &connections);
-    let main = kinds.min_by_key(|kind| (Reverse(kind.confidence), -kind.stalled_ns));
+    let main = kinds.min_by_key(|kind| (Reverse(kind.confidence), kind.by_confidence.order()));
     main.map(|kind| (kind.cause, kind.sender))
 }
 
@@ -81,7 +81,7 @@ fn merged(pairs: Vec<HostPair>) -> Vec<ServerGroup> {
             None => groups.push(ServerGroup::new(pair)),
         }
     }
-    groups.sort_by_key(|group| (Reverse(group.confidence), -group.stalled_ns));
+    groups.sort_by_key(|group| (Reverse(group.confidence), group.by_confidence.order()));
     groups
 }
 
@@ -129,8 +129,7 @@ impl ServerGroup {
         self.stalled_ns = self.stalled_ns.saturating_add(pair.stalled_ns);
         self.as_of_relay += pair.as_of_relay;
         self.by_confidence += pair.by_confidence;
-        let surest = (&mut self.confidence, &mut self.held_ns);
-        widen(surest, (pair.confidence, pair.held_ns));
+        widen((&mut self.confidence, &mut self.held_ns), (pair.confidence, pair.held_ns));
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -164,14 +163,19 @@ mod tests {
             exchanges: 5,
             stalled_ns: stalled_ms * MS,
             as_of_relay: 0,
-            by_confidence: ByConfidence::default(),
+            by_confidence: certain(stalled_ms),
             confidence: Confidence::Certain,
             held_ns: (40 * MS, 41 * MS),
             nagle: Nagle::On,
             nagle_proof: (2, 3),
             ack_delays: timer(40),
+            ack_after: None,
             pieces: Pieces::default(),
         }
+    }
+
+    fn certain(stalled_ms: i64) -> ByConfidence {
+        ByConfidence { stalls: [0, 0, 2], stalled_ns: [0, 0, stalled_ms * MS] }
     }
 
     fn timer(delay_ms: i64) -> Option<Timer> {
@@ -231,9 +235,16 @@ mod tests {
     #[test]
     fn the_surest_group_comes_first_and_of_equals_the_one_that_loses_most() {
         let one = HostPair { server_port: 80, ..pair(1, 50) };
-        let unsure = HostPair { server_port: 81, confidence: Confidence::Possible, ..pair(1, 90) };
-        let groups = merged(vec![unsure, one, pair(1, 40), pair(2, 30)]);
+        let by_confidence =
+            |stalls| ByConfidence { stalls, stalled_ns: stalls.map(|n| n as i64 * MS) };
+        let possible = by_confidence([90, 0, 0]);
+        let confidence = Confidence::Possible;
+        let unsure =
+            HostPair { server_port: 81, confidence, by_confidence: possible, ..pair(1, 90) };
+        let mixed = by_confidence([99, 80, 1]);
+        let likely = HostPair { server_port: 82, by_confidence: mixed, ..pair(1, 180) };
+        let groups = merged(vec![unsure, one, likely, pair(1, 40), pair(2, 30)]);
         let lost: Vec<i64> = groups.iter().map(|group| group.stalled_ns / MS).collect();
-        assert_eq!(lost, [70, 50, 90]);
+        assert_eq!(lost, [180, 70, 50, 90]);
     }
 }

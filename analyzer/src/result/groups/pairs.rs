@@ -38,14 +38,16 @@ pub struct HostPair {
     pub by_confidence: ByConfidence,
     /// Best confidence among them.
     pub confidence: Confidence,
-    /// The shortest and the longest hold of those, in ns.
+    /// The shortest and the longest hold of those that count, in ns.
     pub held_ns: (i64, i64),
     /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
     pub nagle_proof: (u32, u32),
-    /// How late the ACKs were, where round trips to the receiver were measured.
+    /// How late the ACKs of the stalls that count were, where round trips to the receiver were measured.
     pub ack_delays: Option<Timer>,
+    /// How long after the data they came, where none was.
+    pub ack_after: Option<Timer>,
     pub pieces: Pieces,
 }
 
@@ -74,22 +76,24 @@ impl HostPair {
 
 pub const NO_RANGE: (i64, i64) = (i64::MAX, 0);
 
-/// Widens the range of the surest holds by those of `more`, unless these are less sure.
+/// Widens the range of the holds that count by that of `more`: possible ones do only where none is surer.
 pub fn widen(
     (confidence, range): (&mut Confidence, &mut (i64, i64)),
     more: (Confidence, (i64, i64)),
 ) {
-    if more.0 > *confidence {
-        (*confidence, *range) = more;
-    } else if more.0 == *confidence {
-        *range = (range.0.min(more.1.0), range.1.max(more.1.1));
+    let is_sure = |confidence: Confidence| confidence > Confidence::Possible;
+    match (is_sure(*confidence), is_sure(more.0)) {
+        (false, true) => *range = more.1,
+        (true, false) => {}
+        _ => *range = (range.0.min(more.1.0), range.1.max(more.1.1)),
     }
+    *confidence = more.0.max(*confidence);
 }
 
 /// The connections of one client's host to one server.
 type OfHosts = HashMap<(IpAddr, Endpoint), Vec<usize>, RandomState>;
 
-/// All stalls by pair, those that lose most first.
+/// All stalls by pair, those that lose most first by the stalls that count.
 pub fn pairs(scan: &Scan) -> Vec<HostPair> {
     let mut hosts = OfHosts::default();
     for index in scan.affected() {
@@ -103,7 +107,7 @@ pub fn pairs(scan: &Scan) -> Vec<HostPair> {
     let mut pairs: Vec<HostPair> = pairs.into_iter().flatten().collect();
     pairs.sort_by_key(|pair| {
         let parties = (pair.sender_addr, pair.receiver_addr, pair.server_port);
-        (-pair.stalled_ns, parties, pair.sender as u8, pair.cause as u8)
+        (pair.by_confidence.order(), parties, pair.sender as u8, pair.cause as u8)
     });
     pairs
 }
@@ -127,7 +131,8 @@ pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = Host
 /// A pair while its stalls come in.
 struct PairSums {
     pair: HostPair,
-    ack_delays_ns: Vec<i64>,
+    /// Of stalls that are only possible, then of others; where the round trip is unknown, and where it is measured.
+    ack_delays_ns: [[Vec<i64>; 2]; 2],
     pieces: PieceCounter,
 }
 
@@ -150,10 +155,11 @@ impl PairSums {
             nagle: judged.half(sender).nagle,
             nagle_proof: judged.half(sender).proof,
             ack_delays: None,
+            ack_after: None,
             exchanges: 0,
             pieces: Pieces::default(),
         };
-        Self { pair, ack_delays_ns: Vec::new(), pieces: PieceCounter::new(judged) }
+        Self { pair, ack_delays_ns: Default::default(), pieces: PieceCounter::new(judged) }
     }
 
     /// Adds all its `stalls` on a connection.
@@ -173,16 +179,21 @@ impl PairSums {
             let held_ns = (stall.lost_ns(), stall.lost_ns());
             widen((&mut pair.confidence, &mut pair.held_ns), (confidence, held_ns));
             // A retransmission cuts the delay short.
-            if is_measured && !stall.wait.is(fact::RESENT) {
-                self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));
+            if !stall.wait.is(fact::RESENT) {
+                let delays_ns = &mut self.ack_delays_ns[usize::from(stall.is_sure())];
+                delays_ns[usize::from(is_measured)].push(judged.ack_delay_ns(stall.wait));
             }
             self.pieces.add(stall.wait);
         }
     }
 
     fn pair(mut self) -> HostPair {
+        let is_sure = self.pair.confidence > Confidence::Possible;
+        let [unmeasured_ns, measured_ns] = &mut self.ack_delays_ns[usize::from(is_sure)];
+        let ack_delays = Timer::of(measured_ns);
         HostPair {
-            ack_delays: Timer::of(&mut self.ack_delays_ns),
+            ack_delays,
+            ack_after: if ack_delays.is_none() { Timer::of(unmeasured_ns) } else { None },
             pieces: self.pieces.total(),
             ..self.pair
         }

@@ -5,7 +5,7 @@ pub mod without;
 use crate::capture::times::sum_ns;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::findings::Findings;
+use crate::judge::finding::verdict::Hidden;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::scan::Scan;
@@ -65,12 +65,13 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     let numbers: BTreeMap<Endpoint, u32> = outermost.chain(depths).collect();
     let chains = chains(&calls);
     let mut hops: BTreeMap<(u32, u32, Endpoint), Hop> = BTreeMap::new();
-    for (index, judged) in scan.connections.iter().enumerate() {
+    let once = |(_, judged): &(usize, &JudgedConnection)| judged.hidden != Hidden::Copied;
+    for (index, judged) in scan.connections.iter().enumerate().filter(once) {
         let server = judged.half(Side::Server).endpoint;
         let Some(number) = numbers.get(&server).map(|depth| depth + 1) else { continue };
         let chain = chains.get(&server).copied().unwrap_or_default();
         let hop = hops.entry((chain, number, server));
-        hop.or_insert_with(|| Hop::new(chain, number, server)).add(judged, scan.findings_of(index));
+        hop.or_insert_with(|| Hop::new(chain, number, server)).add(scan, index);
     }
     for (outer, inner) in &calls {
         if let Some(hop) = hops.values_mut().find(|hop| hop.endpoint() == *inner) {
@@ -133,19 +134,21 @@ impl Hop {
         (self.exchanges > 0).then(|| self.latency_ns / self.exchanges as i64)
     }
 
-    fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
-        let by = |side: Side| {
-            let stalls = findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side);
-            stalls.count() as u64
-        };
+    /// Adds the connection with this index, and of its stalls those that count.
+    fn add(&mut self, scan: &Scan, index: usize) {
+        let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
+        let stalls = findings.iter().filter(|row| scan.counts(row));
+        let by = |side: Side| stalls.clone().filter(|row| row.wait.by == side).count() as u64;
         self.clients.insert(judged.half(Side::Client).endpoint.addr);
         self.connections += 1;
         self.exchanges += u64::from(judged.exchanges);
         self.client_stalls += by(Side::Client);
         self.server_stalls += by(Side::Server);
-        self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-        self.exchanges_stalled_ns =
-            sum_ns([self.exchanges_stalled_ns, judged.exchanges_stalled_ns]);
+        self.stalled_ns = sum_ns(stalls.map(|row| row.lost_ns()).chain([self.stalled_ns]));
+        if judged.surely_stalls || scan.totals.counts_possible() {
+            self.exchanges_stalled_ns =
+                sum_ns([self.exchanges_stalled_ns, judged.exchanges_stalled_ns]);
+        }
         for row in findings.iter().filter(|row| row.cause == Cause::PassedOn) {
             self.passed_on[row.wait.by as usize] += 1;
             let sum_ns = &mut self.passed_on_ns[row.wait.by as usize];

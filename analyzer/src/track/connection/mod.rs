@@ -48,8 +48,30 @@ pub struct Connection {
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u16,
     times: Times,
-    /// Another one is the same, captured elsewhere on its way. Set before judging.
-    pub is_copy: bool,
+    /// Set before judging.
+    pub copies: Copies,
+}
+
+/// How often a connection was captured on its way: the number of its copies to the same server, or
+/// [`Copies::ONE_ITSELF`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Copies(u8);
+
+impl Copies {
+    /// Another one is the same, captured elsewhere on its way.
+    pub const ONE_ITSELF: Self = Self(u8::MAX);
+
+    pub fn is_one_itself(self) -> bool {
+        self == Self::ONE_ITSELF
+    }
+
+    pub fn add_one(&mut self) {
+        self.0 += 1;
+    }
+
+    pub fn count(self) -> u8 {
+        if self.is_one_itself() { 0 } else { self.0 }
+    }
 }
 
 const LINE: usize = 64;
@@ -94,7 +116,7 @@ impl Connection {
             ends: PackedEnds::new(ends),
             mss: 0,
             times: Times::Even,
-            is_copy: false,
+            copies: Copies::default(),
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             exchanges: Exchanges::default(),
