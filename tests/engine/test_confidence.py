@@ -22,7 +22,7 @@ MOST_BY_CLOCK = re.compile(
 ONE_OF = 40
 """Of this many stalls, and of as many waits, the terms of one are read with `Scan.why`."""
 EVIDENCE = {
-    "ratio (LR)": r"This timing is (no likelier|[\d,.]+ times (?:likelier|less likely)) if the kernel",
+    "ratio (LR)": r"timing is (no likelier|[\d,.]+ times (?:likelier|less likely)) if the kernel",
     "P(on)": r"was on with a probability of ([\d.]+),",
     "share (pi)": r"with Nagle on, ((?:over |under )?\d+) % of such waits are holds",
     "relay": r"would look the same(?: \(|: )probability (\d\.\d+)",

@@ -114,7 +114,8 @@ def test_tables_and_fences_are_markdown(tmp_path: Path) -> None:
 def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
     text = ticket(CAPTURES / "epoll-fixed.pcap", tmp_path)
     assert text.startswith(
-        "## Clean: no Nagle stall on 4 of 5 connections (1 carries no data)\n- No Nagle or delayed-ACK stall of 10"
+        "## Clean: no Nagle stall on 4 of 5 connections (1 carries no data)\n"
+        "- No Nagle or delayed-ACK stall of 10"
     )
     nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).write(tmp_path / "t.md")
     assert "stall of 15 ms or more" in (tmp_path / "t.md").read_text()

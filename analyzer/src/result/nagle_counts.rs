@@ -76,7 +76,7 @@ fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
     for run in blocks.iter().flat_map(|block| runs_of_servers(block)) {
         let Endpoint { addr, port: server_port } = run[0].half(Side::Server).endpoint;
         let mut server = NagleCount::default();
-        for judged in run {
+        for judged in run.iter().filter(|judged| !judged.is_copy()) {
             if judged.half(Side::Client).bytes > 0 {
                 let addr = judged.half(Side::Client).endpoint.addr;
                 let client = NagleParty { is_server: false, addr, server_port };

@@ -2,7 +2,6 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::{Finding, Findings};
 use crate::result::connections::JudgedConnections;
 use crate::result::scan::Scan;
@@ -184,7 +183,7 @@ pub fn median(scan: &Scan) -> Option<TakenApart> {
 fn is_once(scan: &Scan) -> impl Fn(&&Exchange) -> bool {
     |row| {
         let index = scan.connections.index_of(row.connection);
-        index.is_none_or(|index| scan.connections[index].hidden != Hidden::Copied)
+        index.is_none_or(|index| !scan.connections[index].is_copy())
     }
 }
 

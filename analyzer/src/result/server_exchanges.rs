@@ -1,7 +1,7 @@
 //! The exchanges of each server, as they were and as they would have been without the stalls.
 
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
@@ -168,7 +168,7 @@ impl ServerTotals {
     }
 
     fn add(&mut self, judged: &JudgedConnection, stalled_exchanges: u64) {
-        if judged.hidden == Hidden::Copied {
+        if judged.is_copy() {
             return;
         }
         self.connections += 1;

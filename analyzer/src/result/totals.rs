@@ -108,7 +108,7 @@ pub fn add_ns<const LEN: usize>(sums_ns: &mut [i64; LEN], more_ns: [i64; LEN]) {
 impl Totals {
     /// Adds a connection with its findings.
     pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
-        if judged.hidden == Hidden::Copied {
+        if judged.is_copy() {
             self.hidden[Hidden::Copied as usize] += 1;
             return;
         }

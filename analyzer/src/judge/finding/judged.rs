@@ -145,6 +145,11 @@ impl JudgedConnection {
         }
     }
 
+    /// Is it another connection of the capture, captured again? That one counts.
+    pub fn is_copy(&self) -> bool {
+        self.hidden == Hidden::Copied
+    }
+
     /// Does the capture tell?
     pub fn is_conclusive(&self) -> bool {
         self.verdict() != Verdict::Inconclusive

@@ -17,7 +17,8 @@ pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
         groups.iter().map(|group| (group.server(), Default::default())).collect();
     for run in scan.connections.blocks().flat_map(runs_of_servers) {
         let Some(of_server) = totals.get_mut(&run[0].half(Side::Server).endpoint) else { continue };
-        for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
+        let once = run.iter().filter(|judged| !judged.is_copy());
+        for (judged, side) in once.flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
             let half = judged.half(side);
             if half.bytes > 0 {
                 of_server[side as usize].add(half.nagle);

@@ -5,7 +5,6 @@ pub mod without;
 use crate::capture::times::sum_ns;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::Hidden;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::scan::Scan;
@@ -65,7 +64,7 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     let numbers: BTreeMap<Endpoint, u32> = outermost.chain(depths).collect();
     let chains = chains(&calls);
     let mut hops: BTreeMap<(u32, u32, Endpoint), Hop> = BTreeMap::new();
-    let once = |(_, judged): &(usize, &JudgedConnection)| judged.hidden != Hidden::Copied;
+    let once = |(_, judged): &(usize, &JudgedConnection)| !judged.is_copy();
     for (index, judged) in scan.connections.iter().enumerate().filter(once) {
         let server = judged.half(Side::Server).endpoint;
         let Some(number) = numbers.get(&server).map(|depth| depth + 1) else { continue };
