@@ -182,6 +182,7 @@ server_change
   predicted_p50_ms: ms?
   latency_p50_ms: ms?
   +name: text  What `--names` calls the address.
+  +was: text  The server of the baseline, where only its port pairs it with this one.
 numbers
   stalls: count
   stalled_ms: ms

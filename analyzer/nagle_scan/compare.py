@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
 from nagle_scan.moves import check, only_pairs
@@ -40,8 +40,9 @@ class Numbers(NamedTuple):
         return certainty.is_only_possible(self)
 
     def lost_ms(self, per_exchange: bool) -> float:
-        """Time lost to stalls, in all or per exchange."""
-        return self.stalled_ms / self.exchanges if per_exchange else self.stalled_ms
+        """Time lost to stalls that count, in all or per exchange."""
+        lost_ms = certainty.counted_ms(self) if self.stalls else 0.0
+        return lost_ms / self.exchanges if per_exchange else lost_ms
 
 
 class ServerChange(NamedTuple):
@@ -55,6 +56,8 @@ class ServerChange(NamedTuple):
     """Are its connections in the second capture such that a stall would not show?"""
     name: str = ""
     """What the user calls its address."""
+    was: str = ""
+    """How reports name the server of the baseline that only its port pairs with this one."""
 
     @property
     def place(self) -> Endpoint:
@@ -170,7 +173,8 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
         new = _quiet(after, {port for _, port in (*stalled, *(now for _, now in known))}) | new
     moved = {now: was for was, now in known if now in new and was in old}
     rest = set(old) - set(moved.values()), set(new) - set(moved)
-    moved |= only_pairs(*rest, lambda place: place[1])
+    by_port = only_pairs(*rest, lambda place: place[1])
+    moved |= by_port
     hidden = _hidden(after)
     names = before.core.names() | after.core.names()
     changes = [
@@ -180,6 +184,7 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
             new[place],
             place in hidden,
             names.get(place[0], ""),
+            _shown(by_port[place], names) if place in by_port else "",
         )
         for place in new
     ]
@@ -194,9 +199,14 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
     return Comparison(_totals(before), _totals(after), tuple(changes), conclusive)
 
 
+def _shown(place: Endpoint, names: Mapping[str, str]) -> str:
+    addr, port = place
+    return endpoint(names.get(addr, addr), port)
+
+
 def _loss(change: ServerChange) -> tuple[float, float]:
     before, after = change.before or Numbers(), change.after or Numbers()
-    return after.stalled_ms, before.stalled_ms
+    return after.lost_ms(per_exchange=False), before.lost_ms(per_exchange=False)
 
 
 def _totals(result: Result) -> Numbers:

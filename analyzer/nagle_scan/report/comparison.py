@@ -33,6 +33,8 @@ STATES = {
 }
 
 
+MOST_PAIRS = 2
+"""Servers paired by their ports that a sentence names."""
 HEADS = ("server", "", "stalls", "lost", "exchanges", *PERCENTILES)
 Row = tuple[str, ...]
 
@@ -83,7 +85,17 @@ def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
-    return head, " ".join(filter(None, (text, *_missing(comparison, can_map))))
+    told = (text, *_paired_by_port(comparison), *_missing(comparison, can_map))
+    return head, " ".join(filter(None, told))
+
+
+def _paired_by_port(comparison: Comparison) -> Iterator[str]:
+    """Servers taken for others of the baseline, each the only one on its port."""
+    pairs = [f"{server.shown} with {server.was}" for server in comparison.servers if server.was]
+    if pairs:
+        more = f" and {len(pairs) - MOST_PAIRS:,} more" if len(pairs) > MOST_PAIRS else ""
+        named = ", ".join(pairs[:MOST_PAIRS])
+        yield f"Compared by their port alone: {named}{more} (before)."
 
 
 def _missing(comparison: Comparison, can_map: bool) -> Iterator[str]:

@@ -57,7 +57,7 @@ def _rest(view: "View") -> str:
         return slowest.dominating(view.tenth, view.min_wait_ms)
 
     rows = [row for row, _ in view.causes]
-    return sentences.rest(view.summary, rows, view.meaning_of, slow_part)
+    return sentences.rest(view.summary, rows, view.meaning_of, slow_part, view.server_of_longest)
 
 
 def _verdict(view: "View") -> str:

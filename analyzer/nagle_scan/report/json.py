@@ -89,6 +89,7 @@ def _server(change: ServerChange) -> dict[str, Any]:
     return {
         "addr": change.addr,
         **({"name": change.name} if change.name else {}),
+        **({"was": change.was} if change.was else {}),
         "port": change.port,
         "state": change.state,
         "before": _numbers(change.before),

@@ -130,8 +130,11 @@ def rest(
     others: Sequence[_core.CauseRow],
     meaning: Callable[[_core.CauseRow], str],
     slow_part: Callable[[], str],
+    server_of: Callable[[_core.CauseRow], str],
 ) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did.
+
+    `server_of` names the server of its longest wait, where there are several.
 
     A client that pauses keeps nobody waiting, unless that is the `slow_part` of exchanges.
     """
@@ -142,8 +145,10 @@ def rest(
         return ""
     kind = "other wait" if summary.stalls else "wait"
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
-    longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
-    return f"{waits}{longest}: {meaning(worst)}."
+    longest = f"longest {duration(worst.longest_ms)}" if worst.waits > 1 else ""
+    server = server_of(worst)
+    about = ", ".join(filter(None, (longest, f"at {server}" if server else "")))
+    return f"{waits}{f' ({about})' if about else ''}: {meaning(worst)}."
 
 
 def _is_busy(row: _core.CauseRow) -> bool:

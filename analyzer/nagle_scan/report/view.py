@@ -22,8 +22,8 @@ TOLD_ONE_BY_ONE = {"connect", "unanswered"}
 """Causes whose waits differ in what is to be done."""
 MOST_ASKED = 10
 """Connections asked for their capture point and first exchange, whatever a format shows."""
-
-
+MOST_LONG = 1000
+"""Waits among which the longest of its kind is looked for."""
 MOST_URGENT = 2
 """More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
@@ -62,6 +62,11 @@ class _Shared:
     @cached_property
     def longest_waits(self) -> list[_core.WaitRow]:
         return self.core.longest_waits(MOST_ASKED)
+
+    @cached_property
+    def long_waits(self) -> list[_core.WaitRow]:
+        """More of them, to find the longest of each kind."""
+        return self.core.longest_waits(MOST_LONG)
 
     @cached_property
     def worst(self) -> list[_core.ConnectionRow]:
@@ -272,12 +277,26 @@ class View:
 
     def meaning_of(self, row: _core.CauseRow) -> str:
         """What waits of one cause mean; where each has its own story, that of the longest."""
-        kind = row.cause, row.sender, row.turn
-        longest = self._shared.longest_waits if row.cause in TOLD_ONE_BY_ONE else []
-        alike = (wait for wait in longest if (wait.cause, wait.sender, wait.turn) == kind)
-        if (wait := next(alike, None)) is None:
+        wait = self._longest(row) if row.cause in TOLD_ONE_BY_ONE else None
+        if wait is None:
             return causes.meaning_of_all(row)
         return ("in the longest, " if row.waits > 1 else "") + causes.meaning_of(wait)
+
+    def server_of_longest(self, row: _core.CauseRow) -> str:
+        """The server of the longest wait of one cause; empty where there is only one server."""
+        wait = self._longest(row) if self.core.server_count() > 1 else None
+        if wait is None:
+            return ""
+        return wait.sender_end if wait.sender == "server" else wait.receiver_end
+
+    def _longest(self, row: _core.CauseRow) -> _core.WaitRow | None:
+        """The longest wait of one cause, if it is one of the longest of all."""
+        kind = row.cause, row.sender, row.turn
+        for waits in (self._shared.longest_waits, self._shared.long_waits):
+            for wait in waits:
+                if (wait.cause, wait.sender, wait.turn) == kind:
+                    return wait
+        return None
 
     @property
     def has_other_waits(self) -> bool:

@@ -113,8 +113,8 @@ CAUSES = (
             "and accept queue, and at any upstream it connects to first",
         },
         meaning_of_one={
-            "client": "a SYN or its answer was lost; look for loss, firewalls that drop packets, "
-            "and full accept queues",
+            "client": "a SYN was sent again before its SYN-ACK came: one was lost; look for "
+            "loss, firewalls that drop packets, and full accept queues",
             "server": "a SYN was answered late, or the answer was lost; look at the server's load "
             "and accept queue, and at any upstream it connects to first",
         },
@@ -184,7 +184,7 @@ CAUSES = (
     ),
     Cause(
         name="nagle_rtt",
-        words="held for one round trip",
+        words="held until the ACK arrived",
         colour=colours.HELD_ONE_ROUND_TRIP,
         hatch="//",
         acks=PROMPT,

@@ -149,9 +149,11 @@ impl<'a> ExplainedStall<'a> {
                 out,
                 "; the round trip to the {receiver} is unknown, so whether it was delayed is open"
             ),
-            (_, Some(_)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => {
-                write!(out, ", no longer than the path to the {receiver} takes at times")
-            }
+            (_, Some(rtt_ns)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => write!(
+                out,
+                "; the round trip to the {receiver} is {} or more and varies that much, so it was hardly delayed",
+                Ms(rtt_ns)
+            ),
             _ => write!(out, ", within the round trip to the {receiver}: not delayed"),
         }
     }

@@ -109,7 +109,11 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
             let ack = stall.wait.ack.frame;
             return (true, format!("frame {ack} carries data: no delayed-ACK timer sent it"));
         }
-        (Cause::NagleDelack, None) => format!("the round trip to the {receiver} is not known"),
+        (_, None) => {
+            format!(
+                "the round trip to the {receiver} is not known, so whether its ACK was delayed is open"
+            )
+        }
         _ => format!("the ACK came within the round trip to the {receiver}: not delayed"),
     };
     (rtt_ns.is_some() && stall.judged.handshake, why)
