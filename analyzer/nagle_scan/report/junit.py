@@ -16,6 +16,7 @@ from nagle_scan import _core
 from nagle_scan.report import header, held, verdicts
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import endpoint, file_names, printable, sentence_start
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def write(result: Result, path: str, options: Options) -> None:
 def part(result: Result, options: Options, name: str) -> bytes:
     """The tests of one capture."""
     view = View(result, LIMITS, options)
-    suite = Element("testsuite", time=_seconds(view.summary.stalled_ms))
+    lost_ms = certainty.counted_ms(view.summary) if view.summary.stalls else 0.0
+    suite = Element("testsuite", time=_seconds(lost_ms))
     if view.summary.has_dates:
         begin = datetime(1970, 1, 1) + timedelta(microseconds=view.summary.first_ns // 1000)
         suite.set("timestamp", begin.isoformat(timespec="seconds"))
@@ -97,7 +99,7 @@ def _add_cases(suite: Element, view: View) -> None:
         stalling.setdefault(held.server(group.worst), []).append(group)
     others = {endpoint(row.addr, row.port): row for row in view.servers}
     for server, groups in stalling.items():
-        case = _case(suite, server, sum(group.stalled_ms for group in groups))
+        case = _case(suite, server, sum(map(certainty.counted_ms, held.that_count(groups))))
         _judge(case, groups, view)
     for server in [server for server in others if server not in stalling]:
         case = _case(suite, server)
@@ -138,5 +140,5 @@ def _told(view: View) -> list[str]:
 
 
 def _seconds(milliseconds: float) -> str:
-    """Of a test: the time lost to stalls."""
+    """Of a test: the time lost to stalls that count."""
     return f"{milliseconds / 1000:.3f}"

@@ -205,7 +205,7 @@ impl<'a> ExplainedStall<'a> {
             };
             write!(out, " ({count} other connection{plural} of this server {say} {same})")?;
         }
-        let share = Percent(self.model.share_beside(held, self.wait).into());
+        let share = Percent(self.model.share_beside(held, self.wait));
         write!(out, "; with Nagle on, {share} of such waits are holds")
     }
 
