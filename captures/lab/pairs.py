@@ -1,7 +1,8 @@
 """Captures of the same program before and after its fix: was the gain predicted?
 
 Not compared: cases whose pauses are drawn anew in each run, and cases whose exchanges have holds
-left in them that are shorter than the 10 ms from which they are reported. Where a held segment had
+left in them: shorter than the 10 ms from which they are reported, or only possible beside stalls
+that count. Where a held segment had
 swallowed five writes or more, what the program takes to write, send and read them one by one hides
 in the hold, and comes out when it is gone: there the prediction is a lower bound.
 """
@@ -72,7 +73,7 @@ class Latencies:
         latency_ms = median(columns["latency_ms"].tolist())
         if is_fixed(truth["case"]):
             self.after[key] = latency_ms
-        elif is_comparable(truth, exchanges):
+        elif is_comparable(truth, exchanges, _uncounted_ms(scan)):
             predicted_ms = median(columns["predicted_latency_ms"].tolist())
             self.before[key] = latency_ms, predicted_ms, has_merged_writes(truth)
 
@@ -95,10 +96,16 @@ def is_fixed(case: str) -> bool:
     return bool(re.search(r"-(after|nodelay|on)(?=-|$)", case))
 
 
-def is_comparable(truth: Row, exchanges: int) -> bool:
-    """Its exchanges take as long in each run, and the holds in them are stalls."""
-    short_ms = sum(hold["hold_ms"] for hold in truth["short_holds"])
-    return not DRAWN.search(truth["case"]) and short_ms <= WITHIN_MS * exchanges
+def _uncounted_ms(scan: nagle_scan.Scan) -> float:
+    """The time of possible stalls beside others that count."""
+    summary = scan.core.summary()
+    return summary.stalled_ms_by_confidence[0] if summary.verdict == "stalls" else 0.0
+
+
+def is_comparable(truth: Row, exchanges: int, uncounted_ms: float = 0.0) -> bool:
+    """Its exchanges take as long in each run, and the holds in them are stalls that count."""
+    left_ms = sum(hold["hold_ms"] for hold in truth["short_holds"]) + uncounted_ms
+    return not DRAWN.search(truth["case"]) and left_ms <= WITHIN_MS * exchanges
 
 
 def has_merged_writes(truth: Row) -> bool:

@@ -63,7 +63,7 @@ def test_a_program_is_late_only_with_what_somebody_asked_for() -> None:
     turns += [("server", turn) for turn in ("asked", "midway", "idle", "first")]
     meanings = [causes.meaning_of(wait("sender_app", by, turn)) for by, turn in turns]
     assert len(set(meanings)) == len(turns)
-    assert [meaning for meaning in meanings if "had not answered yet" in meaning] == [meanings[3]]
+    assert [meaning for meaning in meanings if "no reply yet" in meaning] == [meanings[3]]
     assert causes.meaning_of(wait("zero_window", "server")) == (
         causes.meaning_of(wait("zero_window", "client"))
     )

@@ -26,7 +26,10 @@ SYNS = [(0.0, CLIENT), (1.0, CLIENT), (3.0, CLIENT)]
     [
         (SYNS, "the SYN was sent 3 times and never answered"),
         ([(0.0, CLIENT), (0.1, REFUSAL), (0.6, CLIENT), (0.7, REFUSAL)], "refused with RST"),
-        ([*SYNS, (3.1, ANSWER), (3.1, ACK)], "a SYN or its answer was lost"),
+        (
+            [*SYNS, (3.1, ANSWER), (3.1, ACK)],
+            "a SYN was sent again before its SYN-ACK came: one was lost",
+        ),
         ([(0.0, CLIENT), (1.0, ANSWER), (1.01, ACK)], "Connecting took 1.0 s."),
     ],
 )

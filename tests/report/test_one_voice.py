@@ -25,7 +25,6 @@ from nagle_scan.report import (
     pictures,
     sentences,
     text,
-    verdicts,
 )
 from nagle_scan.report import html as pages
 from nagle_scan.report.options import Options
@@ -125,7 +124,7 @@ def assert_answers(seen: View) -> None:
     """The first screen speaks of the same stalls, servers and connections throughout."""
     summary = seen.summary
     if summary.verdict == "clean" and summary.not_judged:
-        assert verdicts.clean_of(summary) in seen.in_one_line
+        assert certainty.clean_of(summary) in seen.in_one_line
     lengths = [wait.wait_ms for wait, _ in seen.waits]
     if lengths != sorted(lengths, reverse=True):
         assert "those of idle clients last" in seen.waits_heading

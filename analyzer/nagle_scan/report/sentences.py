@@ -82,15 +82,9 @@ def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere:
 
 def _affected(summary: _core.Summary) -> str:
     if summary.affected_connections == summary.connections:
-        return all_of(summary.connections)
+        return certainty.all_of(summary.connections)
     affected = f"{summary.affected_connections:,} affected of {summary.connections:,} connections"
     return f"the {affected}"
-
-
-def all_of(connections: int) -> str:
-    """All connections of a capture."""
-    few = {1: "the only connection", 2: "both connections"}
-    return few.get(connections, f"all {connections:,} connections")
 
 
 def _without(summary: _core.Summary) -> str:

@@ -68,23 +68,10 @@ def heading(summary: _core.Summary) -> str:
 def _in_one_line(summary: _core.Summary) -> str:
     head = heading(summary)
     if summary.stalls:
-        affected, connections = summary.affected_connections, summary.connections
-        of = f"{affected:,} of {connections:,} connections"
-        on = sentences.all_of(connections) if affected == connections else of
-        return f"{head}: {certainty.counting(summary)}, on {on}{certainty.and_possible(summary)}"
+        return f"{head}: {certainty.on_connections(summary)}"
     if summary.verdict == "clean":
-        return f"{head}: no Nagle stall on {clean_of(summary)}"
+        return f"{head}: no Nagle stall on {certainty.clean_of(summary)}"
     return f"{head}: {why_inconclusive(summary)}"
-
-
-def clean_of(summary: _core.Summary) -> str:
-    """The connections that a clean capture is clean of, and why the others are not."""
-    which = count(summary.connections, "connection")
-    others = summary.connections - summary.clean - summary.not_judged
-    cannot = f"{summary.not_judged:,} cannot be judged" if summary.not_judged else ""
-    carry = f"{others:,} {'carries' if others == 1 else 'carry'} no data" if others else ""
-    why = ", ".join(filter(None, (cannot, carry)))
-    return f"{summary.clean:,} of {which} ({why})" if why else which
 
 
 def why_inconclusive(summary: _core.Summary) -> str:
@@ -117,7 +104,7 @@ def of_connection(row: _core.ConnectionRow) -> str:
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
     """What a clean capture is free of."""
     stall = f"Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more"
-    said = f"No {stall} in {clean_of(summary)}"
+    said = f"No {stall} in {certainty.clean_of(summary)}"
     if summary.short_holds:
         said += f"; {_short(summary, min_wait_ms)}"
         if min_wait_ms > SHORT_LISTED_MS:
@@ -140,12 +127,13 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
         return SHORT_HELD
     if summary.unproven or summary.not_judged:
         return NOTHING_LONG.format(least=f"{min_wait_ms:g}")
-    asked = map(scan.connection, range(min(summary.connections, MOST_ASKED)))
-    rows = [row for row in asked if row]
-    if min_wait_ms > QUICK_MS[0] and any(map(_may_be_quick, rows)):
-        return QUICK_HOLDS
-    is_set = any({row.client_nagle, row.server_nagle} & {"off", "switched"} for row in rows)
-    return NOTHING_HELD.format(unless=UNLESS_SET_LATE if is_set else "")
+    unless = ""
+    for row in filter(None, map(scan.connection, range(min(summary.connections, MOST_ASKED)))):
+        if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
+            return QUICK_HOLDS
+        if {row.client_nagle, row.server_nagle} & {"off", "switched"}:
+            unless = UNLESS_SET_LATE
+    return NOTHING_HELD.format(unless=unless)
 
 
 def _may_be_quick(row: _core.ConnectionRow) -> bool:

@@ -22,8 +22,8 @@ TOLD_ONE_BY_ONE = {"connect", "unanswered"}
 """Causes whose waits differ in what is to be done."""
 MOST_ASKED = 10
 """Connections asked for their capture point and first exchange, whatever a format shows."""
-MOST_LONG = 1000
-"""Waits among which the longest of its kind is looked for."""
+MANY = 100
+"""Waits among which the longest of a rare kind is looked for."""
 MOST_URGENT = 2
 """More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
@@ -64,9 +64,9 @@ class _Shared:
         return self.core.longest_waits(MOST_ASKED)
 
     @cached_property
-    def long_waits(self) -> list[_core.WaitRow]:
-        """More of them, to find the longest of each kind."""
-        return self.core.longest_waits(MOST_LONG)
+    def many(self) -> list[_core.WaitRow]:
+        """More of them."""
+        return self.core.longest_waits(MANY)
 
     @cached_property
     def worst(self) -> list[_core.ConnectionRow]:
@@ -277,26 +277,19 @@ class View:
 
     def meaning_of(self, row: _core.CauseRow) -> str:
         """What waits of one cause mean; where each has its own story, that of the longest."""
-        wait = self._longest(row) if row.cause in TOLD_ONE_BY_ONE else None
+        wait = None
+        if row.cause in TOLD_ONE_BY_ONE:
+            wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
         if wait is None:
             return causes.meaning_of_all(row)
         return ("in the longest, " if row.waits > 1 else "") + causes.meaning_of(wait)
 
     def server_of_longest(self, row: _core.CauseRow) -> str:
         """The server of the longest wait of one cause; empty where there is only one server."""
-        wait = self._longest(row) if self.core.server_count() > 1 else None
-        if wait is None:
+        wait = _longest(row, self._shared.longest_waits)
+        if wait is None or self.core.server_count() < 2:
             return ""
         return wait.sender_end if wait.sender == "server" else wait.receiver_end
-
-    def _longest(self, row: _core.CauseRow) -> _core.WaitRow | None:
-        """The longest wait of one cause, if it is one of the longest of all."""
-        kind = row.cause, row.sender, row.turn
-        for waits in (self._shared.longest_waits, self._shared.long_waits):
-            for wait in waits:
-                if (wait.cause, wait.sender, wait.turn) == kind:
-                    return wait
-        return None
 
     @property
     def has_other_waits(self) -> bool:
@@ -371,3 +364,10 @@ class View:
         from nagle_scan.report.comparison import shown
 
         return shown(self.options, self.result, self.limits.compared)
+
+
+def _longest(row: _core.CauseRow, waits: Sequence[_core.WaitRow]) -> _core.WaitRow | None:
+    """The first of `waits` of this cause, side and turn."""
+    kind = row.cause, row.sender, row.turn
+    alike = (wait for wait in waits if (wait.cause, wait.sender, wait.turn) == kind)
+    return next(alike, None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
 from nagle_scan.system import files
+from nagle_scan.words import certainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -344,10 +345,13 @@ class Result:
 
     def __repr__(self) -> str:
         """The verdict and its counts."""
-        from nagle_scan.report import verdicts
-
-        line, names = verdicts.in_one_line(self.core.summary()), ", ".join(self.captures)
-        return f"<{type(self).__name__} {names}: {line[0].lower()}{line[1:]}>"
+        summary, names = self.core.summary(), ", ".join(self.captures)
+        about = ""
+        if summary.stalls:
+            about = f": {certainty.on_connections(summary)}"
+        elif summary.verdict == "clean":
+            about = f", on {certainty.clean_of(summary)}"
+        return f"<{type(self).__name__} {names}: {summary.verdict}{about}>"
 
     def _made_once(self, name: str, index: str = "") -> pd.DataFrame:
         """A table that is made once. What users write into theirs is written into a copy."""

@@ -7,6 +7,7 @@ where no stall is surer.
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from nagle_scan import _core
 from nagle_scan.words.wording import count, duration
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
@@ -121,6 +122,30 @@ def and_possible(counted: Counted) -> str:
     """The possible ones beside them: '; 2 more possible (80.0 ms)'; empty without any."""
     more = possible(counted)
     return f"; {more.stalls:,} more possible ({duration(more.lost_ms)})" if more else ""
+
+
+def on_connections(summary: _core.Summary) -> str:
+    """What `told` tells, and on how many connections."""
+    affected, connections = summary.affected_connections, summary.connections
+    of = f"{affected:,} of {connections:,} connections"
+    on = all_of(connections) if affected == connections else of
+    return f"{counting(summary)}, on {on}{and_possible(summary)}"
+
+
+def all_of(connections: int) -> str:
+    """All connections of a capture."""
+    few = {1: "the only connection", 2: "both connections"}
+    return few.get(connections, f"all {connections:,} connections")
+
+
+def clean_of(summary: _core.Summary) -> str:
+    """The connections that a clean capture is clean of, and why the others are not."""
+    which = count(summary.connections, "connection")
+    others = summary.connections - summary.clean - summary.not_judged
+    cannot = f"{summary.not_judged:,} cannot be judged" if summary.not_judged else ""
+    carry = f"{others:,} {'carries' if others == 1 else 'carry'} no data" if others else ""
+    why = ", ".join(filter(None, (cannot, carry)))
+    return f"{summary.clean:,} of {which} ({why})" if why else which
 
 
 def sure(counted: Counted, elsewhere: str = "") -> str:
