@@ -104,7 +104,7 @@ def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> s
     over_all = percent(lost_ms / whole_ms)
     if over_all == part:
         return ""
-    return f" ({over_all} if {whose} unaffected connections count, too)"
+    return f" ({over_all} if {whose} other connections count, too)"
 
 
 def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str:

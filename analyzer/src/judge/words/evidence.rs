@@ -151,7 +151,7 @@ impl<'a> ExplainedStall<'a> {
             ),
             (_, Some(rtt_ns)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => write!(
                 out,
-                "; the round trip to the {receiver} is {} or more and varies that much, so it was hardly delayed",
+                "; the round trip to the {receiver} is {} at least, and its variation explains the rest: not delayed",
                 Ms(rtt_ns)
             ),
             _ => write!(out, ", within the round trip to the {receiver}: not delayed"),
