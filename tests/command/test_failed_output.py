@@ -76,7 +76,7 @@ def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
 def test_each_failure_is_one_line_whatever_the_name_holds(run: Run, tmp_path: Path) -> None:
     names = ["none/a.json", "b\x1b[31m\n/b.csv", "x" * 300 + ".html", "-c.md", "in/../d.json"]
     words = [word for name in names for word in ("-o", "./" + name)]
-    done = run(SPLIT, *words, "-qq", cwd=tmp_path)
+    done = run(SPLIT, *words, "-q", cwd=tmp_path)
     assert done.returncode == 2
     assert len(lines(done.stderr)) == 3
     assert all(line.isprintable() and "cannot write" in line for line in lines(done.stderr))
@@ -139,16 +139,13 @@ def test_a_bug_in_one_output_costs_no_other(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == paths[1:]
 
 
-@needs_full
 def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    (folder / "summary.csv").symlink_to("/dev/full")
+    (folder / "summary.csv").mkdir()
     done = run(SPLIT, CAPTURES / "java-single-write.pcap", "-o", f"{folder}/")
     assert done.returncode == 2
-    assert lines(done.stderr) == [
-        f"nagle-scan: {folder}/summary.csv: cannot write: no space left on device"
-    ]
+    assert lines(done.stderr) == [f"nagle-scan: {folder}/summary.csv: cannot write: is a directory"]
     assert b"2 captures: 1 with stalls, 1 clean" in done.stdout
     assert len(list(folder.iterdir())) == 8
 

@@ -28,7 +28,7 @@ def limited(
 @pytest.mark.parametrize(("of", "limit"), [(resource.RLIMIT_NOFILE, 8), (resource.RLIMIT_FSIZE, 0)])
 def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_path: Path) -> None:
     """`ulimit -n 8`, `ulimit -f 0`."""
-    done = limited(limit, CAPTURE, "-qq", "-o", tmp_path / "ticket.zip", of=of)
+    done = limited(limit, CAPTURE, "-q", "-o", tmp_path / "ticket.zip", of=of)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert not list(tmp_path.iterdir())
 
@@ -37,7 +37,7 @@ def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_pa
 def test_a_library_without_memory_makes_no_stalls(megabytes: int, tmp_path: Path) -> None:
     """OpenBLAS ends the process with 1 where it has no room for its threads."""
     clean = CAPTURES / "epoll-fixed.pcap"
-    done = limited(megabytes * 10**6, clean, "-qq", "-o", tmp_path / "x.html")
+    done = limited(megabytes * 10**6, clean, "-q", "-o", tmp_path / "x.html")
     assert (done.returncode, done.stderr.count("\n")) in [(0, 0), (2, 1)], done.stderr
 
 

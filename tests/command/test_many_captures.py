@@ -15,6 +15,7 @@ from conftest import CAPTURES, Run
 from conversation import pcap, records, stalled
 from nagle_scan.api.captures import grouped
 from nagle_scan.command.cli import main
+from nagle_scan.command.outputs import FOLDER_SUFFIXES
 
 STALLS = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"
@@ -233,6 +234,40 @@ def test_no_result_overwrites_what_a_link_leads_to(run: Run, tmp_path: Path) -> 
     assert capture.read_bytes() == STALLS.read_bytes()
 
 
+FOLDER_OF_TWO = ("summary.csv", "index.html", *(f"{STALLS.name}{end}" for end in FOLDER_SUFFIXES))
+
+
+@pytest.mark.parametrize("name", FOLDER_OF_TWO)
+def test_a_folder_keeps_what_is_the_users_own(name: str, run: Run, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    assert run(STALLS, CLEAN, "-o", f"{folder}/").returncode == 1
+    made = (folder / name).read_bytes()
+    elsewhere.write_bytes(made)
+    done = run(STALLS, CLEAN, "-o", f"{folder}/")
+    assert (done.returncode, done.stderr) == (1, b""), "what it made is replaced"
+    (folder / name).write_text("My own notes.\n")
+    for why in ("nagle-scan did not make it", "it is a link"):
+        before = sorted((path.name, path.read_bytes()) for path in folder.iterdir())
+        done = run(STALLS, CLEAN, "-o", f"{folder}/")
+        assert done.stderr.decode() == (
+            f"nagle-scan: {folder}/{name}: {why}: remove it to have it replaced, or name another "
+            "folder\n"
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert sorted((path.name, path.read_bytes()) for path in folder.iterdir()) == before
+        (folder / name).unlink()
+        (folder / name).symlink_to(elsewhere)
+    assert elsewhere.read_bytes() == made
+    (folder / name).unlink()
+    assert run(STALLS, CLEAN, "-o", f"{folder}/").returncode == 1
+
+
+def test_the_folder_of_one_capture_needs_no_index(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("My own page.\n")
+    assert run(STALLS, "-o", f"{tmp_path}/").returncode == 1
+    assert (tmp_path / "index.html").read_text() == "My own page.\n"
+
+
 def test_made_up_names_do_not_meet_real_ones(run: Run, tmp_path: Path) -> None:
     for name in ("1/a.pcap", "2/a.pcap", "3/a-2.pcap"):
         (tmp_path / name).parent.mkdir()
@@ -264,7 +299,7 @@ def test_many_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monke
         return real(path)
 
     monkeypatch.setattr(os.path, "realpath", realpath)
-    assert main([*paths, "-qq"]) == 0
+    assert main([*paths, "-q"]) == 0
     assert len(looked) < 5 * len(paths)
 
 

@@ -74,14 +74,34 @@ def test_each_written_file_has_its_line(run: Run, tmp_path: Path) -> None:
     assert done.stderr == b"nagle-scan: wrote a.json\n"
 
 
-def test_quiet_is_the_verdict_alone_and_twice_nothing(run: Run, tmp_path: Path) -> None:
+def test_quiet_is_the_verdict_alone(run: Run, tmp_path: Path) -> None:
     done = run(STALLS, "-q", "-o", tmp_path / "a.json")
     assert (
         done.stdout.decode() == "Stalls: 9 certain stalls, 391.6 ms lost, on the only connection\n"
     )
     assert (tmp_path / "a.json").exists()
-    done = run(STALLS, "-qq")
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",), ("-q", "-q")])
+@pytest.mark.parametrize("output", [(), ("-o", "-")])
+@pytest.mark.parametrize("several", [(), (CAPTURES / "java-single-write.pcap",)])
+def test_what_is_asked_for_is_printed_however_quiet(
+    quiet: tuple[str, ...], output: tuple[str, ...], several: tuple[Path, ...], run: Run
+) -> None:
+    done = run(STALLS, *several, *quiet, *output, "--format", "json")
+    results = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    verdicts = [result["summary"]["verdict"] for result in results]
+    assert verdicts == ["stalls", "clean"][: 1 + len(several)]
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("output", [("-o", "a.json"), ("-o", "-"), ("--format", "json")])
+def test_an_output_that_would_be_lost_is_refused(
+    output: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    done = run(STALLS, "--why", "9", *output, cwd=tmp_path)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (2, b"", [])
+    assert done.stderr.startswith(b"nagle-scan: --why prints text")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_missing_package_is_named_in_one_line(
     suffix: str, missing: tuple[str, ...], named: str, tmp_path: Path
 ) -> None:
     file = tmp_path / f"out{suffix}"
-    done = without(missing, CAPTURE, "-qq", "-o", file)
+    done = without(missing, CAPTURE, "-q", "-o", file)
     install = named.replace(",", "").replace("pyarrow", "'nagle-scan[parquet]'")
     assert done.stderr == f"nagle-scan: {file}: needs {named}: pip install {install}\n"
     assert done.returncode == 2

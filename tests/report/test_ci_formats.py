@@ -163,7 +163,7 @@ def test_it_is_as_specified_and_fails_where_the_gate_does(
     scan = nagle_scan.scan(capture)
     root = junit(scan, tmp_path)
     assert misfits(root) == []
-    status = run(capture, "-qq").returncode
+    status = run(capture, "-q").returncode
     assert bool(list(root.iter("failure"))) == (status == 1)
     names = [case.get("name") for case in root.iter("testcase")]
     capture_skipped = "capture" in names and bool(list(root.iter("skipped")))

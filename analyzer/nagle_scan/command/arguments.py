@@ -295,13 +295,14 @@ def add_filter(made: argparse._ActionsContainer, also: str = " (also in --baseli
 
 
 def add_quiet(made: argparse._ActionsContainer) -> None:
-    """`-q`, repeatable."""
+    """`-q`."""
     made.add_argument(
         "-q",
         "--quiet",
-        action="count",
+        action="store_const",
+        const=1,
         default=0,
-        help="print only the verdict, in one line; -qq: print nothing",
+        help="print only the verdict, in one line",
     )
 
 

@@ -49,7 +49,7 @@ def alone(options: Chosen) -> int:
     told = calls.read(options.calls, _core.Progress()).alone()
     if options.format != TEXT:
         terminal.say(told)
-    elif sys.stdout is not None and options.quiet < 2:
+    elif sys.stdout is not None:
         style = terminal.style_of(sys.stdout)
         names = "trace" if options.anonymize else ", ".join(options.calls)
         said = trace.render(json.loads(told), names, style, hides=options.anonymize)

@@ -158,6 +158,8 @@ def _run(options: Chosen, found: list[Scan]) -> int:
 def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     from nagle_scan.api.why import case_of
 
+    if options.output or options.format != TEXT:
+        raise OutputError("--why prints text, and no report: leave out -o and --format")
     if len(sets) > 1:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
         raise CaptureError(f"--why: frames are counted in one capture: {instead}")
@@ -223,7 +225,7 @@ def _run_one(
     if not outputs.of_one_capture(capture.stem).write(scan, chosen):
         return EXIT_UNUSABLE
     if progress.stopped:
-        if options.quiet == 1 or options.format != TEXT:
+        if options.quiet or options.format != TEXT:
             terminal.note(f"interrupted after {count(progress.packets, 'packet')}")
         return EXIT_INTERRUPTED
     if not _is_comparable(chosen, scan, capture.name):

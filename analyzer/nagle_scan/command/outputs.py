@@ -34,7 +34,7 @@ class Outputs(NamedTuple):
     printed: str = TEXT
     """The format of standard output."""
     quiet: int = 0
-    """1: the verdict in one line; 2: nothing."""
+    """1: the verdict in one line; 2: nothing, for one capture of several."""
 
     def check(self, read: Sequence[str], sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
@@ -47,6 +47,8 @@ class Outputs(NamedTuple):
             if os.path.realpath(path) in taken:
                 raise OutputError(f"{path}: would overwrite what this call reads or writes")
             taken.add(os.path.realpath(path))
+            if path not in self.paths:
+                files.check_ours(path)
         again = [path for path in self.paths if formats.of(path).reads_again]
         captures = [path for capture in sets for path in capture.paths]
         if again and ("-" in read or not all(map(os.path.isfile, captures))):
@@ -55,8 +57,8 @@ class Outputs(NamedTuple):
     def _all_paths(self, sets: "Sequence[CaptureSet]") -> Iterator[str]:
         yield from self.paths
         if self.folder is not None:
-            yield os.path.join(self.folder, SUMMARY)
-            yield os.path.join(self.folder, INDEX)
+            every = (SUMMARY, INDEX) if len(sets) > 1 else ()
+            yield from (os.path.join(self.folder, name) for name in every)
             for capture in sets:
                 yield from self._in_folder(self.folder, capture.stem)
 
@@ -114,7 +116,7 @@ class Outputs(NamedTuple):
     def _print(self, result: "Result", chosen: "Options", written: Sequence[str]) -> None:
         wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in written]
         if self.printed != TEXT:
-            if sys.stdout is not None and self.quiet < 2:
+            if sys.stdout is not None:
                 printed = formats.of(f"result.{self.printed}")
                 formats.write(result, STANDARD_OUTPUT, printed, chosen)
             for line in wrote:

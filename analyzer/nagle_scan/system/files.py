@@ -14,6 +14,15 @@ from nagle_scan.errors import NagleScanError, OutputError
 TEMPORARY = "nagle-scan-"
 """The names of temporary files and folders begin so."""
 
+MARKS = {
+    ".html": b'<meta name="generator" content="nagle-scan ',
+    ".json": b'{"schema":"nagle-scan/',
+    ".csv": b"capture,verdict,stalls_certain,",
+    ".md": b"\nnagle-scan ",
+}
+"""What files of a folder of reports have near their beginning, a ticket near its end."""
+MARKED_BYTES = 4096
+
 _half_written: set[str] = set()
 _may_change = allocate_lock()
 """Held by whoever makes, renames or removes one of them; at the end of the process for ever."""
@@ -48,6 +57,23 @@ def make_folder(path: str) -> None:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
+
+
+def check_ours(path: str) -> None:
+    """Raises `OutputError` for a link, and for a file without the mark of a report: it is a user's
+    own, and has a name that nobody chose to have replaced."""
+    what = ""
+    if os.path.islink(path):
+        what = "it is a link"
+    elif os.path.isfile(path):
+        with open(path, "rb") as file:
+            head = file.read(MARKED_BYTES)
+            file.seek(max(os.path.getsize(path) - MARKED_BYTES, 0))
+            shown = file.read() if path.endswith(".md") else head
+        if MARKS[os.path.splitext(path)[1]] not in shown:
+            what = "nagle-scan did not make it"
+    if what:
+        raise OutputError(f"{path}: {what}: remove it to have it replaced, or name another folder")
 
 
 def replace(path: str, content: bytes) -> None:
