@@ -41,11 +41,14 @@ impl NagleParty {
 
 type Counts = HashMap<NagleParty, NagleCount, RandomState>;
 
-/// The parties that sent data, the one with most connections first, and how many there are in all.
+/// The parties that sent data, and how many there are in all: those that lose most to stalls come
+/// first, then the one with most connections.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>, usize) {
+    let blame = blame(scan);
     let order = |(party, count): &(NagleParty, NagleCount)| {
         let known = count.totals.connections() > count.totals.of(Nagle::Unknown);
         (
+            Reverse(blame.get(party).copied()),
             !known,
             Reverse(count.totals.connections()),
             party.is_server,
@@ -56,6 +59,22 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     let all = all_counts(scan);
     let total = all.len();
     (first_by_key(all, limit, order), total)
+}
+
+/// What the stalls of each party lost, in ns.
+fn blame(scan: &Scan) -> HashMap<NagleParty, i64, RandomState> {
+    let mut blame = HashMap::default();
+    for index in scan.affected() {
+        let judged = &scan.connections[index];
+        let server_port = judged.half(Side::Server).endpoint.port;
+        for stall in scan.findings_of(index).stalls() {
+            let (by, is_server) = (stall.wait.by, stall.wait.by == Side::Server);
+            let party = NagleParty { is_server, addr: judged.half(by).endpoint.addr, server_port };
+            let lost_ns: &mut i64 = blame.entry(party).or_default();
+            *lost_ns = lost_ns.saturating_add(stall.lost_ns());
+        }
+    }
+    blame
 }
 
 /// Counts all connections, an equal part of them in each thread.
