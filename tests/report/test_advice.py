@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from conftest import CAPTURES, Run, said
-from conversation import Conversation, pcap, records, write
+from conversation import Conversation, interleaved, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS, UNNAMED
@@ -32,6 +32,7 @@ def group(**fields: Any) -> _core.Group:
         "sender": "server",
         "server_port": 7001,
         "stalls": 9,
+        "connections": 3,
         "exchanges": 10,
         "ack_delay_ms": 41.3,
         "ack_delay_min_ms": 40.2,
@@ -218,6 +219,44 @@ def test_keystrokes_cannot_be_sent_in_one_write(
     wheres = [remedy.where for remedy in advice.for_group(known)]
     assert ("the program on {sender}" in wheres) == (not typed)
     assert ("nothing to merge" in advice.for_group(known)[0].what) == typed
+
+
+BANNER = b"SSH-2.0-OpenSSH_9.2\r\n"
+NEW_KEYS = b"\0\0\0\x0c\x0a\x15" + bytes(10)
+CIPHERED = b"\0\0\0\x10\x0a\x15" + bytes(30)
+
+
+@pytest.mark.parametrize(
+    ("port", "message", "stalls", "is_nothing"),
+    [
+        (22, NEW_KEYS, 3, True),
+        (22, NEW_KEYS, 4, False),  # more than once per connection
+        (22, CIPHERED, 3, False),  # its length is of whole blocks without itself
+        (2222, BANNER, 3, True),
+        (7001, NEW_KEYS, 3, False),  # no SSH
+    ],
+)
+def test_a_key_exchange_is_not_to_be_changed(
+    port: int, message: bytes, stalls: int, is_nothing: bool, tmp_path: Path
+) -> None:
+    made = []
+    for number in range(3):
+        made.append(Conversation(("10.0.0.1", 40000 + number), ("10.0.0.2", port)))
+        made[-1].open()
+        for _ in range(stalls - 2 if number == 0 else 1):
+            hold = made[-1].stall(first=len(message), second=44)
+            hold.unacked.packet[Raw].load = message
+    path = write(tmp_path / "ssh.pcap", interleaved(*made))
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    remedies = advice.for_group(found.worst, [str(path)])
+    assert (remedies == [advice.KEY_EXCHANGE]) == is_nothing
+    assert any("set TCP_NODELAY" in one.short for one in remedies) != is_nothing
+
+
+def test_without_payloads_the_last_packet_in_the_clear_is_known_by_its_length() -> None:
+    assert advice.for_group(group(server_port=22, stalls=1, len_unacked=16, len=44)) == [
+        advice.KEY_EXCHANGE
+    ]
 
 
 def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:

@@ -11,8 +11,9 @@ import nagle_scan
 import pictures
 import pytest
 from conftest import CAPTURES, written
+from conversation import Conversation, interleaved, write
 from nagle_scan.command.cli import main
-from nagle_scan.report import hops
+from nagle_scan.report import header, hops
 from nagle_scan.report.options import Options
 from nagle_scan.report.text import LIMITS, render
 from nagle_scan.report.view import View
@@ -135,3 +136,34 @@ def test_a_leg_whose_holder_is_proven_is_blamed(
     for text in reports(path, capsys).values():
         assert PROXY not in text
         assert f"TCP_NODELAY is not in effect on {HOLDER}" in text
+
+
+def test_a_relay_that_holds_is_told_which_of_its_sockets_to_change(tmp_path: Path) -> None:
+    """It forwards what it gets, and has no message to send in one write."""
+    outer = Conversation(("10.0.0.1", 40000), ("10.0.0.2", 7000))
+    inner = Conversation(("10.0.0.2", 40001), ("10.0.0.3", 7001), rtt_ms=0.2)
+    outer.open()
+    inner.open()
+    for _ in range(20):
+        outer.now_ms = max(outer.now_ms, inner.now_ms) + 2.0
+        outer.data("client", 13)
+        outer.wait(0.02)
+        outer.ack("server")
+        inner.now_ms = outer.now_ms + 0.03
+        inner.stall()
+        outer.now_ms = inner.now_ms - 4.97
+        outer.data("server", 20)
+        outer.wait(outer.rtt_ms)
+        outer.ack("client")
+    path = write(tmp_path / "relay.pcap", interleaved(outer, inner))
+    scan = nagle_scan.scan(path)
+    view = View(scan, LIMITS, Options())
+    assert [hop.server for hop in scan.core.hops()] == ["10.0.0.2:7000", "10.0.0.3:7001"]
+    (fix,) = view.fixes
+    assert fix.senders == ["10.0.0.2 (client of port 7001)"]
+    first, *others = fix.remedies
+    assert fix.where(first) == "the relay on 10.0.0.2 (client of port 7001)"
+    assert "set TCP_NODELAY on its upstream sockets, those it opens" in first.what
+    assert all("write" not in one.what for one in others)
+    told = {item.head: item.text for item in header.of(view)}
+    assert told["fix"].startswith(f"The relay on {fix.sender}: set TCP_NODELAY on its upstream")

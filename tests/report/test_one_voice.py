@@ -135,6 +135,13 @@ def assert_answers(seen: View) -> None:
     parties = dict.fromkeys(held.party(group) for group in held.that_count(seen.groups))
     fixed = {sender for fix in seen.fixes_of(parties.keys()) for sender in fix.senders}
     assert fixed == set(list(parties)[: fixes.MOST_PARTIES])
+    assert_fix(header_of["fix"], fixed)
+    blamed = {
+        (group.worst.sender, group.worst.sender_addr, group.worst.server_port)
+        for group in seen.groups
+    }
+    sockets = [(row.side, row.addr, row.server_port) for row in seen.core.nagle(len(blamed))[0]]
+    assert blamed <= set(sockets) or any(group.clients > 1 for group in seen.groups)
     possible = summary.stalls_by_confidence[0] if summary.verdict == "stalls" else 0
     assert ("not counted" in header_of["cost"]) == (possible > 0)
     share = summary.cost_stalled_ms / summary.cost_latency_ms if summary.cost_latency_ms else 1
@@ -142,6 +149,15 @@ def assert_answers(seen: View) -> None:
         assert share < sentences.LEAST_GAIN
     told = [one.how for fix in seen.fixes_told for one in fix.remedies if one.price]
     assert len(told) == len(set(told))
+
+
+def assert_fix(said: str, senders: set[str]) -> None:
+    """Each sender has its remedy on the first screen, by name or counted."""
+    assert "see below" not in said
+    assert said.count("is a proxy") <= 1
+    hidden = sum(map(int, re.findall(r" and (\d+) more", said)))
+    named = sum(sender in said for sender in senders)
+    assert named + hidden >= len(senders) or " and others" in said
 
 
 def assert_one_stall(seen: View) -> None:

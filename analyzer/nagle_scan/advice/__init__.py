@@ -79,6 +79,22 @@ STREAM = Remedy(
     "write each message in one call, and messages due at the same time together.",
     "Cost: a change in the program. Messages that follow one another still wait.",
 )
+KEY_EXCHANGE = Remedy(
+    "the program on {sender}",
+    "nothing to change (SSH's key exchange, once per connection)",
+    "nothing to change: this is the key exchange of SSH, once per connection, and OpenSSH sets "
+    "TCP_NODELAY itself when a session starts.",
+    "",
+)
+RELAY = NODELAY._replace(
+    where="the relay on {sender}",
+    why="it passes on what it gets, so it has nothing to merge",
+)
+LEGS = {
+    "server": "its downstream sockets, those it accepts,",
+    "client": "its upstream sockets, those it opens,",
+}
+"""Of a relay, by the side on which it holds."""
 SEPARATE = "these are separate messages"
 TYPED = "there is nothing to merge in messages this small"
 TERMINAL_PORTS = (22, 23)
@@ -87,6 +103,10 @@ MOST_OF_A_KEY = 4
 """Bytes of a character (RFC 3629); parts of a message are usually longer."""
 MOST_OF_A_CIPHERED_KEY = 100
 """Bytes of an SSH packet with a key: 36 to 100, by cipher and MAC (RFC 4253, 6)."""
+NEW_KEYS_BYTES = 16
+"""SSH's last packet in the clear (RFC 4253, 7.3): no packet with a key is as short."""
+KEY_CODES = range(20, 50)
+"""Messages that negotiate keys (RFC 4250, 4.1.2)."""
 QUICKACK = Remedy(
     "the other end, {receiver}, as a last resort",
     "acknowledge at once",
@@ -120,12 +140,27 @@ def for_groups(
     return [_advised(group, _sample(group, found)) for group in groups]
 
 
+def of_relay(told: Advised, side: str) -> Advised:
+    """The same for what passes on data of others, as the server or the client of a connection."""
+    hints = next((one for one in told.remedies if one.short == NODELAY.short), NODELAY)
+    leg = f"set TCP_NODELAY on {LEGS[side]}"
+    nodelay = RELAY._replace(
+        short=leg.rstrip(","),
+        how=f"{leg} then scan again: this report proves whether it took effect.",
+        known_by=hints.known_by,
+        settings=hints.settings,
+    )
+    return told._replace(remedies=[nodelay, *(one for one in told.remedies if one is QUICKACK)])
+
+
 def _advised(group: _core.Group, sample: Sample) -> Advised:
     is_split = _is_split(group, sample)
     return Advised(_remedies(group, sample, is_split), is_split)
 
 
 def _remedies(group: _core.Group, sample: Sample, is_split: bool | None) -> list[Remedy]:
+    if _is_key_exchange(group, sample):
+        return [KEY_EXCHANGE]
     hints = likely(sample)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
     # A faster ACK does not help where the ACK was not delayed.
@@ -171,6 +206,24 @@ def is_typed(group: _core.Group) -> bool:
     if group.server_port in TERMINAL_PORTS:
         return max(group.len_unacked, group.len) <= MOST_OF_A_CIPHERED_KEY
     return max(group.len_unacked, group.len) <= MOST_OF_A_KEY
+
+
+def _is_key_exchange(group: _core.Group, sample: Sample) -> bool:
+    """Is this how SSH begins, once per connection, by its messages or by a length of them?"""
+    if service_of(sample).name != "SSH" or group.stalls > group.connections:
+        return False
+    seen = [pair for pair in sample.pairs if pair.unacked]
+    if not seen:
+        return group.len_unacked == NEW_KEYS_BYTES
+    return all(_negotiates(pair.unacked) or _negotiates(pair.held) for pair in seen)
+
+
+def _negotiates(message: bytes) -> bool:
+    """Is this SSH in the clear? The length field of a packet counts to whole blocks only there."""
+    if len(message) < 6:
+        return False
+    is_whole = (int.from_bytes(message[:4]) + 4) % 8 == 0
+    return message[:4] == b"SSH-" or (not message[0] and is_whole and message[5] in KEY_CODES)
 
 
 def has_quick_acks(group: _core.Group) -> bool:

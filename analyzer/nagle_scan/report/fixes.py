@@ -25,8 +25,8 @@ class Fix(NamedTuple):
     test_well: str
     unsure: frozenset[str]
     """Senders with possible stalls only."""
-    first: str = ""
-    """What to find out first."""
+    proxies: Sequence[str] = ()
+    """Addresses of senders that may only forward."""
     is_of_some: bool = False
     """More sides hold data than were looked at."""
     is_split: bool | None = None
@@ -35,6 +35,8 @@ class Fix(NamedTuple):
     @property
     def choice(self) -> str:
         """The number of remedies, for a heading; empty without any."""
+        if advice.KEY_EXCHANGE in self.remedies:
+            return ""
         ways = {0: "", 1: "one way to fix it"}
         number = len(self.remedies)
         return ways.get(number, f"{WORDS.get(number, number)} ways to fix it, best first")
@@ -67,6 +69,17 @@ class Fix(NamedTuple):
     def where_there(self, remedy: advice.Remedy, mark: Callable[[str], str] = str) -> str:
         """The same below a heading that names the senders."""
         return remedy.where.replace(" on {sender}", "").format(receiver=mark(self.receiver))
+
+    @property
+    def first(self) -> str:
+        """What to find out first."""
+        if not self.proxies:
+            return ""
+        named = [*self.proxies[:MOST_NAMED], "others"][: len(self.proxies)]
+        return (
+            f"If {' or '.join(named)} is a proxy, capture its upstream first: where it only "
+            "forwards, the fix belongs there."
+        )
 
     @property
     def in_few_words(self) -> str:
@@ -104,6 +117,11 @@ class _Party(NamedTuple):
     receivers: frozenset[str]
 
     @property
+    def address(self) -> str:
+        """Its host's."""
+        return self.group.worst.sender_addr
+
+    @property
     def remedies(self) -> Sequence[advice.Remedy]:
         """None for a relay that only passes on."""
         return [] if _only_passes_on(self.group) else self.advised.remedies
@@ -113,7 +131,7 @@ class _Party(NamedTuple):
         """Equal for parties with the same advice, but for what helps only on the other side."""
         own = [one for one in self.remedies if SENDER in one.where]
         general = [(one.where, one.how, one.settings) for one in own]
-        return (*general, _find_out_first(self.group))
+        return (*general, _may_forward(self.group))
 
 
 def fixes(
@@ -144,6 +162,32 @@ def each_once(fixes: Sequence[Fix]) -> list[Fix]:
     return shown
 
 
+def in_short(fixes: Sequence[Fix]) -> str:
+    """All of them in one paragraph: sides with the same first remedy are told together, and what
+    to find out first once."""
+    alike: dict[tuple[str, ...], list[Fix]] = {}
+    for fix in fixes:
+        remedy = fix.remedies[0] if fix.remedies else None
+        key = (remedy.where, remedy.short) if remedy else ()
+        # Whose ACKs a remedy is about differs.
+        alike.setdefault(
+            key if remedy and SENDER in remedy.where else (*key, fix.sender), []
+        ).append(fix)
+    proxies = dict.fromkeys(address for fix in fixes for address in fix.proxies)
+    told = [
+        same[0]
+        ._replace(
+            senders=[sender for fix in same for sender in fix.senders],
+            unsure=frozenset().union(*(fix.unsure for fix in same)),
+            proxies=(),
+        )
+        .in_short
+        for same in alike.values()
+    ]
+    first = fixes[0]._replace(proxies=tuple(proxies)).first
+    return " ".join(filter(None, (first, *told)))
+
+
 def of_each(
     groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
 ) -> dict[str, Fix]:
@@ -162,10 +206,18 @@ def _parties(
         receivers.setdefault(held.party(group), set()).add(held.receiver(group))
     chosen = list(worst.items())[:MOST_PARTIES]
     advised = advice.for_groups([group.worst for _, group in chosen], paths, scan)
+    relays = _relays(scan)
     return [
-        _Party(name, group, told, frozenset(receivers[name]))
+        _Party(name, group, _of(group.worst, told, relays), frozenset(receivers[name]))
         for (name, group), told in zip(chosen, advised, strict=True)
     ]
+
+
+def _of(
+    pair: _core.Group, told: advice.Advised, relays: Set[tuple[str, str, str]]
+) -> advice.Advised:
+    is_relay = (pair.sender, held.server(pair), pair.sender_addr) in relays
+    return advice.of_relay(told, pair.sender) if is_relay else told
 
 
 def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
@@ -179,7 +231,7 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
         _shared(alike, fullest[0].remedies),
         _test_well(alike, first_told),
         frozenset(party.name for party in alike if held.word(party.group) == "possible"),
-        _find_out_first(alike[0].group),
+        tuple(dict.fromkeys(party.address for party in alike if _may_forward(party.group))),
         is_split=alike[0].advised.is_split,
     )
 
@@ -207,10 +259,17 @@ def _only_passes_on(group: _core.ServerGroup) -> bool:
     return group.may_be_relay and group.nagle == "off"
 
 
-def _find_out_first(group: _core.ServerGroup) -> str:
-    if not group.may_be_relay or group.nagle == "on":
-        return ""
-    return (
-        f"If {group.worst.sender_addr} is a proxy, capture its upstream first: where it only "
-        "forwards, the fix belongs there."
-    )
+def _may_forward(group: _core.ServerGroup) -> bool:
+    """May it be a proxy, as far as this capture shows?"""
+    return group.may_be_relay and group.nagle != "on"
+
+
+def _relays(scan: _core.Scan) -> set[tuple[str, str, str]]:
+    """Those that were seen to pass on: the side on which they may hold, the server, the sender."""
+    rows = scan.hops()
+    called = {relay for row in rows for relay in row.called_by}
+    downstream = {("server", server, server.rpartition(":")[0]) for server in called}
+    upstream = {
+        ("client", row.server, relay.rpartition(":")[0]) for row in rows for relay in row.called_by
+    }
+    return {(side, server, sender.strip("[]")) for side, server, sender in downstream | upstream}

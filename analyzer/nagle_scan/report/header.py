@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.advice import KEY_EXCHANGE
 from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
-MOST_FIXES = 2
 OF_CALLS = "calls", "proven", "option"
 """What a trace of system calls adds."""
 
@@ -67,14 +67,15 @@ def _verdict(view: "View") -> str:
 
 
 def _fix(view: "View") -> str:
-    """The first remedy for each side that the verdict names; of the sockets of a single one to a
+    """The first remedy for every side that the verdict names; of the sockets of a single one to a
     single server whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
-    named = held.that_count(view.groups)
+    from nagle_scan.report.fixes import in_short
+
+    named = held.surest(view.groups)
     senders = dict.fromkeys(map(held.party, named))
-    first, *others = view.fixes_of(senders.keys())
-    told = " ".join(fix.in_short for fix in (first, *others[: MOST_FIXES - 1]))
-    if others[MOST_FIXES - 1 :]:
-        told += " Others: see below."
+    told = view.fixes_of(senders.keys())
+    first = told[0]
     is_one = len({(held.party(group), held.server(group.worst)) for group in named}) == 1
-    is_sure = is_one and held.word(named[0]) == "stalls" and not first.first
-    return f"{told} {held.option(named[0]) if is_sure else ''}".strip()
+    is_sure = is_one and held.word(named[0]) == "stalls" and not first.proxies
+    is_sure &= KEY_EXCHANGE not in first.remedies
+    return f"{in_short(told)} {held.option(named[0]) if is_sure else ''}".strip()

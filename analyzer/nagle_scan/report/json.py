@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(
-    groups=20, fixes=2, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
+    groups=20, fixes=20, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
 )
 
 

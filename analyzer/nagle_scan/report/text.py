@@ -83,6 +83,8 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         yield from _laid_out(sections.fix(fix, PLAIN), style)
         if fix.test_well:
             yield "\n" + style.wrapped(f"  {fix.test_well}", "  ")
+    if view.fixes_more:
+        yield f"\n{view.fixes_more}"
     if view.first_exchange is not None:
         yield "\n" + style.wrapped(f"  {view.first_exchange}", "  ")
     for section in (

@@ -12,6 +12,7 @@ from nagle_scan.report import held, hops, notices, sentences, slowest, verdicts,
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes
+from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -229,6 +230,12 @@ class View:
     def fixes(self) -> "list[Fix]":
         """What to change, for each side that holds data."""
         return self._shared.fixes[: self.limits.fixes]
+
+    @property
+    def fixes_more(self) -> str:
+        """How many sides need a fix that is not shown, and the file that has it; or empty."""
+        more = sum(len(fix.senders) for fix in self._shared.fixes[self.limits.fixes :])
+        return f"What to change for {count(more, 'more sender')}: -o result.json." if more else ""
 
     @property
     def fixes_told(self) -> "list[Fix]":
