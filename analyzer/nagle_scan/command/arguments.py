@@ -166,6 +166,18 @@ def _add_input(group: argparse._ArgumentGroup) -> None:
         help="read all files as one capture (default: merge only files named like one rotation)",
     )
     add_filter(group)
+    for name, dest, which in (
+        ("--from", "since", "at or after this time"),
+        ("--to", "until", "before this time"),
+    ):
+        also = ": '2026-11-23 12:00:00.5' (local; Z or +01:00 behind it for others), or seconds"
+        group.add_argument(
+            name,
+            dest=dest,
+            metavar="TIME",
+            type=values.seconds,
+            help=f"only packets {which}{also if dest == 'since' else ', as --from'}",
+        )
     add_min_wait(group)
 
 
@@ -217,6 +229,13 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         type=values.frame,
         help="print only why the wait that this frame ended counts as held or not: the numbers "
         "from which its probability is computed",
+    )
+    group.add_argument(
+        "--stream",
+        metavar="N",
+        type=values.connection,
+        help="print only this connection (tcp.stream): its stalls, why the clearest is one, its "
+        "other waits",
     )
 
 

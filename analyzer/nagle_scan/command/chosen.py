@@ -15,12 +15,18 @@ class Chosen(NamedTuple):
     capture: Sequence[str]
     merge: bool = False
     filter: str | None = None
+    since: str | None = None
+    """Seconds since the epoch."""
+    until: str | None = None
+    baseline_filter: str | None = None
+    """Times are those of the capture alone."""
     min_wait: float = DEFAULT_MIN_WAIT_MS
     output: Sequence[str] = ()
     format: str = TEXT
     quiet: int = 0
     names: Sequence[str | tuple[str, str]] = ()
     why: int | None = None
+    stream: int | None = None
     calls: Sequence[str] = ()
     """Traces; an empty one asks how to make one."""
     baseline: Sequence[str] = ()
@@ -35,6 +41,15 @@ class Chosen(NamedTuple):
     trace: _core.Calls | None = None
     named: Mapping[str, str] | None = None
     """Addresses, and what the outputs call them."""
+
+    @property
+    def in_range(self) -> "Chosen":
+        """The same with the times in the filter of the capture."""
+        bounds = [("time >=", self.since), ("time <", self.until)]
+        parts = [f"{word} {seconds}" for word, seconds in bounds if seconds is not None]
+        both = [*parts, f"({self.filter})"] if self.filter and parts else parts
+        chosen = " and ".join(both) if parts else self.filter
+        return self._replace(filter=chosen, baseline_filter=self.filter)
 
     @property
     def keeps_exchanges(self) -> bool:

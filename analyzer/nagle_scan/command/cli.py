@@ -122,6 +122,7 @@ def _run(options: Chosen, found: list[Scan]) -> int:
         from nagle_scan.command import calls as trace
 
         return trace.command() if "" in options.calls else trace.alone(options)
+    options = options.in_range
     outputs = _outputs(options)
     also_read = [name for name in options.names if isinstance(name, str)]
     if [*options.capture, *options.baseline, *options.calls].count("-") > 1:
@@ -135,6 +136,8 @@ def _run(options: Chosen, found: list[Scan]) -> int:
     outputs.check([*files, *options.baseline, *also_read, *options.calls], sets)
     for note in notes:
         terminal.note(f"note: {note}")
+    if "-" in files and sys.stdin is not None and sys.stdin.isatty():
+        terminal.note("reading standard input: paste what tcpdump printed, then Ctrl-D")
     if options.anonymize:
         key = keys.find()
         options = options._replace(key=key or keys.random(), key_is_random=key is None)
@@ -147,7 +150,9 @@ def _run(options: Chosen, found: list[Scan]) -> int:
     if options.why is not None:
         return _why(sets, options, options.why)
     gate = Gate(options.max_lost)
-    if len(sets) == 1:
+    if options.stream is not None:
+        status = _stream(sets, options, options.stream, gate)
+    elif len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
     else:
         status = _run_several(sets, options, outputs, gate)
@@ -158,15 +163,38 @@ def _run(options: Chosen, found: list[Scan]) -> int:
 def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     from nagle_scan.api.why import case_of
 
-    if options.output or options.format != TEXT:
-        raise OutputError("--why prints text, and no report: leave out -o and --format")
-    if len(sets) > 1:
-        instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
-        raise CaptureError(f"--why: frames are counted in one capture: {instead}")
+    _check_single("--why", sets, options)
     case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None, options.trace)
     # Lines of a trace hold addresses.
     terminal.say(str(case if options.key is None else case._replace(calls=[])))
     return EXIT_PASSED
+
+
+def _check_single(option: str, sets: Sequence[CaptureSet], options: Chosen) -> None:
+    """Refuses what an option that prints a text of its own would ignore."""
+    if options.output or options.format != TEXT or options.baseline:
+        raise OutputError(f"{option} prints text: leave out -o, --format and --baseline")
+    if len(sets) > 1:
+        instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
+        raise CaptureError(f"{option}: frames and streams are counted in one capture: {instead}")
+
+
+def _stream(sets: Sequence[CaptureSet], options: Chosen, number: int, gate: Gate) -> int:
+    from nagle_scan.report import stream
+
+    _check_single("--stream", sets, options)
+    scan = _scan(sets[0].paths, options)
+    try:
+        row = scan.row_of(number)
+    except KeyError as error:
+        raise CaptureError(f"--stream: {error.args[0]}") from None
+    if sys.stdout is not None:
+        style = terminal.style_of(sys.stdout)
+        said = stream.in_one_line(row) if options.quiet else stream.render(scan, number, style)
+        terminal.say(said)
+    if row.stalls and gate.fails(row):
+        return EXIT_STALLS
+    return EXIT_CANNOT_TELL if row.verdict == "inconclusive" else EXIT_PASSED
 
 
 def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen) -> None:
@@ -215,7 +243,7 @@ def _run_one(
     found: list[Scan],
 ) -> int:
     outputs.make_folder()
-    before = options._replace(trace=None)
+    before = options._replace(trace=None, filter=options.baseline_filter)
     baseline = _scan(options.baseline, before) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(capture.paths, options, progress)

@@ -58,6 +58,34 @@ def frame(value: str) -> int:
     return number
 
 
+def connection(value: str) -> int:
+    """The number of a connection, from 0 on."""
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise argparse.ArgumentTypeError("expected a number")
+    return int(value)
+
+
+def seconds(value: str) -> str:
+    """A time as editcap takes it, in seconds since the epoch: local without a zone."""
+    if re.fullmatch(r"\d{1,10}(\.\d{1,9})?", value):
+        return value
+    from datetime import datetime
+
+    # Python's times end at the microsecond.
+    match = re.fullmatch(r"(.+?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", value)
+    try:
+        whole = (
+            int(datetime.fromisoformat(match[1] + (match[3] or "")).timestamp()) if match else -1
+        )
+    except (ValueError, OverflowError, OSError):
+        whole = -1
+    if whole < 0:
+        raise argparse.ArgumentTypeError(
+            "expected a date and time, '2026-11-23 12:00:00.5', or seconds since 1970"
+        )
+    return f"{whole}.{match[2]}" if match and match[2] else str(whole)
+
+
 def milliseconds(value: str) -> float:
     """A wait, at most an hour."""
     try:

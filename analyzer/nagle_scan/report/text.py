@@ -74,13 +74,13 @@ def _answer(view: View, style: Style) -> Iterator[str]:
 
 
 def _stalls(view: View, style: Style) -> Iterator[str]:
-    yield from _laid_out(sections.groups(view, PLAIN), style)
+    yield from laid_out(sections.groups(view, PLAIN), style)
     if view.clearest is not None:
-        yield from _clearest(view.clearest, style)
+        yield from clearest(view.clearest, style)
     if view.plain_words is not None:
         yield "\n" + style.wrapped(view.plain_words, "")
     for fix in view.fixes_told:
-        yield from _laid_out(sections.fix(fix, PLAIN), style)
+        yield from laid_out(sections.fix(fix, PLAIN), style)
         if fix.test_well:
             yield "\n" + style.wrapped(f"  {fix.test_well}", "  ")
     if view.fixes_more:
@@ -94,29 +94,30 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         sections.slowest,
         sections.connections,
     ):
-        yield from _laid_out(section(view, PLAIN), style)
+        yield from laid_out(section(view, PLAIN), style)
     if view.summary.verdict == "possible":
         yield from _other_waits(view, style)
 
 
 def _rest(view: View, style: Style) -> Iterator[str]:
     """What there is to see without a stall."""
-    yield from _laid_out(sections.chains(view, PLAIN), style)
-    yield from _laid_out(sections.latencies(view, PLAIN), style)
-    yield from _laid_out(sections.slowest(view, PLAIN), style)
+    yield from laid_out(sections.chains(view, PLAIN), style)
+    yield from laid_out(sections.latencies(view, PLAIN), style)
+    yield from laid_out(sections.slowest(view, PLAIN), style)
     yield from _other_waits(view, style)
-    yield from _laid_out(sections.nodelay(view, PLAIN), style)
+    yield from laid_out(sections.nodelay(view, PLAIN), style)
 
 
 def _other_waits(view: View, style: Style) -> Iterator[str]:
     if not view.waits:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
-    yield from _laid_out(sections.causes(view, PLAIN), style)
-    yield from _laid_out(sections.waits(view, PLAIN), style)
+    yield from laid_out(sections.causes(view, PLAIN), style)
+    yield from laid_out(sections.waits(view, PLAIN), style)
 
 
-def _laid_out(blocks: Iterable[Block], style: Style) -> Iterator[str]:
+def laid_out(blocks: Iterable[Block], style: Style) -> Iterator[str]:
+    """Blocks of sections for a terminal."""
     for block in blocks:
         match block:
             case Head(words, note):
@@ -133,7 +134,8 @@ def _laid_out(blocks: Iterable[Block], style: Style) -> Iterator[str]:
                 yield style.wrapped(f"  {words}", "  ")
 
 
-def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
+def clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
+    """A stall, frame by frame, and its evidence."""
     yield f"\n{style.bold}The clearest stall{style.end} (tcp.stream {stall.connection})\n"
     rows = [("frame", "time", "from", "to", "payload", "")]
     rows += [

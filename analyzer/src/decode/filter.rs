@@ -5,6 +5,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::decode::bpf::BpfProgram;
 use crate::decode::names;
+use crate::decode::time_range::TimeRange;
 
 /// A damaged frame can claim any length on the wire: none is padded beyond this.
 const MAX_WIRE_LEN: usize = 1 << 16;
@@ -13,6 +14,9 @@ const MAX_WIRE_LEN: usize = 1 << 16;
 const MAX_EXPRESSION_LEN: usize = 4096;
 
 pub struct Filter {
+    /// Only frames of these times.
+    times: TimeRange,
+    /// BPF; empty where only times are asked for.
     expression: String,
     programs: Vec<(u32, BpfProgram)>,
     /// A filter that keeps tagged frames, too; it is compiled when one comes.
@@ -23,6 +27,12 @@ pub struct Filter {
 /// An expression that matches what `expression` does, with and without VLAN tags: libpcap shifts all
 /// offsets after the word `vlan`. `None` for one that speaks of VLANs, or is about something else.
 pub fn for_tagged(expression: &str) -> Option<String> {
+    let (_, bpf) = TimeRange::split(expression);
+    let times = expression.trim().strip_suffix(bpf).unwrap_or_default();
+    Some(format!("{times}{}", bpf_for_tagged(bpf)?))
+}
+
+fn bpf_for_tagged(expression: &str) -> Option<String> {
     let mut words = expression.split(|letter: char| !letter.is_ascii_alphanumeric());
     let is_simple = !expression.trim().is_empty() && words.all(|word| word != "vlan");
     let tagged = format!("vlan and (({expression}) or (vlan and ({expression})))");
@@ -51,6 +61,7 @@ impl Filter {
                 reason: format!("longer than {MAX_EXPRESSION_LEN} bytes"),
             });
         }
+        let (times, expression) = TimeRange::split(expression);
         if let Some(name) = names::first(expression) {
             return Err(ScanError::BadFilter {
                 expression: expression.to_owned(),
@@ -59,8 +70,9 @@ impl Filter {
                 ),
             });
         }
-        let mut filter = Self::uncompiled(expression.to_owned());
-        filter.for_tagged = for_tagged(expression).map(|wider| Box::new(Self::uncompiled(wider)));
+        let mut filter = Self { times, ..Self::uncompiled(expression.to_owned()) };
+        filter.for_tagged =
+            bpf_for_tagged(expression).map(|wider| Box::new(Self::uncompiled(wider)));
         filter
             .compile(link::ETHERNET)
             .or_else(|error| filter.compile(link::LINUX_SLL).map_err(|_| error))?;
@@ -68,12 +80,14 @@ impl Filter {
     }
 
     fn uncompiled(expression: String) -> Self {
-        Self { expression, programs: Vec::new(), for_tagged: None, scratch: Vec::new() }
+        let times = TimeRange::default();
+        Self { times, expression, programs: Vec::new(), for_tagged: None, scratch: Vec::new() }
     }
 
     /// Does a frame that does not pass the filter fail only because of its VLAN tags?
     pub fn misses_for_tags(&mut self, frame: &Frame<'_>) -> bool {
-        let Some(wider) = self.for_tagged.as_mut().filter(|_| is_tagged(frame)) else {
+        let is_missed = self.times.contains(frame.time_ns) && is_tagged(frame);
+        let Some(wider) = self.for_tagged.as_mut().filter(|_| is_missed) else {
             return false;
         };
         wider.matches(frame).unwrap_or(false)
@@ -88,6 +102,9 @@ impl Filter {
     /// # Errors
     /// The expression makes no sense on this link type (`vlan` on RAW, say).
     pub fn matches(&mut self, frame: &Frame<'_>) -> Result<bool, ScanError> {
+        if !self.times.contains(frame.time_ns) || self.expression.is_empty() {
+            return Ok(self.times.contains(frame.time_ns));
+        }
         let program = match self.programs.iter().position(|(link, _)| *link == frame.link_type) {
             Some(index) => index,
             None if link::find(frame.link_type).is_none() => return Ok(true),
@@ -164,6 +181,22 @@ mod tests {
             assert!(shown.matches(&frame).unwrap());
             assert!(!Filter::new("tcp port 81").unwrap().misses_for_tags(&frame));
         }
+    }
+
+    #[test]
+    fn times_come_before_bpf_and_stay_with_it() {
+        let data = tagged(&[TAG]);
+        let at = |time_ns| Frame { time_ns, ..frame(&data, data.len() as u32) };
+        let mut filter = Filter::new("time >= 1 and tcp port 80").unwrap();
+        let wider = for_tagged("time >= 1 and tcp port 80").unwrap();
+        let mut shown = Filter::new(&wider).unwrap();
+        for (time_ns, is_in) in [(999_999_999, false), (1_000_000_000, true)] {
+            assert!(!filter.matches(&at(time_ns)).unwrap());
+            assert_eq!(filter.misses_for_tags(&at(time_ns)), is_in);
+            assert_eq!(shown.matches(&at(time_ns)).unwrap(), is_in, "{wider}");
+            assert_eq!(Filter::new("time >= 1").unwrap().matches(&at(time_ns)).unwrap(), is_in);
+        }
+        assert!(Filter::new("tcp and time >= 1").is_err());
     }
 
     #[test]

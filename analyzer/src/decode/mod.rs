@@ -18,6 +18,7 @@ mod no_bpf;
 mod options;
 mod plain;
 mod tcp;
+mod time_range;
 
 pub use crate::capture::flags::{ACK, FIN, PSH, RST, SYN, URG};
 #[cfg(not(feature = "filter"))]

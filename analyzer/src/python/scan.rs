@@ -178,8 +178,14 @@ impl PyScan {
         clearest.map(|wait| self.wait(py, wait)).transpose()
     }
 
-    fn longest_waits<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, WaitRow> {
-        let longest = worst::longest_waits(&self.scan, limit).into_iter();
+    #[pyo3(signature = (limit, connection=None))]
+    fn longest_waits<'py>(
+        &self,
+        py: Python<'py>,
+        limit: usize,
+        connection: Option<u32>,
+    ) -> PyRows<'py, WaitRow> {
+        let longest = worst::longest_waits(&self.scan, limit, connection).into_iter();
         longest.map(|wait| self.wait(py, wait)).collect()
     }
 

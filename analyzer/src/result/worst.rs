@@ -8,7 +8,10 @@ use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::wait::fact;
 
-/// Indices of the affected connections, the worst first, at most `limit`; those whose stalls do not count come last.
+/// Rows that are looked at one after the other.
+const AT_ONCE: usize = 4096;
+
+/// Indices of the affected connections, the worst first, at most `limit`.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     let order = |index: &usize| {
         let judged = &scan.connections[*index];
@@ -35,9 +38,19 @@ pub fn busiest(scan: &Scan) -> Option<u32> {
     scan.connections.iter().max_by_key(bytes).map(|row| row.id)
 }
 
-/// The longest waits that are no stalls; those of idle clients last, since they are no problem.
-pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Finding<'_>)> {
-    let waits = scan.connections.findings().filter(|finding| !finding.is_stall());
+/// The longest waits that are no stalls, of all connections or of one; those of idle clients last, since they
+/// are no problem.
+pub fn longest_waits(
+    scan: &Scan,
+    limit: usize,
+    connection: Option<u32>,
+) -> Vec<(&JudgedConnection, Finding<'_>)> {
+    let chunks = match connection {
+        None => scan.connections.chunks(AT_ONCE),
+        Some(number) => scan.connections.chunks_of(number, AT_ONCE),
+    };
+    let rows = chunks.iter().flat_map(|&chunk| scan.connections.of_chunk(chunk));
+    let waits = rows.filter(|finding| !finding.is_stall());
     let order = |finding: &Finding<'_>| {
         let wait = finding.wait;
         let idle_client = wait.by == Side::Client
