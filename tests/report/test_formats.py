@@ -6,6 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import nagle_scan
+import pandas as pd
 import pytest
 from conftest import CAPTURES, ROOT, Run, write_evidence
 from nagle_scan.report import formats
@@ -72,3 +73,21 @@ def test_a_bundle_holds_what_the_single_outputs_hold(tmp_path: Path) -> None:
     write_evidence(scan, tmp_path / "evidence.pcapng")
     (tmp_path / "x.zip").unlink()
     assert packed == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("table", ["stalls", "waits", "exchanges"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_named_like_a_table_holds_it(table: str, kind: str, tmp_path: Path) -> None:
+    scan = nagle_scan.scan(CAPTURES / "labelled/sleep40-nodelay/middle.pcap.gz", min_wait_ms=1.0)
+    path = tmp_path / f"my-{table}.{kind}"
+    scan.write(path)
+    read = pd.read_csv(path) if kind == "csv" else pd.read_parquet(path)
+    whole = getattr(scan, table)
+    assert (len(whole) > 0) == (table != "stalls")
+    shared = [name for name in whole.columns if name in read.columns and name != "confidence"]
+    assert kind == "csv" or shared == [name for name in whole.columns if name != "confidence"]
+    assert len(shared) > 6
+    assert len(read) == len(whole)
+    for name in shared:
+        same = whole[name].astype(read[name].dtype).reset_index(drop=True)
+        pd.testing.assert_series_equal(read[name], same)

@@ -44,6 +44,9 @@ WITH_ADDRESSES = {"report", "comparison", "table", *SUFFIXES} - {
     ".parquet",
     ".png",
     "exchanges.csv",
+    "waits.csv",
+    "exchanges.parquet",
+    "waits.parquet",
 }
 """Kinds of output that name hosts, and not in pixels or by the number of a connection."""
 WITH_PAYLOAD = {".pcapng", ".zip"}

@@ -8,9 +8,9 @@ import pytest
 import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
-UNREADABLE = {".png", ".svg", ".parquet"}
-REPEATED = {".jsonl", ".lua", ".pcapng", "exchanges.csv"}
-"""The first holds what result.json does, the last what a table does; the others say what the
+UNREADABLE = {".png", ".svg", ".parquet", "waits.parquet", "exchanges.parquet"}
+REPEATED = {".jsonl", ".lua", ".pcapng", "exchanges.csv", "waits.csv"}
+"""The first holds what result.json does, the last ones what tables do; the others say what the
 evidence says."""
 
 

@@ -11,14 +11,15 @@ from nagle_scan.report.options import Options
 from nagle_scan.result import Result
 from nagle_scan.system import files
 
-Text = Literal["json", "jsonl", "exchanges.csv", "csv", "html", "md", "xml"]
+Text = Literal["json", "jsonl", "exchanges.csv", "waits.csv", "csv", "html", "md", "xml"]
 
 
 class Written:
     """A result in the formats of `nagle-scan -o`: its suffix selects the format.
 
     `.json` is the output contract (`nagle-scan/1`), which lists the rows that matter most; `.csv`
-    and `.parquet` have all stalls, `exchanges.csv` all exchanges. `.html` is the page and `.md` the
+    and `.parquet` have all stalls, `waits.csv` all other waits, `exchanges.csv` all exchanges (as
+    `.parquet`, too). `.html` is the page and `.md` the
     ticket, `.zip` both with the frames that prove the clearest stalls, and a picture (`.png`,
     `.svg`). `.xml` is JUnit. `.pcapng`, the whole capture with comments, and `.lua` are for
     Wireshark.
@@ -41,8 +42,8 @@ class Written:
     def render(self, format: str, payload: bool = False) -> str | bytes:
         """What `write` would write: `format` is a suffix without its dot, as `"html"`.
 
-        Text for `json`, `jsonl`, `csv`, `exchanges.csv`, `html`, `md` and `xml`, else bytes. Raises
-        as `write`.
+        Text for `json`, `jsonl`, `csv`, `exchanges.csv`, `waits.csv`, `html`, `md` and `xml`, else
+        bytes. Raises as `write`.
         """
         result, name, chosen, options = self._asked(f"result.{format}", payload)
         content = formats.content(result, name, options)

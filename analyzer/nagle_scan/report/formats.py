@@ -72,6 +72,13 @@ FORMATS = (
         of_exchanges=True,
     ),
     Format(
+        name="waits",
+        suffixes=("waits.csv",),
+        example="waits.csv",
+        about="all waits that are no stalls, a row each",
+        by_engine=True,
+    ),
+    Format(
         name="csv",
         suffixes=(".csv",),
         example="stalls.csv",
@@ -80,9 +87,9 @@ FORMATS = (
     ),
     Format(
         name="parquet",
-        suffixes=(".parquet",),
+        suffixes=(".parquet", "waits.parquet", "exchanges.parquet"),
         example="stalls.parquet",
-        about="all stalls, as a table for other tools",
+        about="all stalls, waits or exchanges, for other tools",
         is_text=False,
         needs=("pandas", "pyarrow"),
     ),
@@ -158,6 +165,7 @@ PRINTED = (
 )
 """What `--format` takes: suffixes without their dot."""
 
+EXCHANGES = "exchanges.csv", "exchanges.parquet"
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
 OF_MANY = tuple(suffix for format in FORMATS for suffix in format.of_many)
 
@@ -192,8 +200,7 @@ def of(path: str) -> Format:
 
 def holds_exchanges(path: str) -> bool:
     """Is it a file of all exchanges?"""
-    kept = (format for format in FORMATS if format.of_exchanges)
-    return any(path.lower().endswith(format.suffixes) for format in kept)
+    return path.lower().endswith(EXCHANGES)
 
 
 def with_option(option: str) -> str:

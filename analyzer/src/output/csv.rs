@@ -1,12 +1,13 @@
-//! `-o stalls.csv`: one row per stall; `-o exchanges.csv`: one per exchange. What it holds needs no quotes: numbers, addresses, names of this
-//! program.
+//! `-o stalls.csv`: one row per stall; `-o waits.csv`: one per other wait; `-o exchanges.csv`: one per exchange.
+//! What it holds needs no quotes: numbers, addresses, names of this program.
 
 use super::fields::{Category, Field, Fields, Integer, Output, Row, StallRow, declared};
 use super::file::{create, written};
-use super::stalls::{AT_ONCE, write_stalls};
+use super::stalls::{AT_ONCE, write_findings, write_stalls};
 use super::values;
 use crate::capture::error::ScanError;
 use crate::cores::in_order;
+use crate::judge::findings::Finding;
 use crate::result::parts::{TakenApart, taken_apart};
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::first_findings;
@@ -43,6 +44,19 @@ pub fn write_exchanges(scan: &Scan, path: &str) -> Result<(), ScanError> {
         writer.flush()
     });
     written(path, whole)
+}
+
+/// Writes all waits of `scan` that are no stalls to `path`.
+///
+/// # Errors
+/// `path` cannot be written.
+pub fn write_waits(scan: &Scan, path: &str) -> Result<(), ScanError> {
+    let mut writer = create(path)?;
+    let head = writer.write_all(header::<Finding<'_>>().as_bytes());
+    written(
+        path,
+        head.and_then(|()| write_findings(scan, &mut writer, false, |out, row| line(out, &row))),
+    )
 }
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {

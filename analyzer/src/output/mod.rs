@@ -23,6 +23,7 @@ pub fn write(
 ) -> Option<Result<(), ScanError>> {
     match format {
         "csv" => Some(csv::write(scan, path)),
+        "waits" => Some(csv::write_waits(scan, path)),
         "exchanges" => Some(csv::write_exchanges(scan, path)),
         "json" => Some(json::write(scan, path, extra)),
         _ => None,

@@ -76,7 +76,7 @@ pub fn everything() -> [(&'static str, Vec<Declared>); 6] {
         ("connection", without_csv(declared::<NamedConnection<'_>>())),
         ("end", without_csv(declared::<NamedEnd<'_>>())),
         ("stall", declared::<StallRow<'_>>()),
-        ("wait", without_csv(declared::<Finding<'_>>())),
+        ("wait", declared::<Finding<'_>>()),
         ("exchange", declared::<TakenApart>()),
         ("hop", only_json(declared::<&Hop>())),
     ]

@@ -1,6 +1,6 @@
 //! The fields of a wait that is not a stall.
 
-use super::Output::{Json, Python, Table};
+use super::Output::{Json, Python};
 use super::{Field, Fields, Row, field};
 use crate::judge::findings::Finding;
 
@@ -11,7 +11,7 @@ const REL_SEQ: Field = field!("rel_seq", "Stream offset of the first byte after 
 
 impl Row for Finding<'_> {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(CONNECTION.only(Table), |row| row.wait.connection);
+        to.integer(CONNECTION.except(Json).except(Python), |row| row.wait.connection);
         to.category(field!("cause", "Why: see `nagle-scan --explain`."), |row| row.cause);
         to.category(field!("sender", "Who kept the other end waiting."), |row| row.wait.by);
         to.integer(field!("frame_from", "Last frame before the wait."), |row| row.wait.from.frame);
