@@ -55,7 +55,7 @@ def test_what_was_read_is_reported_and_written(tmp_path: Path) -> None:
     assert (status, errors) == (130, "")
     note = " ".join(report.split()).partition("note: ")[2]
     assert note.startswith("interrupted after ")
-    assert f" of {capture.stat().st_size} bytes; the rest was not analysed." in note
+    assert f" of {capture.stat().st_size:,} bytes; the rest was not analysed." in note
     assert "STALL" in report
     described = json.loads(result.read_text())
     assert described["summary"]["stalls"] == 9
@@ -141,7 +141,7 @@ def test_a_pipe_that_stays_open_and_silent_is_given_up() -> None:
     os.close(writer)
     assert (process.returncode, errors) == (130, b"")
     size = SPLIT.stat().st_size
-    assert f"interrupted after 57 packets, {size} bytes;" in " ".join(output.decode().split())
+    assert f"interrupted after 57 packets, {size:,} bytes;" in " ".join(output.decode().split())
 
 
 def test_before_the_first_packet_there_is_nothing_to_report() -> None:

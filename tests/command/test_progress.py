@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import NamedTuple, cast
 
 import pytest
 from conftest import CAPTURES, COMMAND, endless
+from nagle_scan import _core
 from nagle_scan.system import progress
 from nagle_scan.system.progress import quantity, time_left
 
@@ -81,10 +83,46 @@ def test_of_a_pipe_only_what_was_read_is_known(tmp_path: Path) -> None:
     terminal.process.send_signal(signal.SIGINT)
     terminal.end()
     number = r"[\d.]+ [kMG]?\s*"
-    line = rf"\r{number}B, {number}packets, {number}connections, {number}packets/s"
+    line = rf"\r{number}B, [\d,]+ packets, [\d,]+ connections, {number}packets/s"
     assert re.match(line, terminal.shown)
     assert "left" not in terminal.shown
     assert left_on_screen(terminal.shown) == ""
+
+
+class Seen(NamedTuple):
+    """What a line of progress asks for."""
+
+    read_bytes: int
+    total_bytes: int | None
+    packets: int = 2_500_000
+    connections: int = 12
+    stopped: bool = False
+
+
+@pytest.mark.parametrize(
+    ("seen", "line"),
+    [
+        (Seen(10**6, 4 * 10**6), "1 MB of 4 MB, 250 k packets/s, 30 s left"),
+        (Seen(4 * 10**6, 4 * 10**6), "judging: 2,500,000 packets, 12 connections"),
+        (Seen(10**6, 4 * 10**6, stopped=True), "finishing: 2,500,000 packets, 12 connections"),
+        (Seen(10**6, None, stopped=True), "finishing: 2,500,000 packets, 12 connections"),
+    ],
+)
+def test_what_comes_after_the_reading_is_told(seen: Seen, line: str) -> None:
+    assert progress.line_of(cast("_core.Progress", seen), 10.0) == line
+
+
+def test_who_waits_for_a_terminal_is_told_so() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [COMMAND, "-"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as started:
+        os.close(theirs)
+        assert started.stderr is not None
+        assert b"reading standard input" in started.stderr.readline()
+        os.write(ours, b"\x04")
+        started.communicate(timeout=60)
+    os.close(ours)
 
 
 def test_a_short_scan_shows_nothing() -> None:

@@ -95,12 +95,17 @@ def _columns(stream: TextIO) -> int:
 
 
 def line_of(progress: _core.Progress, elapsed_s: float) -> str:
-    """Bytes, packets per second, and the time left; without a known size, what was found so far."""
+    """Bytes, packets per second, and the time left; without a known size, what was found so far.
+
+    At the end of the input, or of what Ctrl-C leaves of it, it is judged: that takes its own time.
+    """
     read, total = progress.read_bytes, progress.total_bytes
+    found = f"{progress.packets:,} packets, {progress.connections:,} connections"
+    if progress.stopped or (total is not None and read >= total):
+        return f"{'finishing' if progress.stopped else 'judging'}: {found}"
     speed = f"{quantity(progress.packets / elapsed_s)} packets/s"
     if total is None or not read:
-        packets, connections = quantity(progress.packets), quantity(progress.connections)
-        return f"{quantity(read)}B, {packets} packets, {connections} connections, {speed}"
+        return f"{quantity(read)}B, {found}, {speed}"
     left_s = elapsed_s * max(total - read, 0) / read
     return f"{quantity(read)}B of {quantity(total)}B, {speed}, {time_left(left_s)} left"
 

@@ -21,6 +21,8 @@ pub struct Input {
     pub file_len: Option<u64>,
     progress: Arc<Progress>,
     stop_seen: Option<Instant>,
+    /// A terminal would go on after its end (Ctrl-D).
+    is_over: bool,
 }
 
 impl Input {
@@ -41,7 +43,7 @@ impl Input {
         }
         let progress = Arc::clone(progress);
         let file_len = metadata.is_file().then_some(metadata.len());
-        Ok(Self { file, file_len, progress, stop_seen: None })
+        Ok(Self { file, file_len, progress, stop_seen: None, is_over: false })
     }
 
     /// Waits until the stream has bytes or ends.
@@ -65,6 +67,9 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_over {
+            return Ok(0);
+        }
         if self.file_len.is_none() {
             self.wait()?;
         } else if self.progress.is_stopped() {
@@ -76,6 +81,7 @@ impl Read for Input {
                 count => break count?,
             }
         };
+        self.is_over = count == 0 && !into.is_empty() && self.file_len.is_none();
         self.progress.add_read_bytes(count);
         Ok(count)
     }

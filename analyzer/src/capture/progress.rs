@@ -82,8 +82,32 @@ impl std::error::Error for Stopped {}
 impl fmt::Display for Stopped {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total_bytes {
-            Some(total) => write!(to, "{} of {total} bytes", self.read_bytes),
-            None => write!(to, "{} bytes", self.read_bytes),
+            Some(total) => {
+                write!(to, "{} of {} bytes", grouped(self.read_bytes), grouped(total))
+            }
+            None => write!(to, "{} bytes", grouped(self.read_bytes)),
         }
+    }
+}
+
+/// A number with a comma between the thousands, as reports write them.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let places = digits.char_indices();
+    let grouped = places.flat_map(|(at, digit)| {
+        let comma = (at > 0 && (digits.len() - at).is_multiple_of(3)).then_some(',');
+        comma.into_iter().chain([digit])
+    });
+    grouped.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let told = [0, 999, 1000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(told, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::capture::InputEnd;
 use crate::capture::printed::AboutText;
+use crate::capture::progress::grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
 use crate::track::{CaptureSummary, ClockJumps};
@@ -47,7 +48,7 @@ fn ending(capture: &CaptureSummary) -> Option<String> {
             Some(format!("reading failed {place}: {error}; everything before it was analysed"))
         }
         InputEnd::Stopped(stopped) => {
-            let packets = capture.first_frame - 1 + read;
+            let packets = grouped(capture.first_frame - 1 + read);
             Some(format!(
                 "interrupted after {packets} packets, {stopped}; the rest was not analysed"
             ))
@@ -69,11 +70,13 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
     let why: Vec<String> = match skipped.as_slice() {
         [] => return None,
         [only] => vec![reason(*only).to_owned()],
-        several => {
-            several.iter().map(|&skip| format!("{} {}", count(skip), reason(skip))).collect()
-        }
+        several => several
+            .iter()
+            .map(|&skip| format!("{} {}", grouped(count(skip)), reason(skip)))
+            .collect(),
     };
-    Some(format!("{all} of {} frames not used: {}", capture.packets, why.join(", ")))
+    let (all, packets) = (grouped(all), grouped(capture.packets));
+    Some(format!("{all} of {packets} frames not used: {}", why.join(", ")))
 }
 
 /// Where its clock jumps by more than a day, if it does.
@@ -104,7 +107,9 @@ fn lines_before(capture: &CaptureSummary) -> Option<String> {
     match capture.lines_before {
         0 => None,
         1 => Some("1 line of text before the capture was skipped".to_owned()),
-        lines => Some(format!("{lines} lines of text before the capture were skipped")),
+        lines => {
+            Some(format!("{} lines of text before the capture were skipped", grouped(lines.into())))
+        }
     }
 }
 
@@ -123,7 +128,7 @@ fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
     let frames = match capture.missed_for_tags {
         0 => return None,
         1 => "1 TCP frame",
-        count => &format!("{count} TCP frames"),
+        count => &format!("{} TCP frames", grouped(count)),
     };
     let filter = capture.filter.as_deref().unwrap_or("FILTER");
     let wider = filter::for_tagged(filter)?;
@@ -199,7 +204,7 @@ fn lines(text: &AboutText) -> Option<String> {
     let foreign = match text.lines_without_packet {
         0 => String::new(),
         1 => "1 line of the text shows no packet: left out".to_owned(),
-        lines => format!("{lines} lines of the text show no packet: left out"),
+        lines => format!("{} lines of the text show no packet: left out", grouped(lines)),
     };
     let elided = match text.elisions {
         0 => String::new(),
