@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
-STALLED = "epoll-fd0.pcap"
+STALLED, CLEAN = "epoll-fd0.pcap", "java-single-write.pcap"
 INDEX = "#connections > .box table"
 
 
@@ -47,15 +47,38 @@ def test_it_opens_without_a_word_and_has_no_fault(
 
 def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None:
     """Without a cue, nobody finds the columns on the right of a phone."""
-    shade = "getComputedStyle(document.querySelector('#connections .box')).backgroundAttachment"
+    shade = "getComputedStyle(document.querySelector('.box:has(.parts)')).backgroundAttachment"
     with opened(browser, report(STALLED), width=PHONE_PX) as page:
-        box = page.page.locator("#connections .box").first
+        box = page.page.locator(".box:has(.parts)").first
         assert box.evaluate("it => it.scrollWidth > it.clientWidth")
         assert page.page.evaluate(shade) == "local, local, scroll, scroll"
         # A cover of the page's colour hides the shade where the table ends.
         begin = box.screenshot()
         box.evaluate("it => it.scrollLeft = it.scrollWidth")
         assert box.screenshot() != begin
+
+
+@pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
+def test_no_column_of_what_matters_is_cut(width: int, report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED), width=width) as page:
+        for place in ("#verdict .box", "#connections .box"):
+            for box in page.page.locator(place).all()[:1]:
+                assert not box.evaluate("it => it.scrollWidth > it.clientWidth"), place
+        for cell in page.page.locator("#connections td[data-head=lost]").all():
+            shown = cell.bounding_box()
+            assert shown is not None
+            assert shown["width"] > 0
+            assert shown["x"] + shown["width"] <= width
+
+
+def test_only_what_the_stalls_add_to_a_latency_is_red(report: Report, browser: Browser) -> None:
+    shares = "it => ['--share', '--rest'].map(name => it.style.getPropertyValue(name))"
+    for name, are_red in ((STALLED, True), (CLEAN, False)):
+        with opened(browser, report(name)) as page:
+            bars = page.page.locator("#latency .now .bar").all()
+            red = [share != rest for share, rest in (bar.evaluate(shares) for bar in bars)]
+            assert bars
+            assert any(red) == are_red
 
 
 @pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
