@@ -77,6 +77,13 @@ def test_it_says_what_the_reports_say() -> None:
     expected = nagle_scan.scan(CAPTURES / before).compare(nagle_scan.scan(CAPTURES / after))
     assert compared["sentence"] == expected.sentence
     assert "What to do" in cause
+    # One word for one thing, and none that says of a server what is true of its stalls.
+    assert (connection["client_tcp_nodelay"], connection["server_tcp_nodelay"]) == (
+        "not known",
+        "no",
+    )
+    assert [one["stalls_are"] for one in compared["servers"]] == ["gone"]
+    assert "state" not in compared["servers"][0]
 
 
 def test_the_client_is_told_how_to_read_a_verdict_and_what_it_may_ask() -> None:
@@ -92,6 +99,13 @@ def test_the_client_is_told_how_to_read_a_verdict_and_what_it_may_ask() -> None:
             assert format["enum"] == [suffix.removeprefix(".") for suffix in SUFFIXES]
             cause = tools["explain"].input_schema["properties"]["cause"]
             assert "nagle_delack" in cause["enum"]
+            described = [
+                bool(one.get("description"))
+                for tool in tools.values()
+                for one in tool.input_schema["properties"].values()
+            ]
+            assert all(described)
+            assert len(described) > 10
             said: str | None = client.instructions
             return said
 

@@ -107,6 +107,28 @@ def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:
     assert "send the whole message in one write" in (failure.text or "")
 
 
+def test_a_failure_is_about_its_server_alone_and_says_each_thing_once(tmp_path: Path) -> None:
+    made = []
+    for port in (80, 81, 82):
+        made.append(Conversation(("10.0.0.1", 40000 + port), ("10.0.0.9", port), now_ms=port))
+        made[-1].open()
+        for delay_ms in (40.0, 0.0) * 4:
+            made[-1].stall(delay_ms=delay_ms, first=20, second=30)
+    scan = nagle_scan.scan(write(tmp_path / "three.pcap", interleaved(*made)), min_wait_ms=0.5)
+    assert len(scan.core.groups()) == 6
+    cases = [*junit(scan, tmp_path).iter("testcase")]
+    assert len(cases) == 3
+    for case in cases:
+        (failure,) = case
+        told = failure.text or ""
+        assert told.count("Cost:") == 1
+        own = {f"10.0.0.9:{port}" for port in (80, 81, 82)} & {case.get("name")}
+        assert set(re.findall(r"10\.0\.0\.9:\d+", told)) <= own
+        assert {f"port {port}" for port in re.findall(r"port (\d+)", told)} == {
+            f"port {name.rpartition(':')[2]}" for name in own
+        }
+
+
 def test_each_server_has_a_test(tmp_path: Path) -> None:
     slow = stalled(Conversation(("10.0.0.1", 40000), ("10.0.0.9", 80)))
     fast = Conversation(("10.0.0.1", 40001), ("10.0.0.9", 81))

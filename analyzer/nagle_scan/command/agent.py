@@ -21,6 +21,7 @@ from nagle_scan.api.scan import Scan, scan
 from nagle_scan.command import explain
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import every_stall, formats, json, verdicts
+from nagle_scan.report.nodelay import IN_EFFECT
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.system import files
@@ -105,8 +106,8 @@ class Agent:
             "rtt_ms": row.rtt_ms,
             "mss": row.mss,
             "capture_point": row.capture_point,
-            "client_nagle": row.client_nagle,
-            "server_nagle": row.server_nagle,
+            "client_tcp_nodelay": IN_EFFECT[row.client_nagle],
+            "server_tcp_nodelay": IN_EFFECT[row.server_nagle],
             "mean_latency_ms": row.mean_latency_ms,
             "predicted_latency_ms": row.predicted_latency_ms,
             "stalls": [_stall(stall) for stall in stalls],
@@ -124,7 +125,8 @@ class Agent:
         """What became of the stalls between two captures of the same service."""
         scans = [self._scan(path, filter) for path in (before, after)]
         told = scans[0].compare(scans[1])
-        table = told.table.head(MOST_ROWS).astype(object)
+        # Of a server alone, 'gone' would say that it is.
+        table = told.table.rename(columns={"state": "stalls_are"}).head(MOST_ROWS).astype(object)
         servers = table.where(table.notna(), None).to_dict("records")
         facts = {
             "verdict": told.verdict,

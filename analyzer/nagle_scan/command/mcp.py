@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from nagle_scan import _core
 from nagle_scan.api import keys
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 
 EXTRA = "pip install 'nagle-scan[mcp]'"
 TOOLS = ("captures", "scan", "connection", "why", "compare", "explain", "report")
+ARGUMENTS = {
+    "path": "capture, as the tool captures lists it: relative to a root",
+    "before": "capture from before the change, as the tool captures lists it",
+    "after": "capture from after the change",
+    "filter": "only packets that match this BPF expression: 'tcp port 8080'; times come first: "
+    "'time >= 1795247365.5 and time < 1795247366 and (tcp port 8080)'",
+    "number": "number of the connection, as Wireshark's tcp.stream",
+    "frame": "number of the frame that ended the wait",
+    "cause": "cause of waits, as the tool scan names it",
+    "format": "suffix of the report's file, which selects its format",
+}
+"""What each argument of a tool is."""
 MOST_OF_AN_ERROR = 500
 DESCRIPTION = f"""\
 Lets an assistant ask about captures (Model Context Protocol, on standard input and output):
@@ -126,6 +138,7 @@ def _shown(said: str) -> str:
 def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
     """The tool; errors are one line, without a traceback."""
     from mcp.server.mcpserver.exceptions import ToolError
+    from pydantic import Field
 
     @wraps(ask)
     def asked(*words: object, **named: object) -> Answer:
@@ -138,4 +151,13 @@ def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
         except BaseException as error:  # A panic in the engine is not an `Exception`.
             raise ToolError(f"a bug in nagle-scan: {type(error).__name__}") from None
 
+    # With its types as objects: the SDK would look for their names here.
+    meant = signature(ask, eval_str=True)
+    named = [
+        one.replace(annotation=Annotated[one.annotation, Field(description=ARGUMENTS[name])])
+        for name, one in meant.parameters.items()
+    ]
+    asked.__signature__ = meant.replace(parameters=named)  # type: ignore[attr-defined]
+    asked.__annotations__ = {one.name: one.annotation for one in named}
+    asked.__annotations__["return"] = meant.return_annotation
     return asked

@@ -122,8 +122,9 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
         return
     failure = SubElement(case, "failure", type=surely[0].worst.cause)
     failure.set("message", _allowed(view.sentence(surely[0])))
-    lines = [text for group in surely for text in (view.told(group), view.first_remedy(group))]
-    failure.text = _allowed("\n".join(filter(None, lines)))
+    told = [view.told(group) for group in surely]
+    fixes = view.fixes_of({held.party(group) for group in surely})
+    failure.text = _allowed("\n".join(filter(None, [*told, *(fix.in_full for fix in fixes)])))
 
 
 def _told(view: View) -> list[str]:

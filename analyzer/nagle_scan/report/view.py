@@ -254,11 +254,6 @@ class View:
         sender = held.party(group)
         return next((fix for fix in self._shared.fixes if sender in fix.senders), None)
 
-    def first_remedy(self, group: _core.ServerGroup) -> str:
-        """The best remedy for a group, with its price; empty without any."""
-        fix = self.fix_for(group)
-        return fix.in_full if fix else ""
-
     @cached_property
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Empty for an inconclusive capture without evidence."""
