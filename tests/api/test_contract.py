@@ -31,6 +31,15 @@ def scan(request: pytest.FixtureRequest) -> Scan:
     return nagle_scan.scan(CAPTURES / f"{request.param}.pcap")
 
 
+def test_the_table_tells_why_a_connection_cannot_be_judged(scan: Scan, tmp_path: Path) -> None:
+    told = {
+        row["connection"]: row.get("notices", []) for row in written(scan, tmp_path)["connections"]
+    }
+    table = scan.connections
+    assert {number: [why] * bool(why) for number, why in table["notices"].items()} == told
+    assert (table["notices"] == "").equals(table["conclusive"])
+
+
 def test_every_format_and_the_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
     result = written(scan, tmp_path)
     scan.write(tmp_path / "stalls.csv")

@@ -137,7 +137,8 @@ class Result:
         unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
         `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
-        (category), `conclusive` (bool), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
+        (category), `conclusive` (bool), `notices` (str: why not, as `nagle-scan` names reasons in
+        JSON), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
         (float64: from the client's last SYN to its ACK of the server's, where both were surely
         captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes),
         `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
@@ -223,7 +224,8 @@ class Result:
         `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and as it would be without the
         stalls, `predicted_p50_ms`, `predicted_p75_ms`, `predicted_p90_ms`, `predicted_p95_ms`,
         `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 % from 129
-        exchanges on, else exact).
+        exchanges on, else exact). A percentile is the latency of an exchange, by nearest rank
+        (numpy's `method="inverted_cdf"`): pandas' `quantile` lies between two.
         """
         return self._made_once("servers")
 

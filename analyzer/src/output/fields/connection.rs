@@ -80,6 +80,10 @@ impl Row for NamedConnection<'_> {
         to.flag(field!("handshake", "Handshake captured."), |row| row.handshake);
         to.category(VERDICT, |row| row.verdict());
         to.flag(field!("conclusive", "The verdict is conclusive."), |row| row.is_conclusive());
+        to.text(NOTICES.only(Table), |row| match row.hidden {
+            Hidden::Nothing => "",
+            hidden => hidden.name(),
+        });
         to.json(
             NOTICES.sparse(),
             |row| Some(row.hidden).filter(|&why| why != Hidden::Nothing),
