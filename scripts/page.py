@@ -48,7 +48,7 @@ def photograph(page: Path, picture: Path) -> None:
             clip={"x": 0, "y": 0, "width": WIDTH_PX, "height": bottom},
         )
         browser.close()
-    image = Image.open(picture).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS)
+    image = Image.open(picture).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
     about = PngInfo()
     about.add_text("digest", digest())
     image.save(picture, optimize=True, pnginfo=about)

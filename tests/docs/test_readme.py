@@ -43,3 +43,12 @@ def test_what_an_index_shows_has_no_links_to_files_beside_it() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["readme"]["text"]
     assert README.split("\n\n")[1].split() == about.split("\n\n")[0].split()
     assert re.findall(r"\]\((?!https:)", about) == []
+
+
+def test_the_picture_has_the_colours_of_the_page() -> None:
+    """A palette that is an average made the red of the verdict brown."""
+    style = (ROOT / "analyzer/nagle_scan/templates/report.css").read_text()
+    red = re.search(r"--bad: #(\w{6});", style)
+    assert red is not None
+    colours = Image.open(ROOT / "docs/report.png").convert("RGB").getcolors(1 << 16) or []
+    assert tuple(bytes.fromhex(red[1])) in {colour for _, colour in colours}
