@@ -163,26 +163,26 @@ def _run(options: Chosen, found: list[Scan]) -> int:
 def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     from nagle_scan.api.why import case_of
 
-    _check_single("--why", sets, options)
+    _check_single("--why", "frames", sets, options)
     case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None, options.trace)
     # Lines of a trace hold addresses.
     terminal.say(str(case if options.key is None else case._replace(calls=[])))
     return EXIT_PASSED
 
 
-def _check_single(option: str, sets: Sequence[CaptureSet], options: Chosen) -> None:
+def _check_single(option: str, what: str, sets: Sequence[CaptureSet], options: Chosen) -> None:
     """Refuses what an option that prints a text of its own would ignore."""
     if options.output or options.format != TEXT or options.baseline:
         raise OutputError(f"{option} prints text: leave out -o, --format and --baseline")
     if len(sets) > 1:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
-        raise CaptureError(f"{option}: frames and streams are counted in one capture: {instead}")
+        raise CaptureError(f"{option}: {what} are counted in one capture: {instead}")
 
 
 def _stream(sets: Sequence[CaptureSet], options: Chosen, number: int, gate: Gate) -> int:
     from nagle_scan.report import stream
 
-    _check_single("--stream", sets, options)
+    _check_single("--stream", "streams", sets, options)
     scan = _scan(sets[0].paths, options)
     try:
         row = scan.row_of(number)

@@ -33,9 +33,14 @@ class Fix(NamedTuple):
     """Does the first of the senders hold parts of a message? `None` if that does not show."""
 
     @property
+    def is_nothing(self) -> bool:
+        """Is there nothing to change, and a reason?"""
+        return advice.KEY_EXCHANGE in self.remedies
+
+    @property
     def choice(self) -> str:
         """The number of remedies, for a heading; empty without any."""
-        if advice.KEY_EXCHANGE in self.remedies:
+        if self.is_nothing:
             return ""
         ways = {0: "", 1: "one way to fix it"}
         number = len(self.remedies)

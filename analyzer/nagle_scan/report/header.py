@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.advice import KEY_EXCHANGE
 from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words.wording import sentence_start
 
@@ -77,5 +76,5 @@ def _fix(view: "View") -> str:
     first = told[0]
     is_one = len({(held.party(group), held.server(group.worst)) for group in named}) == 1
     is_sure = is_one and held.word(named[0]) == "stalls" and not first.proxies
-    is_sure &= KEY_EXCHANGE not in first.remedies
+    is_sure &= not first.is_nothing
     return f"{in_short(told)} {held.option(named[0]) if is_sure else ''}".strip()
