@@ -70,7 +70,7 @@ def _fix(view: "View") -> str:
     single server whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
     from nagle_scan.report.fixes import in_short
 
-    named = held.surest(view.groups)
+    named = held.that_count(view.groups)
     senders = dict.fromkeys(map(held.party, named))
     told = view.fixes_of(senders.keys())
     first = told[0]
