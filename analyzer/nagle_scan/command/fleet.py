@@ -216,18 +216,18 @@ def _status(outcome: Outcome, found: Table, options: argparse.Namespace) -> int:
         return EXIT_UNUSABLE
     if options.exit_zero:
         return EXIT_PASSED
-    if outcome.changes or (options.all_stalls and loses_time(found)):
+    if outcome.changes or (options.all_stalls and _loses_time(found)):
         return EXIT_STALLS
     is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
     return EXIT_PASSED if is_told else EXIT_CANNOT_TELL
 
 
-def loses_time(found: Table) -> bool:
-    """Has any service stalls that are certain or likely?"""
+def _loses_time(found: Table) -> bool:
+    """Has any service stalls that count?"""
     from nagle_scan.fleet import services
 
     (total,) = found.rows(services.TOTAL)
-    return certainty.counted_ms(services.total(total)) > 0
+    return certainty.loses_time(services.total(total))
 
 
 def told(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) -> Iterator[str]:

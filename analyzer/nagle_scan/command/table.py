@@ -157,6 +157,6 @@ def _short(name: str) -> str:
 
 def _place(row: Row) -> tuple[int, float]:
     """Without stalls, problems come before clean captures."""
-    if surest := certainty.shares(row)[:1]:
-        return certainty.doubt(row), -surest[0].lost_ms
+    if certainty.shares(row):
+        return certainty.doubt(row), -certainty.counted_ms(row)
     return len(CONFIDENCES), (UNUSABLE, "inconclusive", "clean").index(row.verdict)

@@ -84,7 +84,7 @@ def _content(table: Table) -> Mapping[str, Any]:
         "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
-        "headline": _headline(verdict, lost, lossy["services"]),
+        "headline": _headline(verdict, lost, lossy["counted"] or lossy["services"]),
         "has_stalls": bool(shown),
         "restrictions": list(_restrictions(table.scope)),
         "capture_sentence": _captures(counted, sum(verdicts.values())),
@@ -131,7 +131,8 @@ def _headline(verdict: str, lost: Total, services: int) -> str:
         return "No stall was found."
     if verdict == "inconclusive":
         return "No capture can tell whether there are stalls."
-    return f"{certainty.told(lost)}, on {count(services, 'service')}"
+    on = count(services, "service")
+    return f"{certainty.counting(lost)}, on {on}{certainty.and_possible(lost)}"
 
 
 def _restrictions(scope: Scope) -> Iterator[str]:
@@ -157,9 +158,8 @@ def _figures(
 ) -> Iterator[tuple[str, str, str]]:
     """The numbers at the top: label, value, note."""
     if any(lost.stalls_by_confidence):
-        surest, *rest = certainty.shares(lost)
-        less = (f"{duration(share.lost_ms)} {share.word}" for share in rest)
-        yield "Time lost", duration(surest.lost_ms), "; ".join([surest.word, *less])
+        parts = (f"{duration(share.lost_ms)} {share.word}" for share in certainty.shares(lost))
+        yield "Time lost", duration(certainty.counted_ms(lost)), "; ".join(parts)
     note, only = f"of {sum(verdicts.values()):,}", verdicts.get("possible", 0)
     note += f"; {only:,} more have only possible stalls" if only else ""
     yield "Captures with stalls", f"{verdicts.get('stalls', 0):,}", note

@@ -98,7 +98,10 @@ STALLED = (
     "sums SEMI JOIN (SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL) "
     "USING (service) WHERE hour <= (SELECT max(scanned) FROM captures)"
 )
-LOSSY = "SELECT count(DISTINCT service) AS services FROM sums WHERE confidence IS NOT NULL"
+LOSSY = (
+    "SELECT count(DISTINCT service) AS services, count(DISTINCT service) FILTER "
+    "(WHERE confidence <> 'possible') AS counted FROM sums WHERE confidence IS NOT NULL"
+)
 
 
 def worst(which: str = "true") -> str:

@@ -85,6 +85,11 @@ def is_only_possible(counted: Counted) -> bool:
     return [share.word for share in shares(counted)] == ["possible"]
 
 
+def loses_time(counted: Counted) -> bool:
+    """Are there stalls that are more than possible?"""
+    return any(share.word != "possible" for share in shares(counted))
+
+
 def counted_stalls(counted: Counted) -> int:
     """How many stalls count."""
     return sum(share.stalls for share in counted_shares(counted))
