@@ -120,12 +120,12 @@ lock: $(VENV)/.release ## Pin the tools of developers anew: requirements-dev.loc
 		--generate-hashes --no-emit-index-url --no-header --output-file requirements-dev.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/installed analyzer/nagle_scan/*.so bench/build docs/_build dist
+	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/installed analyzer/nagle_scan/*.so analyzer/nagle_scan/_core.pyi bench/build docs/_build dist
 
 # With the folders: a file that is moved keeps its time, its folder does not.
 ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')
 
-$(VENV)/.built: pyproject.toml $(ENGINE)
+$(VENV)/.built: pyproject.toml scripts/stub.py $(ENGINE)
 	@sh scripts/prerequisites.sh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip

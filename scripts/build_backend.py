@@ -1,7 +1,7 @@
 """maturin, which compiles the engine for `pip install`, after a look at what is there (PEP 517).
 
 A Rust that is too old could not even read `Cargo.toml`, and says so at length. Without libpcap the
-engine is built without capture filters.
+engine is built without capture filters. The stub of the engine's module is written before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import maturin
+import stub
 import toolchain
 from maturin import build_sdist, get_requires_for_build_sdist
 
@@ -36,7 +37,8 @@ def _end_if_too_old() -> None:
         sys.exit(f"nagle-scan: {problem}")
 
 
-def _leave_out_what_cannot_be_linked() -> None:
+def _prepare() -> None:
+    stub.write()
     if not toolchain.has_libpcap():
         print("nagle-scan: no libpcap to link: the option -f will be missing", file=sys.stderr)
         chosen = os.environ.get("MATURIN_PEP517_ARGS", "")
@@ -48,8 +50,8 @@ get_requires_for_build_editable = _after(_end_if_too_old, "get_requires_for_buil
 # The first to be called where pip is told not to make an environment for the build.
 prepare_metadata_for_build_wheel = _after(_end_if_too_old, "prepare_metadata_for_build_wheel")
 prepare_metadata_for_build_editable = _after(_end_if_too_old, "prepare_metadata_for_build_editable")
-build_wheel = _after(_leave_out_what_cannot_be_linked, "build_wheel")
-build_editable = _after(_leave_out_what_cannot_be_linked, "build_editable")
+build_wheel = _after(_prepare, "build_wheel")
+build_editable = _after(_prepare, "build_editable")
 
 __all__ = [
     "build_editable",

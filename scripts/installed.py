@@ -11,6 +11,7 @@ from types import ModuleType
 
 import schema
 import shtab
+import stub
 from argparse_manpage.manpage import Manpage
 from nagle_scan import _core
 from nagle_scan.command import arguments, fleet, mcp
@@ -91,3 +92,4 @@ def write(share: Path) -> None:
 
 if __name__ == "__main__":
     write(SHARE)
+    stub.write()

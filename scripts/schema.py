@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from nagle_scan import _core, compare
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import PERCENTILES
 
 Schema = dict[str, Any]
 
@@ -25,7 +24,7 @@ document
   anonymized: text?  How addresses were replaced, if they were.
   captures: capture[]  What was read, in order.
   summary: summary
-  servers: server_row[]  Those with exchanges; the worst come first.
+  servers: server[]  Those with exchanges; the worst come first.
   slowest: exchange[]  The slowest exchanges, taken apart; at most 20.
   version: text  Of nagle-scan.
   min_wait_ms: ms  Shorter waits are not listed.
@@ -121,23 +120,6 @@ call  The system call that wrote a held segment.
   written_ns: ns?  By the capture's clock.
   hold_ms: ms?  Until it left.
   proof: text  `proven`, or empty.
-server_row
-  addr: text
-  port: count
-  verdict: verdict
-  connections: count  Those with exchanges.
-  affected_connections: count
-  exchanges: count
-  stalled_exchanges: count
-  stalls: count
-  stalled_ms: ms
-  latency_sum_ms: ms  Of all exchanges.
-  latency_stalled_ms: ms  What stalls took of it.
-  latency: percentiles  As measured.
-  predicted: percentiles  Without the stalls.
-  client_nagle: sockets  Connections by what the clients' sockets show.
-  server_nagle: sockets  The same of the server's.
-  +name: text  What `--names` calls the address.
 delayed_ack
   count: count  Those that came late.
   prompt: count  Those that came promptly, of pure ACKs; 65,535 stands for that many or more.
@@ -169,7 +151,7 @@ setting
 baseline  With --baseline: that capture.
   captures: capture[]
   summary: summary
-  servers: server_row[]
+  servers: server[]
 comparison  With --baseline: what became of its stalls.
   verdict: outcome
   servers: server_change[]
@@ -220,7 +202,6 @@ KINDS: dict[str, Schema] = {
     "outcome": {"enum": list(get_args(compare.Outcome))},
     "counts": record(dict.fromkeys(certainty.CONFIDENCES, COUNT)),
     "durations": record(dict.fromkeys(certainty.CONFIDENCES, MS)),
-    "sockets": record(dict.fromkeys(("on", "off", "unknown", "switched"), COUNT)),
     # As `_core.fields` calls them.
     "integer": COUNT,
     "integer, ns since the epoch": {"type": "integer"},
@@ -260,8 +241,7 @@ def objects() -> dict[str, Schema]:
             members[[*members][-1]][name] = described(meaning, kind(of))
         else:
             members[name], meanings[name] = {}, meaning
-    found = {name: described(meanings[name], record(own)) for name, own in members.items()}
-    return found | {"percentiles": record({f"{name}_ms": MS for name in PERCENTILES})}
+    return {name: described(meanings[name], record(own)) for name, own in members.items()}
 
 
 VALUES: dict[tuple[str, str], Schema] = {
@@ -274,6 +254,10 @@ VALUES: dict[tuple[str, str], Schema] = {
     ("hop", "called_by"): kind("text[]"),
     ("hop", "client_nagle"): NAGLE,
     ("hop", "server_nagle"): NAGLE,
+    ("server", "client_nagle"): kind("sockets"),
+    ("server", "server_nagle"): kind("sockets"),
+    ("server", "latency"): kind("percentiles"),
+    ("server", "predicted"): kind("percentiles"),
 }
 """Fields that say more than their kind does."""
 ALWAYS = {("stall", "evidence"), ("hop", "called_by")}

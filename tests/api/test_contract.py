@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import csv
+import difflib
 import inspect
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ import nagle_scan
 import pandas as pd
 import pytest
 import snapshots
-from conftest import CAPTURES, written
+import stub
+from conftest import CAPTURES, ROOT, written
 from conversation import Frame, stalled
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
@@ -144,13 +147,14 @@ def test_without_the_handshake_the_window_in_bytes_is_unknown(
     assert scan_frames(frames[3:]).segments(0)["window_bytes"].isna().all()
 
 
-# The stub against the binary.
+# The stub, which scripts/stub.py wrote from the engine's sources, against the binary.
 
 STUB = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 
 
 CHAIN = CAPTURES / "chains/server-2-relays/a.pcap.gz"
+SPLIT = str(CAPTURES / "epoll-fd0.pcap")
 ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "Summary": lambda core: core.summary(),
     "Group": lambda core: core.groups()[0].worst,
@@ -159,19 +163,50 @@ ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "ConnectionRow": lambda core: core.affected(1)[0],
     "WaitRow": lambda core: core.clearest(),
     "HopRow": lambda _: nagle_scan.scan(CHAIN).core.hops()[0],
+    "NagleRow": lambda core: core.nagle(1)[0][0],
+    "ExchangeRow": lambda core: core.slowest(1)[0],
+    "TenthRow": lambda core: core.tenth(),
+    "CauseRow": lambda core: core.causes()[0],
+    "LateAckRow": lambda core: core.late_acks()[0],
+    "WhyRow": lambda core: _core.why([SPLIT], None, 10.0, core.stalls_of(1, 1)[0].frame_to),
+    "ChosenFrames": lambda _: _core.choose_frames([SPLIT], None, [(1, [(1, 9)])])[0],
+    "FrameRow": lambda _: _core.read_frames([SPLIT], [4], False, None)[0],
 }
 """An example of each kind: it has its fields besides what its class has."""
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_each_value_is_in_the_stub_with_its_type(name: str) -> None:
-    row = ROWS[name](nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core)
-    promised = {
-        ast.unparse(item.target): ast.unparse(item.annotation).split("[")[0].split(" | ")
-        for item in CLASSES[name].body
-        if isinstance(item, ast.AnnAssign)
-    }
+    row = ROWS[name](nagle_scan.scan(SPLIT).core)
+    promised = {}
+    for item in CLASSES[name].body:
+        if isinstance(item, ast.AnnAssign):
+            promised[ast.unparse(item.target)] = ast.unparse(item.annotation)
+        elif isinstance(item, ast.FunctionDef) and item.returns:
+            promised[item.name] = ast.unparse(item.returns)
     assert {name for name in dir(row) if not name.startswith("_")} == promised.keys()
     for field, kinds in promised.items():
         kind = type(getattr(row, field)).__name__.replace("NoneType", "None")
-        assert kind in kinds, field
+        assert kind in re.sub(r"\[.*\]", "", kinds).split(" | "), field
+
+
+def test_the_stub_has_what_the_binary_has_and_nothing_else() -> None:
+    functions = {node.name for node in STUB.body if isinstance(node, ast.FunctionDef)}
+    constants = {ast.unparse(node.target) for node in STUB.body if isinstance(node, ast.AnnAssign)}
+    public = {name for name in dir(_core) if not name.startswith("_")}
+    assert public - CLASSES.keys() == functions | constants
+
+
+def test_a_new_field_is_one_line(tmp_path: Path) -> None:
+    """Of the stub; `analyzer/src/output/tests.rs` has the same of JSON, CSV and tables."""
+    for room in ("python", "frames", "output/fields"):
+        shutil.copytree(ROOT / "analyzer/src" / room, tmp_path / room)
+    file = tmp_path / "output/fields/stall.rs"
+    first, head, rest = file.read_text().partition("    fn fields(to: &mut impl Fields<Self>) {\n")
+    line = '        to.flag(field!("is_new", "Is it new?"), |row| row.finding.is_new());\n'
+    file.write_text(first + head + line + rest)
+    before, after = (stub.Engine(source).stub() for source in (ROOT / "analyzer/src", tmp_path))
+    added = [
+        line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"
+    ]
+    assert added == ["+     is_new: bool"]

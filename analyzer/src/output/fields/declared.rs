@@ -3,8 +3,10 @@
 use super::connection::{NamedConnection, NamedEnd};
 use super::{Category, Field, Fields, Integer, Output, Row, StallRow};
 use crate::judge::findings::Finding;
+use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::hops::Hop;
 use crate::result::parts::TakenApart;
+use crate::result::servers::{Percentiles, ServerRow};
 use std::net::IpAddr;
 
 /// A field, and what it can hold.
@@ -71,7 +73,7 @@ impl ValueKind {
 }
 
 /// All fields: what they are fields of, and of each row in their order.
-pub fn everything() -> [(&'static str, Vec<Declared>); 6] {
+pub fn everything() -> [(&'static str, Vec<Declared>); 9] {
     [
         ("connection", without_csv(declared::<NamedConnection<'_>>())),
         ("end", without_csv(declared::<NamedEnd<'_>>())),
@@ -79,6 +81,9 @@ pub fn everything() -> [(&'static str, Vec<Declared>); 6] {
         ("wait", declared::<Finding<'_>>()),
         ("exchange", declared::<TakenApart>()),
         ("hop", only_json(declared::<&Hop>())),
+        ("server", without_csv(declared::<ServerRow>())),
+        ("percentiles", only_json(declared::<Percentiles>())),
+        ("sockets", only_json(declared::<NagleTotals>())),
     ]
 }
 

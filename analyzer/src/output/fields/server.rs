@@ -6,7 +6,7 @@ use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::servers::{Percentiles, ServerRow};
 
 const ADDR: Field = field!("addr", "IP address.");
-const NAME: Field = field!("name", "What `--names` calls the address.").only(Json);
+const NAME: Field = field!("name", "What `--names` calls the address.").only(Json).sparse();
 const VERDICT: Field = field!("verdict", "The worst of its connections.");
 const AFFECTED: Field = field!("affected_connections", "Those with stalls that count.");
 const LATENCY_SUM: Field = field!("latency_sum_ms", "Latency of all exchanges together.");

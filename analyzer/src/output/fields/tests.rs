@@ -1,5 +1,7 @@
 use super::declared::{Declared, ValueKind, everything};
 use super::*;
+use crate::output::json::members::array;
+use crate::output::table::columns::columns;
 use std::collections::BTreeSet;
 
 #[test]
@@ -25,4 +27,28 @@ fn no_output_has_two_fields_of_one_name() {
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{row}");
         }
     }
+}
+
+/// A row whose only field is declared in one line.
+struct Told(u32);
+
+impl Row for Told {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.integer(field!("windows", "How many windows were closed."), |row| row.0);
+    }
+}
+
+/// `tests/api/test_contract.py` has the same of what type checkers see.
+#[test]
+fn one_line_makes_a_field_of_every_output() {
+    let [Declared { field, kind, .. }] = &declared::<Told>()[..] else { panic!("one field") };
+    assert_eq!(
+        (field.name, *kind, field.outputs()),
+        ("windows", ValueKind::Integer, vec!["DataFrame", "JSON", "CSV"])
+    );
+    let mut json = Vec::new();
+    array(&mut json, [Told(7)]);
+    assert_eq!(String::from_utf8(json).unwrap(), r#"[{"windows":7}]"#);
+    let names: Vec<_> = columns(&[Told(7)]).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["windows"]);
 }

@@ -4,7 +4,7 @@
 //! added. Of more rows than anyone reads, those that matter least are only counted: see `listed`.
 
 mod listed;
-mod members;
+pub(super) mod members;
 mod parts;
 
 pub use self::listed::Listed;

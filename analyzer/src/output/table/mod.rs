@@ -1,7 +1,7 @@
 //! The columns that cross into Python.
 
 pub mod column;
-mod columns;
+pub(super) mod columns;
 
 use self::column::{DataTable, Halves, categories, floats, integers, named, texts, times};
 use self::columns::{columns, some_columns};

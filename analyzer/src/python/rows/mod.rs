@@ -1,5 +1,5 @@
-//! Rows as Python sees them: what reports are written from. Each is named in `_core.pyi` too; a test
-//! holds the two equal.
+//! Rows as Python sees them: what reports are written from. `scripts/stub.py` tells Python's type
+//! checkers their attributes.
 
 mod connection;
 mod exchange;
