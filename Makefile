@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules lowest fuzz snapshots readme page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules lowest fuzz snapshots readme budget page pictures notebooks docs bench wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,13 +72,16 @@ lowest: setup ## Try it with the lowest packages that are allowed, and Python 3.
 	@$(BIN)/python scripts/lowest.py
 
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
-	@$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
+	@MINUTES=$(MINUTES) sh scripts/fuzz.sh
 
 snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
 	$(BIN)/python tests/snapshots.py
 
 readme: $(VENV)/.developer ## Put the real output into README and docs
 	$(BIN)/python scripts/readme.py
+
+budget: $(VENV)/.developer ## Write what may not grow as it is now: pyproject.toml
+	$(BIN)/python scripts/budget.py
 
 page: snapshots ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py
