@@ -22,7 +22,7 @@ Plan = tuple[str, int, int | None]
 """Mode, connections and packets, as the generator takes them."""
 
 START: Plan = ("clean", 10, 100)
-"""As good as no packets: what this capture costs is the start."""
+"""A capture of nearly no packets: its cost is the start."""
 
 WORKS: dict[str, Plan] = {
     "rpc": ("rpc", 1000, 40_000),

@@ -354,7 +354,7 @@ def measured(rows: Iterable[Row]) -> str:
 
 
 def machine(load: float) -> str:
-    """What the figures came from, without its name."""
+    """The machine of the figures, without its name."""
     model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     facts = [

@@ -34,7 +34,7 @@ SECOND_WRITES = {
 
 
 class End:
-    """What one end has sent."""
+    """All segments that one end has sent."""
 
     def __init__(self) -> None:
         self.base, self.has_data = 0, False  # sequence number of its first byte
@@ -75,7 +75,7 @@ def held_segments(pcap: Path) -> tuple[dict[int, Ends], list[Held]]:
 
 
 def offset(connections: dict[int, Ends], role: str, segment: Packet) -> int:
-    """Of a segment's first byte in what its end has sent."""
+    """The place of a segment's first byte in the stream of its end."""
     return (segment.seq - connections[segment.stream][role].base) % MODULUS
 
 
@@ -97,7 +97,7 @@ def describe(
 
 
 def expectation(name: str, before: dict[str, Any]) -> dict[str, Any]:
-    """What must be found in a capture; before it, the story and the sockets' options."""
+    """The expected findings of a capture; before them, the story and the sockets' options."""
     connections, held = held_segments(HERE / f"{name}.pcap")
     for role, _, _, segment in held:
         sender, first, both = SECOND_WRITES[name]

@@ -1,4 +1,4 @@
-"""What a wheel says of its parts: licences, and bills of materials (CycloneDX 1.5).
+"""The parts of a wheel: licences, and bills of materials (CycloneDX 1.5).
 
 bill.py libpcap SOURCES FILE     the bill of the libpcap inside, with its licence
 bill.py licences TARGET FILE     licences of every crate that is linked, and of that libpcap
@@ -89,7 +89,7 @@ def clean(folder: str, wheel: Path) -> None:
             content = old.read(entry)
             if "/sboms/" in entry.filename:
                 content = content.replace(f"file://{folder}/".encode(), b"file:///")
-                # As PEP 427 wants it.
+                # The line of RECORD that PEP 427 wants.
                 digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode()
                 line = f"{entry.filename},sha256={digest.rstrip('=')},{len(content)}\n"
                 record += line.encode()

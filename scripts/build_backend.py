@@ -18,7 +18,7 @@ from maturin import build_sdist, get_requires_for_build_sdist
 
 Hook = Callable[..., object]
 
-# What maturin installs from there (scripts/installed.py) may be missing, the folder may not.
+# The files that maturin installs from there (scripts/installed.py) may be missing, the folder not.
 (Path(__file__).parents[1] / "analyzer/installed").mkdir(exist_ok=True)
 
 

@@ -25,7 +25,7 @@ COLOURS = 128
 
 
 def digest() -> str:
-    """Of what the page shows now."""
+    """The digest of the page as it is now."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in SHOWN)).hexdigest()
 
 

@@ -202,7 +202,7 @@ KINDS: dict[str, Schema] = {
     "outcome": {"enum": list(get_args(compare.Outcome))},
     "counts": record(dict.fromkeys(certainty.CONFIDENCES, COUNT)),
     "durations": record(dict.fromkeys(certainty.CONFIDENCES, MS)),
-    # As `_core.fields` calls them.
+    # The kinds of `_core.fields`.
     "integer": COUNT,
     "integer, ns since the epoch": {"type": "integer"},
     "float, ms": MS,
@@ -269,7 +269,7 @@ LISTS = {
 
 
 def value(row: str, name: str, of: str, presence: str, words: list[str], meaning: str) -> Schema:
-    """What one field may be."""
+    """The schema of one field."""
     found = dict(VALUES.get((row, name)) or kind(of))
     if words:
         found["enum"] = words

@@ -1,4 +1,4 @@
-"""What a build from source needs: says in one line what is too old, before anything is compiled."""
+"""Needs of a build from source: says in one line what is too old, before anything is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROGRAM = "int pcap_open_dead(int, int); int main(void) { return pcap_open_dead(
 
 
 def too_old() -> str | None:
-    """What is wrong with the Rust toolchain, if there is one."""
+    """The complaint about the Rust toolchain, if there is one."""
     needed: str = tomllib.loads(CARGO_TOML.read_text())["package"]["rust-version"]
     for program in ("cargo", "rustc"):
         if shutil.which(program) is None:

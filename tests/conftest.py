@@ -1,4 +1,4 @@
-"""What all themes share: the command as users run it, and a scan of frames in memory."""
+"""Fixtures that all themes share: the command as users run it, and a scan of frames in memory."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         environ = {**os.environ, **(env or {})}
-        # What is not ours may be for Python, which reads it when it starts.
+        # Variables that are not ours may be Python's, which reads them when it starts.
         if not stdin and all(name.startswith("NAGLE_SCAN_") for name in env or {}):
             return call(arguments, cwd or Path.cwd(), environ)
         return subprocess.run(
@@ -83,7 +83,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def in_a_terminal(*arguments: str | Path, env: dict[str, str], columns: int = 80) -> str:
-    """What the command writes to a terminal of this width."""
+    """The text that the command writes to a terminal of this width."""
     ours, theirs = pty.openpty()
     subprocess.run(["stty", "cols", str(columns)], stdin=theirs, check=True)
     environment = {**os.environ, "TERM": "xterm", **env}

@@ -246,7 +246,7 @@ def outer(sender: Side) -> Packet:
 
 
 def over_udp(frame: Frame, port: int, payload: bytes) -> bytes:
-    # As with ECMP, the source port follows from the inner addresses.
+    # The source port follows from the inner addresses, as with ECMP.
     source = 50_000 if frame.sender == "client" else 51_000
     return bytes(outer(frame.sender) / UDP(sport=source, dport=port) / Raw(payload))
 
@@ -306,7 +306,7 @@ def block(kind: int, body: bytes) -> bytes:
 
 
 def option(code: int, value: bytes) -> bytes:
-    """Of a pcapng block, little-endian."""
+    """A block of pcapng, little-endian."""
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 

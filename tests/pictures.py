@@ -1,4 +1,4 @@
-"""What the tests of pictures share: captures of every kind, and where texts are on paper."""
+"""Helpers of the tests of pictures: captures of every kind, and where texts are on paper."""
 
 from __future__ import annotations
 

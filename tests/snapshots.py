@@ -68,7 +68,7 @@ def listing(ticket: Path) -> str:
 
 
 def frame(data: bytes, meta: Any) -> Iterator[str]:
-    """What a frame is, and what is said about it."""
+    """A frame's bytes, and the comment on it."""
     ip = Ether(data)[IP]
     tcp = ip[TCP]
     yield (
@@ -92,7 +92,7 @@ FORMATS: dict[str, tuple[str, Callable[[Path], str]]] = {
 
 
 def fresh() -> dict[str, str]:
-    """What would be kept now."""
+    """The snapshots as they would be kept now."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         wanted = [output for output, _ in FORMATS.values() if output != "report.txt"]

@@ -37,7 +37,7 @@ FIELDS = (
 
 
 class Answer(TypedDict):
-    """What tshark says of a capture; of each TCP segment in columns of the same length."""
+    """tshark's answers on a capture; of each TCP segment in columns of the same length."""
 
     frame: list[int]
     """From the frame number of the segment before."""
@@ -50,7 +50,7 @@ class Answer(TypedDict):
     quotes: list[int]
     """Streams of the segments that ICMP errors quote: tshark numbers them, too."""
     initial_rtt_ns: dict[str, int]
-    """Of a stream, where it has one."""
+    """The round trip of a stream, where it has one."""
 
 
 TRACED = CAPTURES / "calls"
@@ -101,7 +101,7 @@ def answer(rows: Iterator[list[str]]) -> Answer:
 
 
 def kept() -> dict[str, Answer]:
-    """What was kept, by the name of the capture."""
+    """The kept answers, by the name of the capture."""
     found: dict[str, Answer] = json.loads(lzma.decompress(ANSWERS.read_bytes()))
     return found
 

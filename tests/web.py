@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 
 class Asked(NamedTuple):
-    """What a request of a file asked for."""
+    """The range that a request of a file asked for."""
 
     name: str
     begin: int

@@ -53,7 +53,7 @@ mod rules;
 mod thresholds;
 mod track;
 
-// What programs in Rust may use, and the fuzz targets do.
+// The names that programs in Rust may use, and the fuzz targets do.
 pub use calls::alone::alone;
 pub use calls::trace::Trace;
 pub use capture::error::ScanError;

@@ -9,7 +9,7 @@ pub struct Threshold {
     pub unit: &'static str,
     pub reason: String,
     pub source: &'static str,
-    /// What a larger value does.
+    /// Effect of a larger value.
     pub larger: &'static str,
 }
 

@@ -56,7 +56,7 @@ def false_clean(truth: Row, result: Row, score: Score) -> None:
 
 
 def contradictions(results: dict[str, Row], score: Score) -> None:
-    """What two points of one run say of the same connection and cannot both be true."""
+    """Counts results of two points of one run that cannot both be true of a connection."""
     answers: dict[tuple[int, str], set[str]] = defaultdict(set)
     for connection in (c for result in results.values() for c in result["connections"]):
         port = connection["client"]["port"]

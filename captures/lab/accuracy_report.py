@@ -17,7 +17,7 @@ from truths import Row
 
 SHIPPED = Path(__file__).resolve().parents[1] / "labelled"
 Groups = dict[str, dict[str, Score]]
-# Of chains, a relay that passes on what another held looks in captures of one leg alone much like
+# A relay of a chain that passes on what another held looks in captures of one leg alone much like
 # a hold: that may be suspected, but never said as certain. Of programs, what a filter on one
 # subscriber captured.
 ALL, KNOWN_MISSED = "all connections captured", "known to be missed"
@@ -128,7 +128,7 @@ def share(part: int, whole: int) -> float:
 
 
 def found_and_true(counts: Mapping[str, int], least: float) -> list[Limit]:
-    """Of those that are true, and of those reported."""
+    """Limits of the share found of the true stalls, and of the share true of the reported."""
     found, reported = counts["found"], counts["found"] + false(counts)
     return [
         Limit("recall", share(found, counts["true"]), ">=", least, f"{counts['true']} stalls"),
@@ -158,7 +158,7 @@ def limits_of(name: str, folder: Path, counts: Mapping[str, int], pairs: list[Pa
 
 
 def limits_of_the_lab(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
-    """Of the labelled captures."""
+    """Limits of the labelled captures."""
     found, by_data, waits = counts["found"], counts["true by data here"], counts["waits"]
     sure, told_by_data = (
         counts["found certain"] + counts["false certain"],
@@ -223,7 +223,7 @@ def is_right(counts: Counter[str]) -> bool:
 
 
 def missed(counts: Mapping[str, int]) -> str:
-    """What is wrong with the cases that are known to be missed."""
+    """The mistakes in cases that are known to be missed."""
     return (
         f"{counts['found']} of {counts['true']} stalls found; {false(counts)} false, of which "
         f"{counts['false certain']} certain; {counts['nagle']} TCP_NODELAY verdicts wrong; "
@@ -232,7 +232,7 @@ def missed(counts: Mapping[str, int]) -> str:
 
 
 def sentence(name: str, counts: Mapping[str, int]) -> str:
-    """What docs/report.md says of a group of the shipped programs."""
+    """The sentence of docs/report.md on a group of the shipped programs."""
     return (
         f"With {name}, {counts['found']} of {counts['true']} stalls are found; of "
         f"{counts['found'] + false(counts)} reported {false(counts)} are false, "
@@ -261,7 +261,7 @@ class Report:
         return ALL in self.scores and self.folder.name != "programs"
 
     def limits(self, name: str) -> list[Limit]:
-        """Those of a group."""
+        """The limits of a group."""
         return limits_of(name, self.folder, total(self.scores[name]).counts, self.pairs)
 
     @property
@@ -329,7 +329,7 @@ class Report:
 
 
 def left_out(counts: Mapping[str, int]) -> Iterator[str]:
-    """What no limit counts."""
+    """Findings that no limit counts."""
     yield "\nLeft out, because the wire cannot tell:"
     yield from (f"{counts[key]:6} {why}" for key, why in LEFT_OUT.items() if counts[key])
     by_word = ", ".join(f"{counts[f'undecidable {c}']} {c}" for c in CONFIDENCES)

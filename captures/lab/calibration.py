@@ -39,7 +39,7 @@ class Required(NamedTuple):
 
     @property
     def words(self) -> str:
-        """As the table says it."""
+        """The row of the table, in words."""
         low = f"{self.at_least * 100:g}"
         return f">= {low} %" if self.at_most == 1 else f"{low} to {self.at_most * 100:g} %"
 
@@ -56,7 +56,7 @@ class Line(NamedTuple):
     true: int
     events: int
     connections: int
-    """That have such stalls: those of one connection are true or false together."""
+    """Connections with such stalls: the stalls of one are true or false together."""
     required: Required
 
     @property

@@ -188,7 +188,7 @@ def case_of(id: str, fields: Table, value: str, net: Net) -> Case:
 
 
 def scripts_of(fields: Table, value: str = "") -> Scripts:
-    """What both sides do."""
+    """The scripts of both sides."""
     if "say" in fields:
         return spoken(fields["say"].replace("$", value))
     return fields["client"].replace("$", value), fields.get("server", "read:eof")

@@ -135,7 +135,7 @@ class Containers(Network):
 
 
 def address(host: str) -> str:
-    """Of a container."""
+    """The IP address of a container."""
     return f"10.10.4.{ord(host) - ord('a') + 2}"
 
 
@@ -286,7 +286,7 @@ def truth(case: ChainCase, folder: Path) -> list[Row]:
 
 
 def connections_of(leg: Leg, folder: Path, captures: dict[str, Packets]) -> Iterator[Connection]:
-    """What was held in each connection of a leg."""
+    """The connections of a leg, each with the segments that were held."""
     logs = {side: read_log(folder / f"{leg.port}.{side}.log") for side in SIDES}
     for client_port in sorted(logs["client"].keys() | logs["server"].keys()):
         pair = frozenset((client_port, leg.port))

@@ -16,7 +16,7 @@ MEASURED_SLACK_MS = 0.6  # the log's clock readings and the watcher's step
 
 
 def complaints(folder: Path, truth: Row) -> list[str]:
-    """What in a truth its capture contradicts."""
+    """The statements of a truth that its capture contradicts."""
     packets = read_packets(truths.capture(folder, truth))
     found = [] if packets else ["no packets"]
     for connection in truth["connections"]:

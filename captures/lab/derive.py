@@ -33,7 +33,7 @@ def make(what: str, source: Path, target: Path) -> None:
 
 
 def only(tcpdump_filter: str, source: Path, target: Path) -> None:
-    """What tcpdump's filter lets through."""
+    """The frames that tcpdump's filter lets through."""
     command = ["tcpdump", "-Z", "root", "-r", str(source), "-w", str(target), tcpdump_filter]
     subprocess.run(command, check=True, capture_output=True)
 
@@ -96,7 +96,7 @@ def cut(source: Path, target: Path) -> None:
 
 
 def big_endian(source: Path, target: Path) -> None:
-    """As a machine of the other byte order writes it."""
+    """The capture as a machine of the other byte order writes it."""
 
     def record(frame: Frame) -> bytes:
         seconds, us = divmod(frame.time_ns // 1000, 1_000_000)

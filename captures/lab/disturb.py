@@ -1,4 +1,4 @@
-"""What may happen to a capture: its frames cut, lost, doubled, swapped, retimed, snapped.
+"""Accidents of captures: its frames cut, lost, doubled, swapped, retimed, snapped.
 
 Each function takes the frames of a capture and a Random and gives the frames of the disturbed one.
 Every frame keeps the number that it had, so that what is found can be traced back to its truth.
@@ -82,7 +82,7 @@ def write(path: Path, capture: Capture, frames: Sequence[Frame]) -> None:
 
 
 def unchanged(frames: Sequence[Frame], _: Random) -> Frames:
-    """As it is."""
+    """The frames, undisturbed."""
     return list(frames)
 
 

@@ -1,4 +1,4 @@
-"""What the logs of peer.c and wire.c say."""
+"""The logs of peer.c and wire.c."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Peer:
     ack_waits: list[tuple[int, int, int]] = field(default_factory=list)
 
     def option(self, name: str, at_ns: int) -> int:
-        """What the option was set to at this time."""
+        """The value of the option at this time."""
         return next(
             (value for time, n, value in reversed(self.options) if n == name and time <= at_ns), 0
         )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a verdict may become when its capture is disturbed: metamorphic.py [--sample N] [--update]
+"""Changes of a verdict when its capture is disturbed: metamorphic.py [--sample N] [--update]
 
 Disturbs every labelled capture in every way of disturb.py, scans it and compares what is found with
 what is true. A disturbance takes knowledge away and never adds any, so
@@ -84,7 +84,7 @@ class Labelled:
 
 
 def truths_of(folder: Path) -> list[Row]:
-    """Of the captures in a folder that can be disturbed."""
+    """The truths of the captures in a folder that can be disturbed."""
     return [truth for truth in truths.read(folder) if truth["capture"].endswith(FORMATS)]
 
 
@@ -124,7 +124,7 @@ def labelled(folder: Path, truth: Row) -> Labelled:
 
 
 def options(truth: Row) -> dict[Ports, dict[int, set[str]]]:
-    """What may rightly be said of TCP_NODELAY, by the ports of a connection and the socket's."""
+    """The right answers on TCP_NODELAY, by the ports of a connection and the socket's."""
     found: dict[Ports, dict[int, set[str]]] = {}
     for connection in truth["connections"]:
         ends = [connection[side] for side in SIDES]
@@ -138,7 +138,7 @@ def options(truth: Row) -> dict[Ports, dict[int, set[str]]]:
 
 @dataclass
 class Finding:
-    """What was found in a disturbed capture, in the places of the original."""
+    """The findings in a disturbed capture, in the places of the original."""
 
     confidence: dict[Place, str] = field(default_factory=dict)
     wrong_options: set[tuple[Ports, int]] = field(default_factory=set)
@@ -146,7 +146,7 @@ class Finding:
 
     @property
     def certain(self) -> set[Place]:
-        """What is called certain."""
+        """The places of stalls that are called certain."""
         return {where for where, word in self.confidence.items() if word == "certain"}
 
 
@@ -192,7 +192,7 @@ def count(finding: Finding, before: Finding, true: set[Place], own: Labelled) ->
 
 
 def score(case: tuple[Path, Row]) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Of one capture: the numbers of each disturbance, and a line for each fault."""
+    """The numbers of each disturbance of a capture, and a line for each fault."""
     own, before = labelled(*case), Finding()
     counts: dict[str, Counter[str]] = {}
     lines: list[str] = []
@@ -231,7 +231,7 @@ def read_table(text: str) -> pd.DataFrame:
 
 
 def more_faults(totals: pd.DataFrame, known: pd.DataFrame) -> list[str]:
-    """What there is more of than is known."""
+    """The kinds of faults that are more than the known ones."""
     more = totals[FAULTS] - known.loc[totals.index, FAULTS]
     return [
         f"{name}: {by} {fault} more than known"

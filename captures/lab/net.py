@@ -1,4 +1,4 @@
-"""What a network between client and server is like; network.py builds it."""
+"""The properties of a network between client and server; network.py builds it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Access:
     drop_syns: Ways = NEITHER
 
     def options(self) -> str:
-        """As wire.c takes them; its times are in microseconds."""
+        """The options of wire.c; its times are in microseconds."""
 
         def both(ways: Ways, factor: float = 1) -> str:
             return f"{ways[0] * factor},{ways[1] * factor}"
@@ -52,7 +52,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Net:
-    """What lies between client and server. Times are one way, from client to server and back."""
+    """The path between client and server. Times are one way, from client to server and back."""
 
     kind: str = "wire"  # wire | veth | loopback
     rtt_ms: float = 1.9

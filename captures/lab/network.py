@@ -24,7 +24,7 @@ from net import STACK_INTERFACE, Net
 CLIENT, SERVER, CLIENT_ROUTER, SERVER_ROUTER = "10.10.1.2", "10.10.2.2", "10.10.1.1", "10.10.2.1"
 VETH_CLIENT = "10.10.2.1"
 SIX = {"10.10.1.": "fd00:1::", "10.10.2.": "fd00:2::", "10.10.3.": "fd00:3::"}
-# What keeps a wire or a stack off the processor would be a delay of the network.
+# Whatever keeps a wire or a stack off the processor would be a delay of the network.
 AT_ONCE = ("chrt", "--fifo", "5")
 Process = subprocess.Popen[str]
 

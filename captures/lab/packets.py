@@ -80,7 +80,7 @@ def _read(capture: Path, _written_ns: int) -> tuple[Packet, ...]:
 
 
 def decoded(capture: Path) -> str:
-    """What tshark says of its TCP packets, a line each."""
+    """tshark's fields of the TCP packets in a capture, a line each."""
     command = ["tshark", "-n", "-r", str(capture), *OPTIONS]
     for field in FIELDS:
         command += ["-e", field]

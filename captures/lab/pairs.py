@@ -78,7 +78,7 @@ class Latencies:
             self.before[key] = latency_ms, predicted_ms, has_merged_writes(truth)
 
     def pairs(self) -> list[Pair]:
-        """Those that have both."""
+        """The pairs that have both captures."""
         return [
             Pair(", ".join(key), before_ms, predicted_ms, self.after[key], is_bound)
             for key, (before_ms, predicted_ms, is_bound) in sorted(self.before.items())
@@ -87,7 +87,7 @@ class Latencies:
 
 
 def base_name(case: str) -> str:
-    """What a case before and the case after its fix have in common."""
+    """The common name of a case before and the case after its fix."""
     return re.sub(r"-(before|after|nodelay|nagle|off|on)(?=-|$)", "", case)
 
 
@@ -109,6 +109,6 @@ def is_comparable(truth: Row, exchanges: int, uncounted_ms: float = 0.0) -> bool
 
 
 def has_merged_writes(truth: Row) -> bool:
-    """What was held had swallowed many writes, on average."""
+    """The held segments had swallowed many writes, on average."""
     writes = [stall.get("writes", 1) for stall in truth["stalls"]]
     return bool(writes) and sum(writes) >= MANY_WRITES * len(writes)

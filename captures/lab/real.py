@@ -74,7 +74,7 @@ class RealCase:
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """Of a fan-out, what a filter on one subscriber would have captured."""
+        """A second capture of a fan-out: what a filter on one subscriber would have captured."""
         points = self.net.points() if self.listeners else ()
         return tuple(Extra(f"{point}{SUBSCRIBER}", point) for point in points)
 
@@ -151,7 +151,7 @@ class Run:
         self.scratch.chmod(0o755)
 
     def watching(self, side: str) -> list[str]:
-        """What a program is started with, so that its writes are logged."""
+        """The words before a program's command, so that its writes are logged."""
         if self.case.traced:
             return [*STRACE.split(), str(self.scratch / side)]
         refusing = ["REFUSE_NODELAY=1"] if side == self.case.refused else []
@@ -177,7 +177,7 @@ class Run:
             end(listener)
 
     def write_logs(self, folder: Path) -> None:
-        """What was watched, as logs of both sides."""
+        """Writes the watched calls as logs of both sides."""
         if self.case.traced:
             for side in SIDES:
                 strace_log.convert(self.scratch / side, folder / f"{side}.log", PORT)
@@ -281,14 +281,14 @@ def may_be_held(peer: Peer, wait: Row) -> bool:
 
 
 def complaints(case: RealCase, folder: Path, found: list[str]) -> list[str]:
-    """What is wrong with a case, besides what check.py found."""
+    """The complaints about a case, besides those of check.py."""
     if case.traced:
         return found
     return [text for text in found if not (case.net.loss and PROBE in text)] + gaps(case, folder)
 
 
 def gaps(case: RealCase, folder: Path) -> list[str]:
-    """What the log or the capture at the sender lacks."""
+    """The bytes that the log or the capture at the sender lacks."""
     found = []
     for side in SIDES:
         point = "loopback" if "loopback" in case.net.points() else side

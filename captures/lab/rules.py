@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each rule decides: rules.py [--shared FOLDER] [--write] [RULE...]
+"""Measures what each rule decides: rules.py [--shared FOLDER] [--write] [RULE...]
 
 Scans captures whose truth is known, once with all rules and once without each, and prints what
 changes. `make rules` builds an engine that can switch rules off (analyzer/src/rules.rs), and
@@ -102,7 +102,7 @@ def scan_all(shared: Path, base: Seen) -> Seen:
 
 
 def count(case: Case, scan: nagle_scan.Scan, result: Row) -> Counts | None:
-    """What is true and false in a result; `None` without a truth."""
+    """Counts of true and false findings of a result; `None` without a truth."""
     if case.truth is None:
         return None
     truth = shared_truth.of_result(case.truth, result) if case.is_shared else case.truth
@@ -120,7 +120,7 @@ def count(case: Case, scan: nagle_scan.Scan, result: Row) -> Counts | None:
 
 
 def without(rules: str, shared: Path, base: Path | None) -> Seen:
-    """What is seen without some rules."""
+    """The results without some rules."""
     command = [sys.executable, __file__, f"--shared={shared}", f"--scan={base or os.devnull}"]
     variables = {**os.environ, VARIABLE: rules}
     done = subprocess.run(command, env=variables, check=True, stdout=subprocess.PIPE)

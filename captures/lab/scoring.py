@@ -1,4 +1,4 @@
-"""What of a result agrees with the truth of its capture.
+"""Agreement of a result with the truth of its capture.
 
 True stalls were held by Nagle for 12 ms or more and released by a pure ACK; 8 to 12 ms count
 neither way. Those that data with an ACK in it released, or an ACK after a retransmission, count
@@ -291,7 +291,7 @@ def silence_before(segments: Iterable[Segment]) -> dict[tuple[str, int], float]:
 
 
 def at(truth: Row, where: Place) -> str:
-    """The same in words."""
+    """The place in words."""
     return f"{truth['name']} connection {where[0]} {where[1]} rel_seq {where[2]}:"
 
 

@@ -1,4 +1,4 @@
-"""What a sender without TCP_INFO had unsent and in flight: its write log and the capture beside it.
+"""Unsent and unacknowledged data of a sender without TCP_INFO, by its write log and the capture.
 
 Stands in for the 'info' lines of peer.c. A state is noted at every write, at
 every segment sent, and at every acknowledgment that leaves data in flight; not

@@ -1,4 +1,4 @@
-"""What the lab compiles: a tool is built when it is first needed, or older than its sources."""
+"""The lab's compiled tools: each is built when first needed, or older than its sources."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _outstanding_since(at_sender: Direction, segment: Packet, written: int) -> i
 
 
 def _release(at_sender: Direction, segment: Packet) -> Packet | None:
-    """What let the segment go: the last packet before it that acknowledged something new."""
+    """The packet that released the segment: the last before it that acknowledged something new."""
     newest: int | None = None
     release: Packet | None = None
     for p in at_sender.received:

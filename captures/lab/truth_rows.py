@@ -83,7 +83,7 @@ class Connection:
             self.undecidable |= {(sender, at) for at in waited & small_segments(peer, at_sender)}
 
     def direction(self, packets: list[Packet], sender: str) -> Direction:
-        """What one side sent of it, in any capture."""
+        """The direction of one side of it, in any capture."""
         return Direction(packets, self.ports[sender], self.ports[SIDES[sender == "client"]])
 
 
@@ -166,7 +166,7 @@ def connecting(packets: list[Packet]) -> Row:
 def describe_direction(
     c: Connection, sender: str, seen: Direction, connection: int, shift: int
 ) -> dict[str, list[Row]]:
-    """What a capture holds of one direction; its stream offsets begin at our offset shift."""
+    """The rows that a capture has of one direction; its offsets begin at our offset `shift`."""
     mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
     writes = c.peers[sender].writes
     by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
@@ -204,7 +204,7 @@ def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[
 
 
 def long_waits(peer: Peer, waits: list[tuple[int, int, int]]) -> list[tuple[int, float]]:
-    """Those of 10 ms and more that a write followed: its offset, and how long."""
+    """Waits of 10 ms and more that a write followed: its offset, and how long."""
     written = {offset for _, offset, _ in peer.writes}
     return [
         (offset, (end - start) / MS)

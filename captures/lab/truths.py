@@ -14,13 +14,13 @@ KINDS = ("stalls", "short_holds", "other_waits")  # its tables
 
 
 def read(folder: Path) -> list[Row]:
-    """Of every capture, by case and name; none if there is no such file."""
+    """The truths of all captures, by case and name; none if there is no such file."""
     file = folder / FILE
     return [json.loads(line) for line in file.open()] if file.exists() else []
 
 
 def of_case(folder: Path, case: str) -> list[Row]:
-    """Of the captures of one case."""
+    """The truths of the captures of one case."""
     return [truth for truth in read(folder) if truth["case"] == case]
 
 

@@ -32,7 +32,7 @@ class Call:
 
     @property
     def info(self) -> str:
-        """As peer.c writes it."""
+        """The line of TCP_INFO as peer.c writes it."""
         return (
             f"{self.not_sent} {self.unacked} {self.congestion_window} {self.window} "
             f"{self.queued - self.not_sent} {self.mss}"
@@ -66,7 +66,7 @@ def logs(calls: list[Call], server_port: int) -> dict[str, str]:
 
 
 def lines(calls: list[Call], client: int) -> Log:
-    """What one side did on one connection."""
+    """The log of one side on one connection."""
     log: Log = []
     written = 0
     options = {"nodelay": 0, "cork": 0}

@@ -107,7 +107,7 @@ def test_the_docstring_names_every_column(name: str) -> None:
 
 
 FLAGS = {"F": "FIN", "S": "SYN", "R": "RST", "P": "PSH", "A": "ACK"}
-"""As scapy abbreviates them, in the same order."""
+"""The names of scapy's letters, in its order."""
 
 
 @pytest.mark.parametrize("name", ["java-split", "jdk-httpserver", "epoll-fixed", "epoll-fd0"])
@@ -198,7 +198,7 @@ def test_the_stub_has_what_the_binary_has_and_nothing_else() -> None:
 
 
 def test_a_new_field_is_one_line(tmp_path: Path) -> None:
-    """Of the stub; `analyzer/src/output/tests.rs` has the same of JSON, CSV and tables."""
+    """The stub gets it; `output/fields/tests.rs` has the same of JSON, CSV and tables."""
     for room in ("python", "frames", "output/fields"):
         shutil.copytree(ROOT / "analyzer/src" / room, tmp_path / room)
     file = tmp_path / "output/fields/stall.rs"

@@ -17,7 +17,7 @@ MODULES = ("nagle_scan", "nagle_scan.api.scan", "nagle_scan.api.connection")
 
 
 def examples() -> Iterator[doctest.DocTest]:
-    """Those of the public modules, their classes and functions."""
+    """Examples of the public modules, their classes and functions."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     for name in MODULES:
         yield from finder.find(import_module(name))

@@ -1,4 +1,4 @@
-"""What `nagle_scan.scan` takes: paths, bytes, open files, and several of them."""
+"""Inputs of `nagle_scan.scan`: paths, bytes, open files, and several of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of message was held back is told, and never what was in it."""
+"""The kind of message that was held back is told, and never its contents."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ SAID = {text.told for text in texts.TEXTS}
 
 
 def told_anywhere(unacked: bytes, held: bytes) -> set[Told]:
-    """What is told of these on a port of no protocol, whoever sent them."""
+    """Descriptions of these on a port of no protocol, whoever sent them."""
     pairs = [PayloadPair(unacked, held, 7001, by_client) for by_client in (False, True)]
     return {told for pair in pairs if (told := services.recognise(pair))}
 
@@ -282,7 +282,7 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
 
 
 def test_headers_suffice_where_messages_were_cut() -> None:
-    """Of a capture with 256 bytes of each frame, long messages are told too."""
+    """A capture with 256 bytes of each frame shows long messages too."""
     first, second = tls(23, 900), tls(23, 400)
     pair = PayloadPair(first[:190], second[:190], 443, False, len(first) - 190, len(second) - 190)
     told = services.recognise(pair)

@@ -23,7 +23,7 @@ UNNAMED = (".csv", ".parquet", ".lua")
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    # Of other sequence numbers: else it would be the same connection, captured twice.
+    # Sequence numbers differ: else it would be one connection, captured twice.
     other = Conversation(("10.0.0.3", 41000), isn={"client": 7_000, "server": 9_000}, now_ms=0.4)
     return write(tmp_path / "a.pcap", interleaved(stalled(), stalled(other)))
 

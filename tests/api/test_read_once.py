@@ -1,4 +1,4 @@
-"""What is read again from the captures is read for all who need it: large ones take seconds."""
+"""Captures are read again once for all who need it: large ones take seconds."""
 
 from __future__ import annotations
 

@@ -304,7 +304,7 @@ def test_no_standard_output_at_all() -> None:
 
 
 def test_a_pipe_is_not_opened_a_second_time(run: Run, tmp_path: Path) -> None:
-    """As in `nagle-scan <(ssh host tcpdump -w -) -o page.html`: it would wait for ever."""
+    """A user types `nagle-scan <(ssh host tcpdump -w -) -o page.html`: it would wait for ever."""
     os.mkfifo(tmp_path / "pipe")
     feed = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(SPLIT.read_bytes()))
     feed.start()

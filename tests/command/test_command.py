@@ -121,7 +121,7 @@ def test_a_filter_keeps_wiresharks_frame_numbers(run: Run, tmp_path: Path) -> No
 
 
 def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
-    """As in `nagle-scan --merge <(zcat a.gz) <(zcat b.gz)`."""
+    """A user types `nagle-scan --merge <(zcat a.gz) <(zcat b.gz)`."""
     captures = [SPLIT, CAPTURES / "jdk-httpserver.pcap"]
     readers = []
     for path in captures:

@@ -227,7 +227,7 @@ def test_nohup_keeps_its_meaning() -> None:
     assert (done.returncode, done.stdout) == (0, b"still here\n")
 
 
-# What is known before the work is told before it.
+# An error that is known before the work is told before it.
 
 
 @pytest.mark.parametrize("output", ["e.pcapng", "e.zip"])

@@ -105,7 +105,7 @@ def piped(*arguments: str | Path) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def test_a_packed_pipe_is_not_waited_for_where_its_capture_ended() -> None:
-    """As in `tcpdump -w - | gzip | nagle-scan -`, damaged: nobody unpacks beyond the damage."""
+    """A damaged `tcpdump -w - | gzip | nagle-scan -`: nobody unpacks beyond the damage."""
     process, writer = piped()
     os.write(writer, gzip.compress(SPLIT.read_bytes() + b"\xff" * 100))
     output, errors = process.communicate(timeout=PATIENCE_S)
@@ -115,7 +115,7 @@ def test_a_packed_pipe_is_not_waited_for_where_its_capture_ended() -> None:
 
 
 def test_a_live_capture_is_analysed_to_its_last_byte(tmp_path: Path) -> None:
-    """As in `tcpdump -w - | nagle-scan -`: Ctrl-C reaches both, and tcpdump empties its buffer."""
+    """Ctrl-C reaches both of `tcpdump -w - | nagle-scan -`, and tcpdump empties its buffer."""
     process, writer = piped("-o", tmp_path / "result.json")
     capture = SPLIT.read_bytes()
     os.write(writer, capture[:1000])

@@ -29,7 +29,7 @@ ADDRESS = "10.0.0.2"
 
 
 def finished(talk: Coroutine[Any, Any, Any]) -> Any:
-    """What it returns; in a thread of its own, as a test in a browser leaves a loop in this one."""
+    """The result; in a thread of its own, as a test in a browser leaves a loop in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, asyncio.wait_for(talk, 60)).result()
 

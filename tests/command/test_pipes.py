@@ -1,4 +1,4 @@
-"""What goes to standard output, so that other programs can read it."""
+"""Standard output, which other programs read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_binary_format_is_refused_for_standard_output(run: Run) -> None:
 
 @pytest.mark.parametrize("name", ["json", "csv", "html", "text"])
 def test_a_reader_that_ends_early_is_no_error(name: str, tmp_path: Path) -> None:
-    """As in `nagle-scan x.pcap -o - --format json | head -c 1`."""
+    """A user types `nagle-scan x.pcap -o - --format json | head -c 1`."""
     errors = tmp_path / "errors"
     with errors.open("wb") as file:
         done = subprocess.Popen(

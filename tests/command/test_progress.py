@@ -1,4 +1,4 @@
-"""What a terminal shows while a long capture is read."""
+"""The line that a terminal shows while a long capture is read."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_what_is_being_done_is_shown_and_erased(monkeypatch: pytest.MonkeyPatch)
                 doing.begin(what)
                 while what not in shown:
                     shown += os.read(ours, 65536).decode()
-        # What is read next stands behind all that it wrote.
+        # The next text to be read stands behind all that it wrote.
         stream.write("\rreport")
         stream.flush()
         while "report" not in shown:

@@ -1,4 +1,4 @@
-"""What a start costs: the modules that are imported before the first line is printed."""
+"""The cost of a start: the modules that are imported before the first line is printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOR_OPTIONS = {"argparse", "gettext", "locale", "textwrap"}
 """A sixth of the start of a call that only names captures."""
 
 FOR_STALLS = {"nagle_scan.advice", "nagle_scan.compare", "nagle_scan.messages"}
-"""What to change, and before and after: a clean capture has neither."""
+"""Modules for advice and for comparisons: a clean capture needs neither."""
 
 
 def imported(*words: str | Path) -> set[str]:

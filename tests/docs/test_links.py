@@ -45,7 +45,7 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """As GitHub makes them: lower case, hyphens for blanks, no punctuation, numbers for repeats."""
+    """GitHub's anchors: lower case, hyphens for blanks, no punctuation, numbers for repeats."""
     found: Counter[str] = Counter()
     names = set()
     tokens = parsed(page)

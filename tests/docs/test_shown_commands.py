@@ -54,7 +54,7 @@ def environment() -> dict[str, str]:
 def folder(tmp_path: Path) -> Path:
     shown.laid_out(tmp_path)
     for name in shown.FILES:
-        # As captures that nobody writes to any more.
+        # Files as old as captures that nobody writes to any more.
         os.utime(tmp_path / name, (0, 0))
     return tmp_path
 

@@ -20,7 +20,7 @@ MOST_BY_CLOCK = re.compile(
 )
 """In the sentences of a stall, and in the formula that `--why` prints."""
 ONE_OF = 40
-"""Of this many stalls, and of as many waits, the terms of one are read with `Scan.why`."""
+"""The terms of one in this many stalls, and of one in as many waits, are read with `Scan.why`."""
 EVIDENCE = {
     "ratio (LR)": r"timing is (no likelier|[\d,.]+ times (?:likelier|less likely)) if the kernel",
     "P(on)": r"was on with a probability of ([\d.]+),",
@@ -47,7 +47,7 @@ def stalls(scan: _core.Scan) -> Iterator[_core.WaitRow]:
 
 
 def bounds(printed: str) -> Bounds:
-    """What may have been rounded to this number."""
+    """The interval of numbers that are rounded to this one."""
     half = 0.5 / 10 ** len(printed.partition(".")[2])
     return float(printed) - half, float(printed) + half
 

@@ -1,4 +1,4 @@
-"""The same stalls in every wrapping, and look-alikes in which nothing was held.
+"""One stall in every wrapping, and look-alikes in which nothing was held.
 
 All packets here are synthetic, made with scapy (see `conversation.py`); real captures are in
 `captures/` and `test_captures.py`.

@@ -62,7 +62,7 @@ def result(scan: nagle_scan.Scan, tmp_path_factory: pytest.TempPathFactory) -> R
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """What is listed of the real capture, if it is the only one."""
+    """The rows that are listed of the real capture, if it is the only one."""
     return written(nagle_scan.scan(STALLING), tmp_path_factory.mktemp("alone"))
 
 

@@ -60,7 +60,7 @@ def test_other_waits_are_listed_however_often_clients_pause(many: Many, capture:
     expected["connection"] += many.connections
     expected[["frame_from", "frame_to"]] += many.packets
     assert len(expected) > 0
-    # Of the capture behind them those are listed in which frames are missing.
+    # Waits of the capture behind them are listed, in which frames are missing.
     assert PAUSES <= pauses(together).sum() <= PAUSES + pauses(alone).sum()
     pd.testing.assert_frame_equal(together[~pauses(together)].reset_index(drop=True), expected)
 
@@ -105,7 +105,7 @@ def busy(folder: Path, by: Side, waits: int, every_ms: int = 41) -> Path:
 
 WAITS = OF_EACH_KIND + 5_000
 FRAMES = 3 + 2 * (WAITS + 1)
-"""Of a busy connection: its handshake, and two for each time that it sends."""
+"""Frames of a busy connection: its handshake, and two for each time that it sends."""
 
 
 def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:

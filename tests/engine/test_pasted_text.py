@@ -43,7 +43,7 @@ def rows_of(table: Any, columns: list[str]) -> list[list[object]]:
 
 
 def assert_same(text: Path, capture: Path) -> None:
-    """The same verdict, stalls, waits and causes."""
+    """Verdict, stalls, waits and causes are equal."""
     of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
     assert of_text.verdict == whole.verdict
     assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
@@ -135,7 +135,7 @@ def test_other_forms_of_tshark_tell_what_the_capture_tells(
 def test_a_packet_list_of_messages_tells_what_the_capture_tells(
     capture: Path, tmp_path: Path
 ) -> None:
-    """Of four connections that send the same at the same time, each message is given to one."""
+    """Four connections send the same at the same time: each message is given to one."""
     of_text = nagle_scan.scan(printed(capture, "-n", tmp_path, by="tshark"))
     whole = nagle_scan.scan(capture)
     assert of_text.verdict == whole.verdict
@@ -300,7 +300,7 @@ def test_what_people_paste_is_read(name: str) -> None:
 
 
 def wrapped(text: str, width: int = 72) -> str:
-    """As mail programs break lines."""
+    """Lines are broken as mail programs do."""
     lines = (textwrap.wrap(line, width, break_on_hyphens=False) for line in text.splitlines())
     return "".join(f"{part}\n" for line in lines for part in line or [""])
 

@@ -1,4 +1,4 @@
-"""What must hold for every capture, tried on many by hypothesis."""
+"""Properties of every capture, tried on many by hypothesis."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_whatever_the_sizes_and_delays_the_stalls_are_found(
 
 
 def report_of(path: Path) -> str:
-    """What the command prints."""
+    """The report that the command prints."""
     interrupt = signal.getsignal(signal.SIGINT)
     with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as printed:
         assert main([str(path)]) in (0, 1, 4)

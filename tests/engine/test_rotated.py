@@ -90,7 +90,7 @@ def test_python_reads_the_set_as_one_capture(tmp_path: Path, whole: Path) -> Non
 
 @pytest.mark.parametrize("kept", [-5, 30, 3, 0], ids=["record", "record head", "header", "empty"])
 def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_path: Path) -> None:
-    """What a killed tcpdump leaves; its file is empty until the first buffer is written."""
+    """A killed tcpdump leaves a part of a file, empty until the first buffer is written."""
     paths = rotated(tmp_path, [made()[:100], made()[100:200], made()[200:203]])
     paths[-1].write_bytes(paths[-1].read_bytes()[:kept])
     found = described(run, tmp_path, *paths)
@@ -105,7 +105,7 @@ def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_pa
 
 @pytest.mark.parametrize("step", ["1ms", "10ms"])
 def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> None:
-    """What one capture's coarse clock blurs is no pause of a program because another's is fine."""
+    """One capture's coarse clock blurs a wait: it is no pause because another's clock is fine."""
     coarse = CAPTURES / "labelled" / "formats-rtt26" / f"client-step{step}.pcap.gz"
     alone, fine = nagle_scan.scan(coarse), nagle_scan.scan(whole)
     together = nagle_scan.scan([coarse, whole])

@@ -23,7 +23,7 @@ SYN = 0x02
 SIDES = ("client", "server")
 MS = 1_000_000
 PAIRS = {"-": "no", "R": "retransmitted", "O": "reordered"}
-"""The same thing in tshark's words and in ours."""
+"""Words of tshark's, and ours for the same thing."""
 
 
 class Segment(NamedTuple):
@@ -43,7 +43,7 @@ class Segment(NamedTuple):
 
     @property
     def packet(self) -> tuple[object, ...]:
-        """What two copies of it have in common."""
+        """The fields that two copies of it share."""
         return self.sender, self.seq, self.len, self.ack, self.flags, self.window
 
 
@@ -55,10 +55,10 @@ class Stream(NamedTuple):
     """To each end; NaN where it is not known."""
     handshake_rtt_ns: int | None
     initial_rtt_ns: int | None
-    """The same by tshark."""
+    """The round trip of the handshake by tshark."""
 
     def before(self, segment: Segment) -> list[Segment]:
-        """What its sender sent before, the latest first."""
+        """Segments that its sender sent before, the latest first."""
         rows = [row for row in self.segments if row.sender == segment.sender]
         return rows[: rows.index(segment)][::-1]
 
@@ -67,7 +67,7 @@ class Stream(NamedTuple):
 
 
 def is_copy(segment: Segment, stream: Stream, _mark: str) -> bool:
-    """The same packet was captured before, sooner than any host sends it again (Linux: 200 ms)."""
+    """A copy was captured before, sooner than any host sends it again (Linux: 200 ms)."""
     return segment.repeat == "duplicated" and any(
         row.packet == segment.packet and segment.time_ns - row.time_ns < 200 * MS
         for row in stream.before(segment)
@@ -154,7 +154,7 @@ def expected(path: Path) -> Answer:
 
 
 class Told(NamedTuple):
-    """What tshark tells of a segment."""
+    """tshark's words on a segment."""
 
     stream: int
     rel_seq: int
@@ -178,7 +178,7 @@ def told(said: Answer, ours: dict[int, Segment]) -> Iterator[tuple[int, Told, st
 
 
 def differences(path: Path, said: Answer, used: Counter[str]) -> Iterator[str]:
-    """What is told otherwise than by tshark, for no listed reason; `used` counts the reasons."""
+    """Answers that differ from tshark's for no listed reason; `used` counts the reasons."""
     streams = own_streams(path, said)
     ours = {row.frame: row for stream in streams for row in stream.segments}
     theirs = set()

@@ -90,7 +90,7 @@ def test_nothing_is_released_before_its_ack_can_have_arrived(
 
 
 def resent(made: Conversation) -> Frame:
-    """As a stall; but the client's retransmission timer runs out first, and draws the ACK."""
+    """A stall, but the client's retransmission timer runs out first, and draws the ACK."""
     made.data("client", 120)
     made.wait(204.0)
     made.again("client", 120)

@@ -86,7 +86,7 @@ def hello(seq: int = 101) -> list[Frame]:
 CLOSED = [client("FA", 101, 501), server("FA", 501, 102), client("A", 102, 502)]
 
 Story = tuple[str, list[Frame]]
-"""What tshark 4.0 answers: the tcp.stream of each frame; and the frames."""
+"""Answers of tshark 4.0, the tcp.stream of each frame; and the frames."""
 
 STORIES: dict[str, Story] = {
     "another ISN": (
@@ -202,7 +202,7 @@ def test_what_is_said_of_wireshark_is_true(tmp_path: Path) -> None:
     assert not list(told)
 
 
-# What comes after FIN keeps its place in the stream.
+# Data after FIN keeps its place in the stream.
 
 DATA = b"0123456789"
 AFTER_FIN = [

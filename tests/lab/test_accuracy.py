@@ -210,7 +210,7 @@ def test_points_of_one_run_agree_and_none_is_wrong_on_nodelay(programs: Groups, 
 
 
 def connection(verdict: str, nagle: str, *confidences: str) -> Row:
-    """What a scan says of one."""
+    """A connection in the result of a scan."""
     side = {"port": 40_000, "nagle": nagle}
     stalls = [{"confidence": c} for c in confidences]
     known = {"connection": 0, "conclusive": True, "verdict": verdict}

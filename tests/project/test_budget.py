@@ -30,7 +30,7 @@ def test_nothing_grows_and_what_fell_stays_down(table: str, name: str) -> None:
 
 FILES = {
     "one.py": '"""What it does."""\n\n# Of two lines,\n# as many are.\nX = "#"  # The rest.\n',
-    "one.rs": "//! Those that are read.\n\n/// A noun,\n/// what follows.\nfn one() {} // As said.\n",
+    "one.rs": "//! Those that run.\n\n/// A noun,\n/// what follows.\nfn one() {} // As is.\n",
 }
 """A second line begins no comment, nor does one behind code in Rust."""
 

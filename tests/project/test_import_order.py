@@ -24,7 +24,7 @@ ROOMS = [
 """From the engine to the command."""
 
 PUBLIC = {"_core", "api", "errors", "fleet"}
-"""What the package itself (`__init__.py`) may import."""
+"""Modules that the package itself (`__init__.py`) may import."""
 
 
 def imported(source: str) -> Iterator[str]:
@@ -38,7 +38,7 @@ def imported(source: str) -> Iterator[str]:
 
 
 def imports(package: Path) -> dict[str, set[str]]:
-    """What each file of a package, `report.text`, imports of its other files."""
+    """Imports of each file of a package, `report.text`, from its other files."""
     paths = {
         ".".join(path.relative_to(package).with_suffix("").parts)
         .removesuffix("__init__")

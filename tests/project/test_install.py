@@ -1,4 +1,4 @@
-"""What a machine may lack: a new Rust, libpcap, packages. Each is named, and costs only itself."""
+"""Machines that lack a new Rust, libpcap, packages. Each is named, and costs only itself."""
 
 from __future__ import annotations
 

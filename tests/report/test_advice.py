@@ -1,4 +1,4 @@
-"""What to change: the data behind it, and what a report may name."""
+"""Advice: the data behind it, and what a report may name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def group(**fields: Any) -> _core.Group:
 
 
 def sample(role: str, port: int = 7001, *messages: bytes, cut_at: int = 0) -> Sample:
-    """What stalls of a sender show: these messages, each before one that tells nothing."""
+    """Stalls of a sender that show these messages, each before one that tells nothing."""
     by_client = role == "client"
     pairs = [PayloadPair(message, b"\0", port, by_client) for message in messages]
     return Sample(port, by_client, pairs, cut_at=cut_at)

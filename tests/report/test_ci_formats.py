@@ -1,4 +1,4 @@
-"""What CI servers read: JUnit XML. A file that they refuse hides the stalls it reports."""
+"""JUnit XML, which CI servers read. A file that they refuse hides the stalls it reports."""
 
 from __future__ import annotations
 

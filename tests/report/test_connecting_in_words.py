@@ -1,4 +1,4 @@
-"""What is said of connections that never came about, and of captures with handshakes only."""
+"""Words on connections that never came about, and on captures with handshakes only."""
 
 from __future__ import annotations
 

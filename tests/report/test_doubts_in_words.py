@@ -1,4 +1,4 @@
-"""What is only likely or possible is not told as a fact, in any sentence."""
+"""No sentence tells a likely or possible stall as a fact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nagle_scan.report.stall_frames import frames
 
 
 def group(surest: int, **more: Any) -> Any:
-    """Of one server, with a stall of this confidence."""
+    """The group of one server, with a stall of this confidence."""
     worst = SimpleNamespace(
         sender="server",
         sender_addr="10.0.0.2",

@@ -38,7 +38,7 @@ STALLING = CAPTURES / "jdk-httpserver.pcap"
 PRINTED = ROOT / "tests" / "printed" / "names.txt"
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 BEGINNINGS = (b"", b"GET /", b"HTTP/1.1 200 ", b"\x16\x03\x01", b"*1\r\n$")
-"""Of payload that may be recognised."""
+"""Beginnings of payload that may be recognised."""
 
 FRAGMENTS = (
     "<script>alert(1)</script>",
@@ -103,7 +103,7 @@ def _no_pictures() -> Iterator[None]:
 
 
 Shape = frozenset[Any]
-"""What a document is made of, without its texts."""
+"""The structure of a document, without its texts."""
 
 
 class Elements(HTMLParser):
@@ -230,7 +230,7 @@ def named(folder: Path, words: bytes, content: bytes) -> Path:
 
 
 def in_names_of_files(folder: Path, words: bytes) -> dict[str, Shape]:
-    """Of a capture and of its baseline."""
+    """The name of a capture and of its baseline."""
     content = STALLING.read_bytes()
     (folder / "before").mkdir()
     before = named(folder / "before", words, content)
@@ -238,7 +238,7 @@ def in_names_of_files(folder: Path, words: bytes) -> dict[str, Shape]:
 
 
 def in_names_of_hosts(folder: Path, words: bytes) -> dict[str, Shape]:
-    """Of printed text, in its last packets: it must have others. A space would end the name."""
+    """Hosts in the last packets of printed text, which must have others. A space ends the name."""
     name = b"".join(words.split()) or b"x"
     lines = PRINTED.read_bytes().splitlines(keepends=True)
     last = re.sub(rb"localhost(?=\.3)", lambda _: name, b"".join(lines[-20:]))
@@ -257,7 +257,7 @@ def in_a_capture(folder: Path, words: bytes) -> dict[str, Shape]:
     blocks.append(block(4, option(1, resolved) + option(0, b"")))
     payload = BEGINNINGS[len(words) % len(BEGINNINGS)] + words + b"\0"
     for time_ns, frame in records(stalled(Conversation()).frames):
-        # Of the payload, as much as there is room for.
+        # Payload, as much as there is room for.
         data = frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)]
         high, low = divmod(time_ns // 1000, 2**32)
         head = struct.pack("<IIIII", 0, high, low, len(data), len(data))

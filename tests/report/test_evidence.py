@@ -121,10 +121,10 @@ def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_pat
     assert frames(evidence)
 
 
-# What cannot be done.
+# Refusals.
 
 
-# What Wireshark makes of it.
+# Wireshark's reading of it.
 
 
 def test_a_long_connection_is_cut_down_and_says_so(tmp_path: Path) -> None:

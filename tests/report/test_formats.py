@@ -28,7 +28,7 @@ def test_names_and_suffixes_are_there_once() -> None:
 
 
 def written(run: Run, folder: Path, *options: str | Path) -> tuple[dict[str, bytes], list[str]]:
-    """What one call writes of each suffix, and the lines that it says."""
+    """The files of each suffix that one call writes, and the lines that it says."""
     folder.mkdir()
     wanted = [word for suffix in SUFFIXES for word in ("-o", f"x{suffix}")]
     said = run(STALLED, *options, *wanted, cwd=folder).stderr.decode().splitlines()

@@ -1,4 +1,4 @@
-"""What a report must not claim: rules of one stack for another, numbers that Wireshark lacks."""
+"""Claims a report must not make: rules of one stack for another, numbers that Wireshark lacks."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def script_of(path: Path) -> Path:
 
 
 def frames_of_stalls(path: Path, folder: Path) -> list[int]:
-    """Those that the JSON lists."""
+    """Frames of the stalls that the JSON lists."""
     result = written(nagle_scan.scan(path), folder)
     stalls = [stall for row in result["connections"] for stall in row["stalls"]]
     names = ("frame_unacked", "frame_ack", "frame_held")
@@ -68,7 +68,7 @@ def test_nothing_is_shown_where_frames_are_numbered_anew(tmp_path: Path) -> None
 
 
 def test_nothing_is_shown_of_another_capture(tmp_path: Path) -> None:
-    """The same ports and sequence numbers between other hosts."""
+    """Ports and sequence numbers are equal, between other hosts."""
     path = write(tmp_path / "a.pcap", stalled().frames)
     other = write(tmp_path / "b.pcap", stalled(Conversation(("10.0.0.9", 40000))).frames)
     assert shown(other, script_of(other)) != [] == shown(other, script_of(path))

@@ -1,4 +1,4 @@
-"""What must not leave, by format and secret: payload, and with `--anonymize` any address.
+"""Secrets that must not leave, by format: payload, and with `--anonymize` any address.
 
 Addresses are IPv4, IPv6 and MAC, as text and as bytes in both orders, wherever a capture or a call
 can hold one. What the promise leaves out is chance: a sequence number, a time or a new address may
@@ -150,7 +150,7 @@ def written(hosts: Hosts, path: Path, payload: bytes) -> None:
 
 
 def contents(path: Path) -> Iterator[bytes]:
-    """What a file holds, or each file of a bundle: in what is packed, any four bytes may stand."""
+    """The contents of a file, or of each in a bundle: packed bytes may hold any four in a row."""
     yield path.name.encode()
     if path.suffix != ".zip":
         yield without_pixels(path.read_bytes())
@@ -178,7 +178,7 @@ Outputs = dict[str, list[bytes]]
 
 
 class Case(NamedTuple):
-    """What is searched for, and where it lies."""
+    """A secret that is searched for, and its place."""
 
     hosts: Hosts
     capture: Path

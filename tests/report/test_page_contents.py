@@ -1,4 +1,4 @@
-"""What stands in `-o report.html`: numbers, places and limits; and how it is written."""
+"""The contents of `-o report.html`: numbers, places and limits; and how it is written."""
 
 from __future__ import annotations
 

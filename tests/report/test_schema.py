@@ -85,7 +85,7 @@ def test_every_declared_field_has_its_meaning_there() -> None:
     }
 
 
-# What Python adds.
+# Members that Python adds.
 
 
 def test_it_says_how_it_was_scanned(run: Run) -> None:

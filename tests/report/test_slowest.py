@@ -55,7 +55,7 @@ def test_the_page_draws_each_latency_as_a_bar_of_its_parts(run: Run, tmp_path: P
 
 
 def test_a_client_that_pauses_within_its_requests_is_named(run: Run) -> None:
-    """As one that waits for a '100 Continue' which never comes: idle clients are not blamed."""
+    """A client may wait for a '100 Continue' which never comes: idle clients are not blamed."""
     told = flat(run(PAUSES).stdout.decode()).partition("Latency by server")[0]
     assert "REST" in told
     assert ": the client's program sent nothing" in told

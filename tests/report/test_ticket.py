@@ -87,7 +87,7 @@ def many() -> list[Conversation]:
     ]
     made.append(over_ipv6())
     for number, one in enumerate(made):
-        # The same numbers would be the same connection, captured again behind NAT.
+        # Equal numbers would be one connection, captured again behind NAT.
         one.isn = {"client": 100_000 * number, "server": 100_000 * number + 5_000}
     return [stalled(one) for one in made]
 

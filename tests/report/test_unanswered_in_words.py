@@ -1,4 +1,4 @@
-"""What is said of requests that nobody answered."""
+"""Words on requests that nobody answered."""
 
 from __future__ import annotations
 

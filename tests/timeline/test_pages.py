@@ -25,7 +25,7 @@ def svg(kind: str, scan: nagle_scan.Scan) -> str:
 
 
 def words(text: str) -> list[str]:
-    """What an SVG says."""
+    """The texts of an SVG."""
     root = ElementTree.fromstring(text)
     return [element.text or "" for element in root.iter() if element.tag == f"{SVG}text"]
 

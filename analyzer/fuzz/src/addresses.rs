@@ -39,7 +39,7 @@ impl World {
         [self.mac(host).to_vec(), self.v4(host).to_vec(), self.v6(host).to_vec()]
     }
 
-    /// The same as outputs print them.
+    /// The addresses as outputs print them.
     pub fn printed(self, host: u8) -> [String; 2] {
         [IpAddr::from(self.v4(host)), IpAddr::from(self.v6(host))].map(|addr| addr.to_string())
     }

@@ -1,4 +1,4 @@
-//! What a user may ask for.
+//! Options that a user may choose.
 
 use super::properties::usual;
 use arbitrary::Arbitrary;

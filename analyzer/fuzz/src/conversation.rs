@@ -31,7 +31,7 @@ struct Head {
     mss: Mss,
     isn: [u32; 2],
     ip_ids: bool,
-    /// What each connection is seen in.
+    /// The wrapping of each connection.
     tunnels: Option<[Tunnel; PARTIES.len()]>,
 }
 
@@ -128,7 +128,7 @@ enum Odd {
         host: u8,
         which: u8,
     },
-    /// The same in an option of IPv4.
+    /// An address in an option of IPv4.
     IpAddress {
         kind: u8,
         host: u8,
@@ -152,7 +152,7 @@ impl<'a> Arbitrary<'a> for Program {
     }
 }
 
-/// What came of a program.
+/// The outcome of a program.
 pub struct Conversation {
     pub frames: Vec<Frame>,
     pub world: World,

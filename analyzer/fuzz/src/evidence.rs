@@ -9,10 +9,10 @@ use nagle_scan_core::{
 };
 use serde_json::Value;
 
-/// What leaves of a conversation: an evidence file, and the outputs beside it.
+/// Files that leave the house after a conversation: an evidence file, and the outputs beside it.
 pub struct Evidence {
     world: World,
-    /// What the capture itself says, and the step of its clock.
+    /// The result of the capture itself, and the step of its clock.
     report: Value,
     clock_ns: i64,
     frames: usize,

@@ -1,4 +1,4 @@
-//! What is asked of the engine, whatever it is given. libFuzzer runs it by `main.rs`, `cargo test` by
+//! Demands on the engine, whatever it is given. libFuzzer runs it by `main.rs`, `cargo test` by
 //! `tests/fuzz.rs` of the engine, for every input that was a failure once.
 
 mod addresses;

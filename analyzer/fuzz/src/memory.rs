@@ -18,7 +18,7 @@ impl InMemory {
         Self { file, path }
     }
 
-    /// What was written to the path.
+    /// The bytes that were written to the path.
     pub fn content(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.file.rewind().unwrap();

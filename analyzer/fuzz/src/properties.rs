@@ -1,4 +1,4 @@
-//! What must hold whatever was captured, said of the outputs: what a user sees.
+//! Properties that hold whatever was captured, said of the outputs: what a user sees.
 
 use super::conversation::Conversation;
 use super::memory::InMemory;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 pub const DEFAULT_MIN_WAIT_NS: i64 = 10_000_000;
 
-/// As the command does, but by one thread.
+/// Scans as the command does, but by one thread.
 pub fn usual() -> ScanOptions {
     ScanOptions {
         labels: Labels::default(),
@@ -49,7 +49,7 @@ pub fn written(scan: &Scan, format: &str) -> Vec<u8> {
     file.content()
 }
 
-/// What holds of each scan.
+/// Properties of each scan.
 pub fn holds(scan: &Scan, report: &Value, options: &ScanOptions) {
     every_frame_is_used_or_counted_as_skipped(scan, report);
     no_listed_wait_is_below_the_limit(report, options.min_wait_ns);
@@ -157,7 +157,7 @@ pub fn split_is_as_whole(conversation: &Conversation, at: usize, whole: &Value) 
     }
 }
 
-/// The same frames outside of all tunnels are the same connections.
+/// Frames outside of all tunnels are the same connections as those inside.
 pub fn a_tunnel_changes_nothing(bare: &[u8], whole: &Value) {
     let bare = report(&[bare], &usual()).unwrap();
     for part in ["connections", "servers", "hops", "summary"] {
@@ -198,7 +198,7 @@ pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {
     }
 }
 
-/// What no other connection has a say in.
+/// Findings in which no other connection has a say.
 const MEASURED: [&str; 8] = [
     "first_ns",
     "last_ns",

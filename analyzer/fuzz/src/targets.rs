@@ -1,4 +1,4 @@
-//! What libFuzzer tries, by the name of its target. A failed property panics.
+//! The targets that libFuzzer tries, by name. A failed property panics.
 
 use super::addresses::World;
 use super::asked::Asked;
@@ -9,7 +9,7 @@ use super::properties::{self, report, usual, written};
 use arbitrary::{Arbitrary, Unstructured};
 use nagle_scan_core::{Anonymizer, Policy, Trace, alone, choose, read_frames, scan};
 
-/// What takes long is asked of one input in so many.
+/// Properties that take long are asked of one input in so many.
 const TURNS: usize = 6;
 
 /// The target of this name.

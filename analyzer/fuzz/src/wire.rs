@@ -19,7 +19,7 @@ pub enum Link {
     Raw,
 }
 
-/// What the frames of a connection came in: as a cloud mirrors them.
+/// The tunnel in which the frames of a connection came: as a cloud mirrors them.
 #[derive(Arbitrary, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tunnel {
     None,
@@ -32,7 +32,7 @@ pub enum Tunnel {
 /// Both ends of a tunnel are hosts that also talk themselves.
 const TUNNEL_ENDS: [u8; 2] = [2, 3];
 
-/// What all frames of a capture have in common.
+/// The properties that all frames of a capture share.
 #[derive(Debug, Clone, Copy)]
 pub struct Wiring {
     pub link: Link,
@@ -167,7 +167,7 @@ fn ipv4_header(
     header
 }
 
-/// As many whole words as a header can hold.
+/// The longest options, in whole words, that a header can hold.
 fn padded(options: &mut Vec<u8>) {
     options.truncate(40);
     options.resize(options.len().next_multiple_of(4), 0);

@@ -22,7 +22,7 @@ class Told(NamedTuple):
     """Do both segments carry parts of one message? `None` if that does not show."""
 
     def sentence(self, a: str, b: str) -> str:
-        """The same in words, with names for the two segments."""
+        """The split in a sentence, with names for the two segments."""
         says = self.says.format(a=a, b=b)
         return f"{self.protocol} {says}" if self.is_sure else f"Looks like {self.protocol}: {says}"
 

@@ -8,13 +8,13 @@ from nagle_scan import _core
 
 
 class Payload(NamedTuple):
-    """What a segment carried, as far as it was captured; lengths in bytes."""
+    """The payload of a segment, as far as it was captured; lengths in bytes."""
 
     data: bytes
     cut: int
-    """What was sent beyond `data`."""
+    """Bytes that were sent beyond `data`."""
     frame_len: int
-    """What was captured of its frame."""
+    """Captured bytes of its frame."""
 
 
 NONE = Payload(b"", 0, 0)

@@ -14,12 +14,12 @@ MAX_BYTES = 1024
 
 
 class Sample(NamedTuple):
-    """What a few stalls of one sender show of its protocol."""
+    """A few stalls of one sender, as examples of its protocol."""
 
     server_port: int
     by_client: bool
     pairs: Sequence[PayloadPair] = ()
-    """As far as they were captured."""
+    """The payloads, as far as they were captured."""
     first_reply: bytes = b""
     """The server's, or the end of it."""
     cut_at: int = 0
@@ -93,7 +93,7 @@ class Named(NamedTuple):
 def service_of(sample: Sample) -> Named:
     """The protocol of these connections."""
     spoken, by_port = _spoken(sample), _by_port(sample.server_port)
-    # What TLS hides, the port may tell.
+    # The port may tell what TLS hides.
     if spoken.name == "TLS" and by_port.name:
         return by_port._replace(known_by=f"{spoken.known_by} {by_port.known_by}", is_sure=True)
     return spoken if spoken.name else by_port

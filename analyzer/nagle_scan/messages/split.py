@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def describe(paths: Sequence[str], stall: _core.WaitRow) -> list[str]:
-    """What ended with the unacknowledged segment of a stall and what the held one carried.
+    """The message that the unacknowledged segment of a stall ended, and what the held one carried.
 
     Empty where that is not known. Reads the captures again: use `describe_all` for several.
     """
@@ -22,7 +22,7 @@ def describe(paths: Sequence[str], stall: _core.WaitRow) -> list[str]:
 
 
 def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
-    """As `describe`, for several stalls in one pass over the captures."""
+    """The descriptions of several stalls, in one pass over the captures."""
     numbers = [number for stall in stalls for number in (stall.frame_from, stall.frame_to)]
     found = payloads.read(paths, numbers)
     return [_described(stall, found) for stall in stalls]

@@ -36,7 +36,7 @@ STORE = (
 """memcached, doc/protocol.txt: keys have at most 250 bytes. Bounds keep a match linear."""
 FETCH = rb"gets? [^\r\n]{1,512}\r\n\Z"
 CUT_LINE = rb"[A-Z]{0,16}(?:[ /][^\r\n]*)?\Z"
-"""What may be the beginning of the next message's first line."""
+"""A possible beginning of the next message's first line."""
 
 TEXTS = (
     _text(METHOD, METHOD, "HTTP request in {a}, the next request in {b}"),

@@ -76,7 +76,7 @@ POSTGRES_REQUESTS = {
     80877102: "CancelRequest",
     80877104: "GSSENCRequest",
 }
-"""What a connection may begin with: it has no letter."""
+"""The preface with which a connection may begin: it has no letter."""
 POSTGRES_LONGEST = 2**30
 POSTGRES_CLIENT = {
     **{"B": "Bind", "C": "Close", "D": "Describe", "E": "Execute", "H": "Flush", "P": "Parse"},

@@ -1,4 +1,4 @@
-"""What a scan found, as pandas tables. pandas is imported when the first table is asked for."""
+"""The result of a scan as pandas tables. pandas is imported when the first table is asked for."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAX_THREADS = 1024
 
 
 class Result:
-    """What a scan found. Tables are DataFrames; durations are in ms.
+    """The result of a scan. Tables are DataFrames; durations are in ms.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
     (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
@@ -89,7 +89,7 @@ class Result:
 
     @property
     def warnings(self) -> list[tuple[str, str]]:
-        """What was lost or not used: (input, sentence)."""
+        """Input that was lost or not used: (input, sentence)."""
         return [(path, warning) for path, warning, _ in self.core.summary().warnings]
 
     @property
@@ -263,7 +263,7 @@ class Result:
         return number
 
     def row_of(self, connection: int) -> _core.ConnectionRow:
-        """What is known of a connection. Raises `KeyError`, `TypeError`."""
+        """The row of a connection. Raises `KeyError`, `TypeError`."""
         number = self.number_of(connection)
         row = self.core.connection(number)
         if row is None:
@@ -282,7 +282,7 @@ class Result:
             self._kept = self._kept_of(rows)
 
     def kept_segments(self, connection: int) -> Rows:
-        """As `segments`, but read once only while the same connection is asked for, without pandas.
+        """The rows of `segments` without pandas, read once while the same connection is asked for.
 
         Of more than `MOST_KEPT` segments, only an excerpt.
         """
@@ -395,7 +395,7 @@ def table(columns: dict[str, Any], has_dates: bool | None = None) -> pd.DataFram
 
 
 def _times(time_ns: NDArray[np.int64], has_dates: bool) -> pd.DatetimeIndex:
-    """The same as times of the day that they tell; `NaT` where they tell none."""
+    """The times as dates; `NaT` where they tell no date."""
     import numpy as np
     import pandas as pd
 

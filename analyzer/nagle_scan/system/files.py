@@ -40,7 +40,7 @@ def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
 
 
 def missing(packages: Iterable[str]) -> list[str]:
-    """Those that are not installed."""
+    """The packages that are not installed."""
     from importlib.util import find_spec
 
     return [name for name in packages if find_spec(name) is None]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nagle_scan import _core
 
 _scans: list[_core.Progress] = []
-"""What the next Ctrl-C stops."""
+"""The scans that the next Ctrl-C stops."""
 
 
 def watch() -> None:

@@ -68,7 +68,7 @@ class ProgressLine:
 
 
 class Doing:
-    """What is being done, for work that cannot tell how long it takes."""
+    """Work that cannot tell how long it takes."""
 
     def __init__(self) -> None:
         self._now = ""
@@ -78,7 +78,7 @@ class Doing:
         self._now = what
 
     def line(self, _elapsed_s: float) -> str:
-        """What a progress line shows."""
+        """The text of the progress line."""
         return self._now
 
 

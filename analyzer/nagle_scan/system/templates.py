@@ -17,7 +17,7 @@ class Compiled(BytecodeCache):
     folder = os.path.join(os.path.dirname(__file__), "__pycache__")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """As far as it is there."""
+        """Loads the bytecode, if it is there."""
         with suppress(OSError), open(self._path(bucket), "rb") as file:
             bucket.load_bytecode(file)
 

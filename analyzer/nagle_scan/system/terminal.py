@@ -95,7 +95,7 @@ def _table_width(widths: Sequence[int]) -> int:
 
 
 def _widths(rows: Sequence[tuple[str, ...]], room: int) -> list[int]:
-    """Of the columns: the widest texts are wrapped until the table fits, at last within words."""
+    """Widths of the columns: the widest are wrapped until the table fits, at last within words."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = _least_widths(rows)
     cells = [
@@ -111,7 +111,7 @@ def _widths(rows: Sequence[tuple[str, ...]], room: int) -> list[int]:
 
 
 def _least_widths(rows: Sequence[tuple[str, ...]]) -> list[int]:
-    """Of the longest words; numbers are not wrapped."""
+    """Widths of the longest words; numbers are not wrapped."""
     columns = list(zip(*rows, strict=True))
     return [
         max(map(len, column if is_number_column(rows, at) else " ".join(column).split(" ")))

@@ -50,7 +50,7 @@ class Arrow:
 
     @property
     def kind(self) -> str:
-        """What it carries."""
+        """The kind of segment: what it carries."""
         if self.flags & SYN and self.flags & ACK:
             return "SYN+ACK"
         named = [
@@ -74,7 +74,7 @@ class Omitted:
 
 
 def peer(side: str) -> str:
-    """The other end."""
+    """The end at the other side."""
     return "server" if side == "client" else "client"
 
 
@@ -153,7 +153,7 @@ def _placed(
 
 
 def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
-    """What the scan itself kept of a stall: enough where nothing can be read again."""
+    """The frames that the scan itself kept of a stall: enough where nothing can be read again."""
     if wait.frame_ack is None:
         return []
     frames = [

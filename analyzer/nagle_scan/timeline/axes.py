@@ -91,7 +91,7 @@ def sequence(
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
 ) -> Axes:
-    """As `Connection.sequence`. Which connection is drawn, and what is raised: as for `ladder`."""
+    """Draws `Connection.sequence`. Choice of the connection and errors: as for `ladder`."""
     return draw(sequences.planned(scan, connection), ax, width_in)
 
 
@@ -101,7 +101,7 @@ def overview(
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
 ) -> Axes:
-    """As `Connection.timeline`. Which connection is drawn, and what is raised: as for `ladder`."""
+    """Draws `Connection.timeline`. Choice of the connection and errors: as for `ladder`."""
     return draw(overviews.planned(scan, connection), ax, width_in)
 
 

@@ -18,7 +18,7 @@ BOLD_WIDTHS_EM = _by_character(
 """In DejaVu Sans, which is wide among the fonts that browsers and matplotlib use, as a multiple of
 the text's size."""
 OTHER_WIDTH = 1.0
-"""Of any other character."""
+"""The width of any other character."""
 
 
 def text_width_pt(text: str, size_pt: float, bold: bool = False) -> float:

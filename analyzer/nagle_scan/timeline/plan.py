@@ -170,7 +170,7 @@ def _scale(
 
 
 def _extent(wait: Wait | None, arrows: list[Arrow]) -> tuple[float, float]:
-    """What the height of the wait stands for: the time between the first frame and the last."""
+    """The time that the height of the wait stands for: between the first frame and the last."""
     ends = [
         arrow.sent_ms
         for arrow in arrows

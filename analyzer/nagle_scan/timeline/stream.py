@@ -30,7 +30,7 @@ class Stream:
     acked_ms: Numbers
     acked: Numbers
     allowed: Numbers
-    """What the window allows at each `acked_ms`; NaN where its scale is unknown."""
+    """The end of the window at each `acked_ms`; NaN where its scale is unknown."""
     waits_ms: tuple[Numbers, Numbers]
     """Begins and ends, clipped to the picture."""
     wait_lengths_ms: Numbers
@@ -38,7 +38,7 @@ class Stream:
 
 
 def stream(subject: Subject, segments: Rows, side: str, begin_ms: float, end_ms: float) -> Stream:
-    """What `side` sent between two times, and the ACKs of its peer."""
+    """The segments of `side` between two times, and the ACKs of its peer."""
     sent = segments[(segments["sender"] == side) & (segments["len"] > 0)]
     sent_ms = subject.since_begin_ms(sent["time_ns"])
     sent, sent_ms = _between(sent, sent_ms, begin_ms, end_ms)

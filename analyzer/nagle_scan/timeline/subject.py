@@ -1,4 +1,4 @@
-"""What a picture shows: a connection, its stalls and its segments as columns of numbers."""
+"""The subject of a picture: a connection, its stalls and its segments as columns of numbers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def findings(scan: Result, stalls: bool, columns: list[str], connection: int | N
 
 
 def rel_acks(segments: Rows, receiver: str) -> np.ndarray:
-    """What `receiver`'s segments acknowledge of the peer's stream; -1 where nothing."""
+    """Bytes of the peer's stream that `receiver`'s segments acknowledge; -1 where none."""
     by_receiver = segments["sender"] == receiver
     peer = segments[~by_receiver & ((segments["flags"] & SYN) == 0)]
     acks = segments["ack"][by_receiver]

@@ -34,7 +34,7 @@ class Wait(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What happened, in a few words."""
+        """The event in a few words."""
         return causes.of(self.cause).words.format(by=self.sender)
 
 
@@ -56,7 +56,7 @@ def row_of_stall(subject: Subject, number: int) -> _core.WaitRow | None:
 
 
 def stall(subject: Subject, number: int) -> Wait | None:
-    """What a ladder shows of it. Raises as `row_of_stall`."""
+    """The stall as a ladder shows it. Raises as `row_of_stall`."""
     row = row_of_stall(subject, number)
     return _of_stall(row) if row else None
 

@@ -42,7 +42,7 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
 
 
 def note(role: str, wait: Wait) -> str:
-    """What a numbered arrow means."""
+    """The meaning of a numbered arrow."""
     if role == "1":
         return "no ACK yet"
     if role == "2":

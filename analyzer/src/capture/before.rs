@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use std::io;
 
-/// As much text is looked through.
+/// Bytes of text that are looked through.
 const MOST: usize = 4 << 10;
 const MAGICS: [[u8; 4]; 7] = [
     [0x0a, 0x0d, 0x0d, 0x0a],

@@ -2,7 +2,7 @@
 
 use crate::capture::error::ScanError;
 
-/// As many bytes at the beginning of a file are looked at.
+/// Bytes at the beginning of a file that are looked at.
 pub const LOOKED_AT: usize = 24;
 
 /// The way to handle a file.

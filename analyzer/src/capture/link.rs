@@ -32,7 +32,7 @@ pub enum Network {
         type_at: usize,
         header_len: usize,
     },
-    /// As `EtherType`, but small numbers stand for what has none (`linux/if_ether.h`).
+    /// Linux's protocol number: an `EtherType`, or a small number for what has none (`linux/if_ether.h`).
     Cooked {
         type_at: usize,
         header_len: usize,

@@ -202,7 +202,7 @@ impl Blocks {
     }
 }
 
-/// Of a block with this in its header, if it is possible.
+/// Length of a block with this number in its header, if it is possible.
 fn possible_len(len: u32) -> Option<usize> {
     let len = len as usize;
     let is_possible = (BLOCK_START_LEN..=MAX_RECORD).contains(&len) && len.is_multiple_of(WORD_LEN);

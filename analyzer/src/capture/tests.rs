@@ -250,7 +250,7 @@ fn a_capture_cut_anywhere_keeps_every_frame_before_the_cut() {
             let mut begin = 0;
             for (complete, part) in parts.iter().enumerate() {
                 let end = begin + part.len();
-                // Of the first part a cut leaves no capture.
+                // A cut within the first part leaves no capture.
                 for cut in (begin + 1..=end).filter(|&cut| complete > 0 || cut == end) {
                     let frames = (complete + usize::from(cut == end)).saturating_sub(before);
                     let stop = if cut == end { InputEnd::Complete } else { InputEnd::Cut };

@@ -9,7 +9,7 @@ pub enum ByteOrder {
     Big,
 }
 
-/// That of a text in UTF-16: by its mark, or by the zeros of two digits or letters; `None` for another one.
+/// Byte order of a text in UTF-16: by its mark, or by the zeros of two digits or letters; `None` for another text.
 pub fn order(start: &[u8]) -> Option<ByteOrder> {
     match *start {
         [0xff, 0xfe, first, 0, ..] if first != 0 => Some(ByteOrder::Little),

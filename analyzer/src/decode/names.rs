@@ -3,8 +3,8 @@
 
 use std::net::Ipv6Addr;
 
-/// What libpcap's scanner returns as itself (`scanner.l`), as far as it can be of use here. Only words that
-/// libpcap has known for long: to an older one the others would be names.
+/// Words that libpcap's scanner returns as themselves (`scanner.l`), as far as they can be of use here. They are
+/// words that libpcap has known for long: to an older one the others would be names.
 const KEYWORDS: [&str; 85] = [
     "dst",
     "src",

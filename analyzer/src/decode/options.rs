@@ -7,7 +7,7 @@ use crate::capture::flags::SYN;
 pub struct Options {
     /// Timestamp value as on the wire.
     tsval: [u8; 4],
-    /// As on the wire. Of a SYN, its maximum segment size in bytes; with SACK, which no SYN has, the end of
+    /// Two bytes of the wire. In a SYN, its maximum segment size in bytes; with SACK, which no SYN has, the end of
     /// where the first block begins; else the end of the timestamp echo.
     detail: [u8; 2],
     /// Which options are present. The upper four bits: of a SYN, the window scale's shift count plus 1, 0 for
@@ -128,7 +128,7 @@ impl Options {
     }
 }
 
-/// As it is kept in [`Options::present`].
+/// The window's scale as [`Options::present`] keeps it.
 fn scale(shift: u8) -> u8 {
     (shift.min(MAX_SHIFT) + 1) << SCALE_AT
 }

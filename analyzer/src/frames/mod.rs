@@ -44,7 +44,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Of a frame that holds no segment.
+    /// The excerpt of a frame that holds no segment.
     fn empty(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Self {
         Self {
             frame: number,

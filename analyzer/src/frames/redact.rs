@@ -37,7 +37,7 @@ pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Pac
         ChecksumState::Partial => after.partial(),
         ChecksumState::Right => after.right(),
         ChecksumState::Wrong => checksum::wrong(after.right()),
-        // What is missing counts as zeros.
+        // Missing bytes count as zeros.
         ChecksumState::Unknown if payload_lost => after.right(),
         ChecksumState::Unknown => {
             checksum::updated(before.checksum(), &before.replaceable(), &after.replaceable())

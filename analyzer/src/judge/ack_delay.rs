@@ -55,7 +55,7 @@ struct WayToReceiver {
 }
 
 impl AckDelay {
-    /// Of the ACKs that `side` got, by all `waits` of its connection; the clock ticks every `clock_ns`.
+    /// Delays of the ACKs that `side` got, by all `waits` of its connection; the clock ticks every `clock_ns`.
     pub fn of(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let receiver = connection.half(side.other());
         let Some(rtt_ns) = receiver.longest_rtt_ns() else { return Self::default() };

@@ -27,7 +27,7 @@ impl Ruling {
         Self::new(row.unwrap_or_default() as u8, held)
     }
 
-    /// What was owed when the wait began, and what ended it.
+    /// The row of the ledger: what was owed when the wait began, and what ended it.
     pub fn entry(&self) -> &'static ledger::Row {
         &ledger::ROWS[usize::from(self.row)]
     }

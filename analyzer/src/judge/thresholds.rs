@@ -117,7 +117,7 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "loses relays of fast hosts, and so reports them as senders that hold";
 
-    /// The same of a program that wakes up, reads and writes, in ms.
+    /// The lower quartile of the reactions of a program that wakes up, reads and writes, in ms.
     WAKE_QUARTILE: (f64, f64) = (0.1, 0.4) ms,
         from "591 directions of relays: plain, nginx, haproxy, socat, stunnel",
         larger "calls more holds certain where a relay may be hidden";
@@ -206,7 +206,7 @@ thresholds! {
         from "measured in the lab",
         larger "finds more on bad paths, and takes more program writes for holds";
 
-    /// The same of a kernel's releases across a path without jitter.
+    /// Spread of a kernel's releases across a path without jitter.
     PATH_SPREAD: (f64, f64) = (0.05, 0.8) ms,
         from "606 directions of holds at a distance: 0.08 ms in the middle",
         larger "calls more late releases likely";

@@ -112,7 +112,7 @@ impl PyScan {
         parts::median(&self.scan).map(|row| ExchangeRow::new(py, &row)).transpose()
     }
 
-    /// What the slowest tenth of all exchanges waits for.
+    /// The slowest tenth of all exchanges, and what it waits for.
     fn tenth(&self, py: Python<'_>) -> TenthRow {
         TenthRow::new(&py.detach(|| Tenth::of(&self.scan)))
     }
@@ -162,12 +162,12 @@ impl PyScan {
         (self.scan.stale.count, self.scan.stale.first_frame)
     }
 
-    /// Whose ACKs come late: a row for each side that has any.
+    /// Late ACKs: a row for each side that has any.
     fn late_acks(&self) -> Vec<LateAckRow> {
         late_acks::late_acks(&self.scan).iter().map(LateAckRow::new).collect()
     }
 
-    /// What the system calls of a program say of the stalls, as JSON; `None` without a trace.
+    /// Summary of a program's system calls at the stalls, as JSON; `None` without a trace.
     fn calls(&self) -> Option<String> {
         let calls = self.scan.calls.as_ref()?;
         serde_json::to_string(&calls.summary).ok()
@@ -233,7 +233,7 @@ impl PyScan {
         Ok(PyScan::new(scan))
     }
 
-    /// What the user calls addresses; by the addresses that outputs hold, if they were replaced.
+    /// The user's names for addresses; by the addresses that outputs hold, if they were replaced.
     fn names(&self) -> HashMap<String, String> {
         self.scan.names.iter().map(|(addr, name)| (addr.to_string(), name.to_owned())).collect()
     }
@@ -353,7 +353,7 @@ fn segment_columns(
     let rows = interruptible(py, reading, &progress, || {
         segments::segments(&paths, filter.as_deref(), &connections, &excerpts, reading, &progress)
     })??;
-    // Those that are tables already make room.
+    // Rows that are tables already make room.
     rows.into_iter().map(|rows| into_dict(py, table::segments(&rows))).collect()
 }
 

@@ -25,7 +25,7 @@ pub struct WhyRow {
     pub frame_to: u64,
     pub wait_ms: f64,
     pub cause: &'static str,
-    /// What was owed when it began, and what ended it.
+    /// The ledger's words for what was owed when it began, and what ended it.
     pub owed: &'static str,
     pub ended_by: &'static str,
     /// `held`, `not held` or `cannot tell`.

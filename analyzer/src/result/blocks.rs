@@ -106,7 +106,7 @@ impl Sums {
     ) {
         by_data::drop_unlikely(&mut block, &mut model);
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
-        // Those of each connection are in the order of time.
+        // Suspects of each connection are in the order of time.
         suspects.sort_by_key(|row| row.connection);
         let mut suspects = suspects.as_slice();
         let (mut taken, mut kept) = (0, 0);

@@ -25,11 +25,11 @@ impl CauseTotal {
 }
 
 named! {
-    /// Whose turn it was when a program had nothing to send: a client is never late, a server only with a reply;
-    /// and whether a request without an answer was given up.
+    /// The side whose turn it was when a program had nothing to send: a client is never late, a server only with
+    /// a reply; and whether a request without an answer was given up.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Turn {
-        /// The other end had asked for it; or the wait is of another cause.
+        /// It was asked for by the other end; or the wait is of another cause.
         Asked = "asked",
         /// It came behind the sender's own data, which nobody had answered: the next part, or the next message.
         Midway = "midway",
@@ -37,7 +37,7 @@ named! {
         Idle = "idle",
         /// The client had asked for nothing yet, as far as was captured; or the server greets.
         First = "first",
-        /// What was waited for may have come after the end of the capture.
+        /// The event that was waited for may have come after the end of the capture.
         Open = "open",
     }
 }

@@ -1,4 +1,4 @@
-//! Whose ACKs come late: how many of how many, by how much, and since when.
+//! Late ACKs of each side: how many of how many, by how much, and since when.
 
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::nagle::timers::LateAcks;

@@ -21,7 +21,7 @@ pub struct NagleParty {
     pub server_port: u16,
 }
 
-/// What the wire shows of Nagle's algorithm for the sockets of one party. Counts are connections
+/// Nagle's algorithm on the sockets of one party, as the wire shows it. Counts are connections
 /// with data from that side; there may be millions of parties, so of each proof only the number of
 /// the connection is kept.
 #[derive(Debug, Clone)]

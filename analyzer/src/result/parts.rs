@@ -9,14 +9,14 @@ use crate::result::server_exchanges::{first_findings, stalls_from};
 use crate::track::{Exchange, Latency, Side};
 use std::slice;
 
-/// What an exchange spent its time on, in ns: in this order, which is that of the columns.
+/// The parts of an exchange's time, in ns: in this order, which is that of the columns.
 pub type Parts = [i64; PARTS.len()];
 
 /// The client was still sending its request; bytes were on their way; bytes were sent again; the receiver's window
 /// was full; Nagle's algorithm held a segment, surely or likely; the server's program worked.
 pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held", "server"];
 
-/// What each instant is put down to: where several are, the first one. Of the last two, which the exchange's own
+/// The part that an instant belongs to: where several fit, the first one. Of the last two, which the exchange's own
 /// marks tell, one always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Share {
@@ -120,7 +120,7 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
     ]
 }
 
-/// What a wait is put down to; `None` leaves it to the exchange's marks.
+/// The part that a wait belongs to; `None` leaves it to the exchange's marks.
 fn share_of(finding: &Finding<'_>) -> Option<Share> {
     match finding.cause {
         Cause::Retransmission => Some(Share::Resent),

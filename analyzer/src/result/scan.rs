@@ -72,7 +72,7 @@ pub struct Scan {
     pub stale: Stale,
     pub totals: Totals,
     pub causes: CauseTotals,
-    /// What the system calls of a program say of the stalls.
+    /// A program's system calls at the stalls.
     pub calls: Option<Arc<Calls>>,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,

@@ -203,7 +203,7 @@ impl AddAssign for ServerTotals {
     }
 }
 
-/// Of each exchange, how many findings of its connection end before it; those of a connection come in the order of
+/// How many findings of its connection end before each exchange; those of a connection come in the order of
 /// time.
 pub fn first_findings(connections: &JudgedConnections, exchanges: &[Exchange]) -> Vec<u32> {
     // How many findings of each connection lie before its next exchange. To search for the first one

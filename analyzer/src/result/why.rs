@@ -20,7 +20,7 @@ pub struct Why {
     pub connection: u32,
     pub wait: Wait,
     pub cause: Cause,
-    /// What was owed when it began, and what ended it.
+    /// The ledger's words for what was owed when it began, and what ended it.
     pub entry: [&'static str; 2],
     pub held: Held,
     pub rows: Vec<TermRow>,

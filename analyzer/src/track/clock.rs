@@ -28,7 +28,7 @@ struct Clock {
 }
 
 impl Clocks {
-    /// Of `captures` in the order of their frames. A capture with few frames does not show its clock:
+    /// The clocks of `captures`, in the order of their frames. A capture with few frames does not show its clock:
     /// it gets the step that all captures share, if together they have enough frames.
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();

@@ -111,7 +111,7 @@ impl ClockStep {
         is_shown.then(|| self.step_ns())
     }
 
-    /// The same of picked `times`, which may be those of one moment. The coarser the clock, the less
+    /// The step that picked `times` show, which may be those of one moment. The coarser the clock, the less
     /// likely they have its step in common by chance.
     pub fn shown_by(&self, times: u32) -> Option<i64> {
         let digits = (self.step_ns() / FINE_NS).ilog10();

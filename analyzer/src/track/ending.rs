@@ -1,11 +1,11 @@
-//! What ended a wait for something that never came.
+//! Endings of waits for something that never came.
 
 use crate::named::named;
 use crate::track::Side;
 use crate::track::wait::Wait;
 
 named! {
-    /// What ended a wait for something that never came.
+    /// Endings of waits for something that never came.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Ending {
         Capture = "capture",
@@ -44,7 +44,7 @@ impl Ending {
         matches!(self, Self::ClientReset | Self::ServerReset)
     }
 
-    /// As [`Wait::turn_ns`], which such a wait has no use for: no capture has times so early.
+    /// The ending as [`Wait::turn_ns`], for which such a wait has no use: no capture has times so early.
     pub fn turn_ns(self) -> i64 {
         Wait::NO_TURN + 1 + self as i64
     }

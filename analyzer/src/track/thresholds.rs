@@ -152,7 +152,7 @@ thresholds! {
         from "judgement",
         larger "sees less `TCP_NODELAY` from afar";
 
-    /// As `IN_TRANSIT_ONE_OF`, once `KNOWN_ROUND_TRIPS` were measured.
+    /// Part of the round trip as `IN_TRANSIT_ONE_OF`, once `KNOWN_ROUND_TRIPS` were measured.
     HALF_WAY_ONE_OF: i64 = 2 one_of,
         from "judgement",
         larger "sees less `TCP_NODELAY` from afar";
@@ -163,7 +163,7 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes more releases for answers to data";
 
-    /// As `LOCAL_DISTINCT_NS`, over a network with its jitter.
+    /// Difference as `LOCAL_DISTINCT_NS`, over a network with its jitter.
     DISTINCT_NS: i64 = 5_000_000 ns,
         from "judgement",
         larger "takes more releases for answers to data";
@@ -185,7 +185,7 @@ thresholds! {
         from "judgement",
         larger "knows the MSS of fewer connections without a handshake, and of paths that carry less";
 
-    /// As `CUTS`, of another length, until a path is believed to carry more or less than before.
+    /// Cut segments as `CUTS`, of another length, until a path is believed to carry more or less than before.
     MOST_CUTS: u8 = 8 segments,
         from "judgement",
         larger "learns later that the path has changed";

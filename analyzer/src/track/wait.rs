@@ -13,18 +13,18 @@ pub mod fact {
     pub const PURE_ACK: u32 = 1 << 0;
     /// It also carries FIN.
     pub const ACK_FIN: u32 = 1 << 1;
-    /// Of a wait: the segment that ended it echoes the timestamp of the ACK, or an earlier one, so that it
+    /// The segment that ended the wait echoes the timestamp of the ACK, or an earlier one, so that it
     /// had left before the ACK came.
     pub const ECHOES_ACK: u32 = 1 << 2;
     pub const ECHOES_EARLIER: u32 = 1 << 3;
     pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
-    /// Of a wait: the ACK that let the sender go on carries data of the peer.
+    /// The ACK that let the sender go on carries data of the peer.
     pub const DATA_ACK: u32 = 1 << 4;
     /// Data of its sender was unacknowledged when the segment after the wait left.
     pub const IN_FLIGHT: u32 = 1 << 5;
     /// The segment after the wait is long and not pushed: its sender had more to send.
     pub const CUT: u32 = 1 << 6;
-    /// Of a wait: its ACK was captured just behind the segment that it may have let go.
+    /// The ACK of the wait was captured just behind the segment that it may have released.
     pub const ACK_BEHIND: u32 = 1 << 7;
 
     /// The frame before the wait is the sender's own data (else the peer's).
@@ -128,7 +128,7 @@ pub struct Wait {
     pub ack_len: u16,
     /// Timestamp value (RFC 7323) of the segment that ended it; 0 for none.
     pub tsval: u32,
-    /// The same of the last data before it, where that is `from`.
+    /// Timestamp of the last data before it, where that is `from`.
     pub from_tsval: u32,
 }
 
@@ -178,7 +178,7 @@ impl Wait {
         self.from.is_set() && self.span_ns() <= DAY_NS
     }
 
-    /// What ended it, if what was waited for never came.
+    /// The ending, if what was waited for never came.
     pub fn ending(&self) -> Option<Ending> {
         Ending::of(self.turn_ns)
     }

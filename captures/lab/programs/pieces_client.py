@@ -34,7 +34,7 @@ END = {  # of an answer
 
 
 def log_in(kind: str, connection: socket.socket) -> None:
-    """What the databases want to hear first, each in one write."""
+    """The greetings that the databases expect, each in one write."""
     if kind == "postgres":
         who = b"user\0postgres\0database\0postgres\0\0"
         connection.sendall(struct.pack("!ii", len(who) + 8, 196608) + who)

@@ -27,7 +27,7 @@ ROLE_COLOURS = {"1": colours.DARK, "2": colours.ACK, "3": colours.HELD}
 
 
 class _Shown(NamedTuple):
-    """What the ladder shows."""
+    """The contents of the ladder."""
 
     subject: Subject
     wait: Wait | None

@@ -32,7 +32,7 @@ FEW = 500
 WAITS_SHOWN = 12
 """If the stalls are too many to tell apart: an excerpt, so many times the clearest stall long."""
 LEAST_HEIGHT = 0.025
-"""As a share of the picture, so that a held segment of 6 bytes can be seen."""
+"""The least share of the picture, so that a held segment of 6 bytes can be seen."""
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
@@ -128,7 +128,7 @@ def _sent(shown: Stream, edges: Numbers, per_ms: float, least: float) -> Iterato
 def _staircases(
     shown: Stream, edges: Numbers, per_ms: float, low: float, high: float
 ) -> Iterator[Path]:
-    """What the peer acknowledged and, where it comes into the picture, what its window allows."""
+    """The line of acknowledged bytes and, where it comes into the picture, that of the window."""
     if not len(shown.acked_ms):
         return
     for places, colour, dashes, name in (

@@ -108,7 +108,7 @@ const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"
 pub struct Fields<'a>([&'a str; ROLES]);
 
 impl<'a> Fields<'a> {
-    /// Of several values, the last is told: that of the innermost packet.
+    /// The last of several values counts: that of the innermost packet.
     pub fn set(&mut self, role: Role, value: &'a str) {
         let value = value.trim();
         if !value.is_empty() {
@@ -308,7 +308,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Of the values of one field, those of outer packets come first.
+/// The last value of a field; the values of outer packets come first.
 fn last(values: &str) -> &str {
     values.rsplit(',').next().unwrap_or(values).trim()
 }

@@ -116,7 +116,7 @@ fn tcp([from, to]: Ends, printed: &Segment, sent: &Sent) -> impl Deref<Target = 
     let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
     header.acknowledgment_number = sent.ack;
     let (options, count) = options(&printed.options, sent);
-    // Those that were sent have room.
+    // Options that were sent have room.
     let _ = header.set_options(&options[..count]);
     let mut bytes = header.to_bytes();
     bytes[FLAGS] = printed.flags;

@@ -117,7 +117,7 @@ impl Messages {
             .filter(|packet| packet.ends().is_some_and(|ends| self::hosts(ends) == hosts))
             .collect();
         let known = self.of_hosts.get(&hosts).map_or(&[][..], Vec::as_slice);
-        // Of several, those that go on first.
+        // Several directions fit: the one that goes on first is taken.
         let mut keys = match known {
             [only] => vec![*only],
             _ => Vec::new(),
@@ -190,7 +190,7 @@ impl Message<'_> {
         other: Direction,
     ) -> Option<Place> {
         let mut len = self.wire_len.checked_sub(headers_len).filter(|len| *len > 0)?;
-        // What is pasted from the middle may begin with a message.
+        // Text that is pasted from the middle may begin with a message.
         let next =
             own.next.or_else(|| Some(self.before(from, to, headers_len)?.wrapping_sub(len)))?;
         let (mut shown, mut by_row) = (Shown::Nothing, usize::MAX);
@@ -209,7 +209,7 @@ impl Message<'_> {
         let received = other.next.or_else(|| self.before(to, from, headers_len));
         let mut later = self.following.iter().filter_map(Packet::segment);
         let ack = match later.find(|(ends, _)| *ends == [from, to]) {
-            // What a pure ACK acknowledges first, this did not.
+            // This row did not acknowledge the bytes that a pure ACK acknowledges first.
             Some((_, later)) if later.len == 0 && later.ack == received => own.acked,
             _ => received,
         };
@@ -288,7 +288,7 @@ fn hosts(ends: Ends) -> [IpAddr; 2] {
     hosts
 }
 
-/// Of a frame that has its own length: a SYN has more options, and a padded one is longer.
+/// Bytes of headers in a frame whose own length is known: a SYN has more options, a padded frame is longer.
 fn headers_len(segment: &Segment) -> Option<u32> {
     let is_usual =
         segment.flags & SYN == 0 && segment.wire_len > 0 && !PADDED.contains(&segment.wire_len);

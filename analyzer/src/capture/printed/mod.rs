@@ -140,7 +140,7 @@ impl Text {
         if len > 0 { Ok(()) } else { Err(InputEnd::Complete) }
     }
 
-    /// What there is to say of what was read so far.
+    /// Remarks on the text that was read so far.
     pub fn about(&self) -> AboutText {
         AboutText {
             has_dates: self.has_dates,

@@ -35,7 +35,7 @@ struct Directions {
     are_relative: Option<bool>,
     /// The sequence number that each direction sends next.
     next: [Option<u32>; 2],
-    /// Of the windows in a packet list, by the SYN of each direction.
+    /// Shifts of the windows in a packet list, by the SYN of each direction.
     shifts: [Option<u32>; 2],
 }
 

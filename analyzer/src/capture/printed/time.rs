@@ -135,14 +135,14 @@ const FIRST_DAY_NS: i64 = DAY_NS;
 pub struct Course {
     /// Each time counts from the packet before.
     is_relative: bool,
-    /// As printed, or the sum of them.
+    /// Time of the last packet: the printed one, or the sum of the printed ones.
     last_ns: i64,
     /// Since the first one.
     midnight_ns: i64,
 }
 
 impl Course {
-    /// Of times that count from the packet before, or not.
+    /// A clock of times that count from the packet before, or of others.
     pub fn new(is_relative: bool) -> Self {
         Self { is_relative, ..Self::default() }
     }
@@ -222,7 +222,7 @@ impl Survey {
         fall_like_gaps && !self.has_dates && !self.is_reversed()
     }
 
-    /// Of captured packets few come late.
+    /// Packets of a capture are in order, but for a few that come late.
     pub fn order(&self) -> RowOrder {
         match () {
             () if self.is_relative() || self.falls < 2 || self.falls * 4 < self.pairs => {

@@ -86,7 +86,7 @@ ledger! {
     bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
 }
 
-// What was owed when the wait began.
+// Questions about the debt when the wait began.
 #[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
 impl Facts {
     fn anything(&self, _: &Wait) -> bool {
@@ -160,7 +160,7 @@ impl Facts {
     }
 }
 
-// What ended it.
+// Questions about the end of the wait.
 #[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
 impl Facts {
     fn same_bytes(&self, wait: &Wait) -> bool {

@@ -75,7 +75,7 @@ named! {
 /// Name of each file beside this one, and the doc comment at its top.
 const DOCUMENTATION: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/documentation.rs"));
 
-/// What a user should know of the cause of this name, under fixed headings; `None` if there is no
+/// Documentation of the cause of this name for users, under fixed headings; `None` if there is no
 /// such cause.
 pub fn explain(name: &str) -> Option<&'static str> {
     let name = Cause::NAMES.iter().find(|known| **known == name)?;

@@ -131,7 +131,7 @@ mod tests {
         laid(answer, has_timestamps, 0.0)
     }
 
-    /// As `laid_to_link`; within the second answer the clock of the capture is set forward.
+    /// Waits that are laid to the link; within the second answer the clock of the capture is set forward.
     fn laid(answer: &[AnswerFrame], has_timestamps: bool, set_ms: f64) -> usize {
         // Its clock is read a little sooner or later each time.
         let frame = |len, at: u32, sent_ms| {

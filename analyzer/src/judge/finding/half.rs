@@ -61,7 +61,7 @@ impl JudgedHalf {
 }
 
 impl Detail {
-    /// Of a host, by all that was found on its connection and by what of it is `listed`. Most have nothing
+    /// A host's details, by all findings on its connection and by those that are `listed`. Most have nothing
     /// to tell.
     pub fn of(
         connection: &Connection,

@@ -13,7 +13,7 @@ use crate::track::{Connection, Side};
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     pub connection: &'a Connection,
-    /// Of client and server.
+    /// Nagle's algorithm on the sockets of client and server.
     pub nagle: [Nagle; 2],
     /// All of its waits, whatever is listed.
     pub findings: Findings<'a>,

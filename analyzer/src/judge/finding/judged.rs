@@ -43,7 +43,7 @@ pub struct Detail {
     pub late_acks: Option<LateAcks>,
     /// The model's answer on this end's waits.
     pub model: Option<DirectionModel>,
-    /// Of a server: from the first SYN until the connection came about, and until the end of the first
+    /// Two times of a server: from the first SYN until the connection was established, and until the end of the first
     /// reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
 }

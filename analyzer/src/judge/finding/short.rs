@@ -16,7 +16,7 @@ pub struct Short {
 }
 
 impl Short {
-    /// Those of `connection` that may be holds, and those stalls among `findings` that are too short to
+    /// Short waits of `connection` that may be holds, and stalls among `findings` that are too short to
     /// be `listed`.
     pub fn of(
         connection: &Connection,

@@ -25,7 +25,7 @@ pub struct Reason {
     pub hidden: Hidden,
     /// Does it apply?
     pub applies: fn(&Seen<'_>) -> bool,
-    /// What it is, of one connection or of several, and what to capture instead.
+    /// The reason in a sentence, of one connection or of several, and what to capture instead.
     pub sentence: &'static str,
     pub remedy: &'static str,
 }

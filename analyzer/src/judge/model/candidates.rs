@@ -28,9 +28,9 @@ pub enum Size {
     Small,
     /// None of this sender is longer, and nothing shows the MSS.
     Longest,
-    /// As long as the path carries, by where messages were cut.
+    /// The segment is as long as the path carries, by where messages were cut.
     Carried,
-    /// As long as the handshake announced, or longer.
+    /// The segment is as long as the handshake announced, or longer.
     Full,
 }
 
@@ -128,7 +128,7 @@ fn left_before_ack(wait: &Wait, half: &Half) -> bool {
 /// those that data may have.
 pub fn candidates(connection: &Connection, side: Side, waits: &[Wait], by_data: bool) -> Vec<u32> {
     let is_own = |at: usize, wait: &Wait| {
-        // What most waits are not comes first.
+        // The condition that most waits fail comes first.
         wait.by == side
             && if by_data { wait.is(fact::DATA_ACK) } else { wait.has_pure_ack() }
             && exclusion(wait, connection, &waits[..at]).is_none()

@@ -27,8 +27,8 @@ pub struct Direction<'a> {
     pub waits: &'a [Wait],
     pub begin: usize,
     pub candidates: Vec<u32>,
-    /// Those are waits that data may have released: how soon their program reacts to data while nothing of its own is
-    /// outstanding.
+    /// How soon the program reacts to data while nothing of its own is outstanding, if data may have released
+    /// the candidates.
     pub reactions: Option<Reactions>,
     pub path: Path,
     pub acks: AckDelay,

@@ -27,7 +27,7 @@ impl Direction<'_> {
         let wait = self.wait(at);
         let release_ms = wait.release_ns() as f64 / 1e6;
         let pause_ms = wait.span_ns() as f64 / 1e6;
-        // What answers data begins with it.
+        // The pause of a segment that answers data begins with that data.
         let (pause_ms, program) = match &self.reactions {
             Some(reactions) => {
                 (release_ms, density::answer(reactions, release_ms, self.path.step_ms))

@@ -146,7 +146,7 @@ impl<'a> Group<'a> {
         learning.ratios_from_past(&self.events, window, &self.others, self.manner)
     }
 
-    /// The same given what all others are by now.
+    /// Ratios, given what all other events are by now.
     pub fn ratios_from_all(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
         let held = |at: usize| f64::from(self.held_before[at]);
         learning.ratios_from_all((&self.events, held), window, &self.others, self.manner)
@@ -171,7 +171,7 @@ impl<'a> Group<'a> {
 }
 
 impl Member<'_> {
-    /// Of the values of a group, those of its candidates in their order.
+    /// The values of the candidates among the `values` of a group, in their order.
     pub fn own(&self, values: &[f32]) -> Vec<f32> {
         self.places.iter().map(|&place| values[place as usize]).collect()
     }

@@ -24,7 +24,7 @@ named! {
 }
 
 named! {
-    /// What the system calls of a program say of a segment.
+    /// Verdict of a program's system calls on a segment.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     enum Proof {
         #[default]
@@ -39,9 +39,9 @@ named! {
 /// Was a segment held?
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
-    /// That it was.
+    /// Probability that it was held.
     pub probability: f32,
-    /// That Nagle's algorithm was on.
+    /// Probability that Nagle's algorithm was on.
     pub on: f32,
     /// How much likelier its release and its pause are for a hold than for a program that wrote then.
     pub ratio: f32,
@@ -63,7 +63,7 @@ impl Held {
         hold_ms: 0.0,
     };
 
-    /// As its program's system calls prove it.
+    /// The answer that its program's system calls prove.
     pub fn by_calls(self, proof: Proof, hold_ms: f32) -> Self {
         let probability = match proof {
             Proof::None => return self,
@@ -117,18 +117,18 @@ pub struct DirectionModel {
     pub by_sender_clock: f64,
     /// Rows that show the connection were inferred.
     pub is_inferred: bool,
-    /// The same for segments that data may have released.
+    /// Parameters of the segments that data may have released.
     pub by_data: ByData,
 }
 
-/// What differs for segments that data may have released.
+/// Parameters that differ for segments that data may have released.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ByData {
     /// Reactions of the program to data while nothing of its own was outstanding, and how soon the quickest
     /// twentieth of them came, in ms.
     pub reactions: u32,
     pub quickest_ms: f64,
-    /// As in `DirectionModel`.
+    /// Number of candidates, as in `DirectionModel`.
     pub candidates: f64,
     pub holds: f64,
     /// Probability that the program is as quick as a kernel.
@@ -136,8 +136,8 @@ pub struct ByData {
 }
 
 impl DirectionModel {
-    /// Of candidates that were held, and had Nagle's algorithm on, with these probabilities, and as many that were
-    /// `late`; and a part of the holds and candidates of its whole kind.
+    /// Shares among candidates that were held, and had Nagle's algorithm on, with these probabilities, and `late`
+    /// others; and a part of the holds and candidates of its whole kind.
     pub fn of(held: &[f32], on: &[f32], late: f64, (all_holds, all_on): (f64, f64)) -> Self {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
         let (holds, candidates) = (sum(held), sum(on) + late);
@@ -180,7 +180,7 @@ impl DirectionModel {
         self.share(own.min(1.0), held.on.into())
     }
 
-    /// The same as the others of its kind show it.
+    /// The share that the other candidates of its kind show.
     pub fn share(&self, held: f64, on: f64) -> f64 {
         if rules::off("share") {
             return 0.5;

@@ -104,7 +104,7 @@ impl Learning {
             while let Some(&(_, pause_ms)) = others.next_if(|other| other.0 < event.time_ns) {
                 self.others.add(pause_ms, 1.0);
             }
-            // Of the same instant nothing is learnt.
+            // Events of the same instant teach nothing about each other.
             while all[learnt].time_ns < event.time_ns {
                 self.learn(&all[learnt], 1.0, 1.0);
                 learnt += 1;
@@ -192,7 +192,7 @@ fn without(learnt: &Learnt, at_ms: f64, weight: f64) -> (f64, f64) {
     ((learnt.at(at_ms) - own).max(0.0), (learnt.mass - weight).max(0.0))
 }
 
-/// The other pauses near these events in time, and which of them to take.
+/// Other pauses near these events in time, and the step at which they are taken.
 fn near<'a>(others: &'a [OtherPause], events: &[Event]) -> (&'a [OtherPause], usize) {
     let (Some(first), Some(last)) = (events.first(), events.last()) else { return (&[], 1) };
     let begin = others.partition_point(|other| other.0 < first.time_ns);

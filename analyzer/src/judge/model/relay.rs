@@ -38,7 +38,7 @@ pub fn relay(direction: &Direction<'_>, holds: &[(&Wait, f64)]) -> f64 {
     // Stamps that differ between the directions tell no reaction.
     let is_timed = !path.far && path.behind_ms == 0.0;
     let quartile_ms = if is_timed { quartile_ms(path, holds) } else { f64::INFINITY };
-    // What takes longer came over a network, whatever the handshake says: two captures were merged.
+    // Reactions that take longer came over a network, whatever the handshake says: two captures were merged.
     let is_one_host = is_one_host(connection)
         && (!is_timed || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
     let asked = if is_one_host || passes_on { 0.0 } else { asked };

@@ -93,7 +93,7 @@ impl<'a> Weighing<'a> {
         moving.flat_map(|group| group.members.iter().map(move |member| (group, member)))
     }
 
-    /// What `work` makes of each of them.
+    /// Maps the members with `work`, in parallel.
     pub fn of_members<T: Send>(
         &self,
         work: impl Fn(&Group<'a>, &Member<'a>) -> T + Sync,

@@ -1,4 +1,4 @@
-//! What directions show of each other: other connections of the same server, and waits of other kinds on the same
+//! Evidence of one direction on another: other connections of the same server, and waits of other kinds on the same
 //! socket.
 
 use crate::judge::model::chain::{Chain, logistic};
@@ -16,7 +16,7 @@ const BEYOND_DOUBT: f64 = 20.0;
 
 /// One side of a connection: its block, the place there, and the side.
 type Socket = (u32, u32, Side);
-/// What the directions of a server show together, and how many they are.
+/// Sum of the evidence of a server's directions, and their number.
 type Sum = (f64, u32);
 
 impl<'a> Weighing<'a> {
@@ -65,7 +65,7 @@ impl<'a> Weighing<'a> {
         });
     }
 
-    /// Of each server's directions: those of evidence, and those of short waits.
+    /// Sums over each server's directions: of evidence, and of short waits.
     fn by_server(&self) -> HashMap<(Endpoint, Side), [Sum; 2], RandomState> {
         let mut servers: HashMap<_, [Sum; 2], RandomState> = HashMap::default();
         for group in self.groups.iter().filter(|group| !group.kind.by_data) {

@@ -104,7 +104,7 @@ pub fn nagle(
         let sure = finding.confidence() == Confidence::Certain;
         sure || f64::from(finding.held.on) >= SURELY_ON
     };
-    // What is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
+    // Data that is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
     // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
     let proof = stalls().find(proves).map(|finding| finding.wait);
     match (stalls().last(), proof) {

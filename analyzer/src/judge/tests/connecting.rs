@@ -60,7 +60,7 @@ fn connecting_ends_when_the_client_acknowledges_an_answer() {
     assert_eq!(far.judge().0.connecting_ns(), None);
 }
 
-/// What ended the waits for a SYN.
+/// Endings of the waits for a SYN.
 fn endings(story: Story) -> Vec<Option<Ending>> {
     let mut told = story.end();
     let (_, rulings) = told.judge();

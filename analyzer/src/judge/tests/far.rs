@@ -155,7 +155,7 @@ fn other_connections_of_the_server_speak_for_a_single_hold_or_against_it() {
     };
     let alone = last(vec![]);
     assert!(last(vec![[41.0, 30.1], [95.0, 30.3], [62.0, 30.0]]) > alone);
-    // The same pause of 107.4 ms, whatever the ACK does.
+    // The pause is 107.4 ms, whatever the ACK does.
     let pausing = [44.0, 45.5, 44.7, 46.0].map(|ack_ms| [ack_ms, 107.4 - ack_ms]);
     assert!(last(pausing.into()) < 0.5 * alone);
 }

@@ -74,7 +74,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     rows
 }
 
-/// What the calls of its program prove.
+/// The row of what the calls of its program prove.
 fn proof(held: &Held) -> Option<TermRow> {
     let before = Ms::of(held.hold_ms.into());
     let (value, text) = match held.proof {
@@ -91,7 +91,7 @@ fn proof(held: &Held) -> Option<TermRow> {
     Some(row("proof", value.to_owned(), text))
 }
 
-/// What the ratio compares: the densities above it, unless the sender's timestamps count, too.
+/// The two sides that the ratio compares: the densities above it, unless the sender's timestamps count, too.
 fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
     let also = match direction.by_sender_clock {
         0.0 => String::new(),
@@ -107,7 +107,7 @@ fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
     )
 }
 
-/// What else explains that it left then, and what explains all such segments.
+/// Other explanations why it left then, and of all such segments.
 fn rivals(wait: &Wait, direction: &DirectionModel, by: &str) -> (String, String) {
     let ByData { reactions, quickest_ms, .. } = direction.by_data;
     if wait.is(fact::DATA_ACK) {

@@ -100,7 +100,7 @@ fn shared(mut counts: Vec<usize>) -> (usize, usize) {
     counts.sort_unstable();
     let mut total = 0;
     for (at, &count) in counts.iter().enumerate() {
-        // What those with few leave is for the others.
+        // Places that connections with few rows leave are for the others.
         let others = counts.len() - at;
         let of_each = (MOST - total) / others;
         if count > of_each {

@@ -12,7 +12,7 @@ pub fn columns<R: Row>(rows: &[R]) -> DataTable {
     some_columns(rows, None)
 }
 
-/// Those of the `columns` that have these names.
+/// The `columns` that have these names.
 pub fn some_columns<R: Row>(rows: &[R], names: Option<&[String]>) -> DataTable {
     let mut columns = ColumnWriter { rows, names, table: DataTable::new() };
     R::fields(&mut columns);

@@ -45,7 +45,7 @@ row! {
 }
 
 row! {
-    /// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame, frame).
+    /// `TCP_NODELAY` on one party's sockets, as the wire shows it; proofs are (connection, frame, frame).
     NagleRow(scan: &Scan, party: NagleParty, count: &NagleCount) with {
         let side = party.side();
         let proofs = count.proofs(scan, side);

@@ -29,14 +29,14 @@ pub struct WaitRow {
     pub to_ns: i64,
     /// See [`Turn`].
     pub turn: &'static str,
-    /// What was owed when it began, and what ended it.
+    /// The ledger's words for what was owed when it began, and what ended it.
     pub owed: &'static str,
     pub ended_by: &'static str,
     /// Bytes of data in the ACK.
     pub len_ack: u16,
-    /// Of a SYN sent again: how often it was sent in all, if nothing of the other end followed; 0 for others.
+    /// How often a SYN was sent in all, if it was sent again and nothing of the other end followed; 0 for others.
     pub unanswered_syns: u32,
-    /// What ended a wait for something that never came, empty for others; when the other end was last heard
+    /// The ending of a wait for something that never came, empty for others; when the other end was last heard
     /// of; and whether its host got the request for sure, though it did not acknowledge it.
     pub ending: &'static str,
     pub heard_ns: i64,

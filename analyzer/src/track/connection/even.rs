@@ -5,17 +5,17 @@ use crate::track::Mark;
 use crate::track::connection::Connection;
 use crate::track::thresholds::{EVEN_NS, EVEN_SEGMENTS};
 
-/// The same as a part of the steps: quick hosts send in steps of some microseconds.
+/// The largest difference as a part of the steps: quick hosts send in steps of some microseconds.
 const EVEN_ONE_OF: i64 = 16;
 
-/// What is known of the times of a connection's segments.
+/// How even the times of a connection's segments are, as far as that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// They have been equally far apart so far.
     Even,
     /// They vary: nobody made them up.
     Uneven,
-    /// Those of the whole capture are made up.
+    /// The times of the whole capture are made up.
     MadeUp,
 }
 

@@ -1,4 +1,4 @@
-//! What is open when a connection ends, or the capture: requests that nobody has answered, windows without room.
+//! Waits that are open when a connection or the capture ends: requests without an answer, windows without room.
 
 use crate::decode::seq;
 use crate::track::connection::{Connection, Recorder};
@@ -119,7 +119,7 @@ impl Connection {
         Asked { from, ack, to, len: client.last_len }
     }
 
-    /// What the client had asked before a short farewell, such as a TLS alert, with which it closed at `to`.
+    /// The client's request before a short farewell, such as a TLS alert, with which it closed at `to`.
     fn before_farewell(
         &self,
         ending: Ending,

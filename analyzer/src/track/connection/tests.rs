@@ -93,7 +93,7 @@ fn fin_and_rst_end_the_last_exchange() {
         story.after_ms(1.0, server(100))
     };
     for ended in [asked().after_ms(1.0, server(0).fin()), asked().after_ms(1.0, server(0).rst())] {
-        // What follows belongs to no exchange any more.
+        // Later segments belong to no exchange any more.
         let told = ended.after_ms(1.0, server(0)).end();
         assert_eq!(told.exchanges.len(), 1);
         assert_eq!(told.connection.first_exchange(), Some((MS, 5.try_into().unwrap())));

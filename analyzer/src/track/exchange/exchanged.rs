@@ -113,7 +113,7 @@ impl Exchanged {
 }
 
 impl Listed {
-    /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
+    /// Bytes that client and server of `connection` have sent since the last call, of `bytes` in all.
     pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
         let before = std::mem::replace(self.before.one(connection), bytes);
         [bytes[0] - before[0], bytes[1] - before[1]]

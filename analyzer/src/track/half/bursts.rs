@@ -1,4 +1,4 @@
-//! What of a host's data the other one had seen when it sent something: the newest that it acknowledges.
+//! Which burst the peer had seen when it sent something: the newest one that its ACK covers.
 //! Where several segments are in flight, that need not be the last one.
 
 use crate::decode::seq;

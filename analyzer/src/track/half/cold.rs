@@ -87,7 +87,7 @@ beginning_with! {
         /// Waits that were kept as possible holds though nothing is known of the path.
         candidates: u8 = 0,
         short: ShortHolds = ShortHolds::NONE,
-        /// Of its program, once something of it looked as if data had let it go.
+        /// Reactions of its program, once a segment looked as if data had released it.
         reactions: Reactions = Reactions::NONE,
         /// The opening of the connection, if this is its server.
         connecting: ConnectTimes = ConnectTimes::NONE,

@@ -174,7 +174,7 @@ impl Half {
     #[inline]
     pub fn is_plausible(&mut self, seq: u32) -> bool {
         if self.sequence.reaches(seq) {
-            // As in `Flags::set_once`.
+            // The bit is read first for the reason that `Flags::set_once` names.
             if self.state.is(state::STRAY) {
                 self.state.clear(state::STRAY);
             }
@@ -190,7 +190,7 @@ impl Half {
         self.frozen_mut().stray = seq;
         self.state.put(state::STRAY, !believed);
         if believed {
-            // What was acknowledged of the missing bytes is not known: begin anew.
+            // Nobody knows which of the missing bytes were acknowledged: begin anew.
             (self.sequence.una, self.sequence.sml) = (seq, seq);
         }
         believed

@@ -81,7 +81,7 @@ impl Half {
         (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
     }
 
-    /// That round trip in ns; 0 while it was not measured.
+    /// The measured round trip in ns; 0 while there is none.
     #[inline]
     pub fn rtt_or_zero_ns(&self) -> i64 {
         self.measured_rtt_ns().unwrap_or(0)

@@ -11,11 +11,11 @@ pub struct Release {
     pub facts: AckFacts,
 }
 
-/// What an ACK says: its facts of the wait that it ends, and one of its own.
+/// Facts of an ACK: those of the wait that it ends, and one of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AckFacts(u8);
 
-/// Of no wait: it covers the last small segment and nothing after it.
+/// A fact of the ACK, not of a wait: it covers the last small segment and nothing after it.
 const EXACT: u8 = 1 << 7;
 
 impl Release {
@@ -23,7 +23,7 @@ impl Release {
 }
 
 impl AckFacts {
-    /// Of an ACK in `segment`, when the last small segment ends at `snd_sml`.
+    /// Facts of the ACK in `segment`, when the last small segment ends at `snd_sml`.
     #[inline]
     pub fn of(segment: &Header, snd_sml: u32) -> Self {
         let facts = when(segment.len == 0, fact::PURE_ACK) | when(segment.has(FIN), fact::ACK_FIN);

@@ -36,16 +36,18 @@ pub const PUSHED: u32 = 1 << 12;
 
 /// The last new data is not the last data: it is stored on its own.
 pub const NEW_APART: u32 = 1 << 13;
-/// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.
+/// The newest segment, which ends at SND.NXT, is being timed.
 pub const TIMED_LAST: u32 = 1 << 15;
+/// An earlier segment is being timed; it is stored on its own.
 pub const TIMED_APART: u32 = 1 << 16;
 
-/// The ACK of the last small segment covered everything; or another one did, stored on its own.
+/// The ACK of the last small segment covered everything.
 pub const ALL_WITH_SMALL: u32 = 1 << 17;
+/// Another ACK covered everything; it is stored on its own.
 pub const ALL_APART: u32 = 1 << 18;
-/// The same ACK was the first since the last data that acknowledged something new; or another one
-/// was, stored on its own.
+/// The ACK of the last small segment was the first new one since the last data.
 pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
+/// Another ACK was the first new one since the last data; it is stored on its own.
 pub const ADVANCED_APART: u32 = 1 << 20;
 
 /// Its FIN was captured, just before `snd_nxt`.
@@ -57,7 +59,7 @@ pub const RESET: u32 = 1 << 22;
 /// Its IP identifications count the packets of this connection, and some are missing.
 pub const COUNTS_IDS: u32 = 1 << 23;
 
-/// What is in flight besides the last data is stored in bursts.
+/// Data in flight besides the last is stored in bursts.
 pub const BURSTS: u32 = 1 << 24;
 
 /// When the last data left, not all that the peer had sent was acknowledged.
@@ -105,7 +107,7 @@ impl Flags {
         self.0 |= bits;
     }
 
-    /// As `set`, for what is mostly set already: storing a single byte delays the next look at all of them.
+    /// Sets a bit that is mostly set already: storing a single byte delays the next look at all of them.
     #[inline]
     pub fn set_once(&mut self, bit: u32) {
         if !self.is(bit) {

@@ -18,7 +18,7 @@ impl FrameIndex {
         self.file_len <= now.file_len
     }
 
-    /// As many frames come before `place`.
+    /// Notes that `frames_before` frames come before `place`.
     pub fn add(&mut self, frames_before: u64, place: &Position) {
         self.file_len = place.file_len;
         if self.format.get_or_insert_with(|| place.format.clone()) == &place.format {

@@ -50,7 +50,7 @@ impl Reading {
         Self::by(thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// Of `paths`, with `threads` threads; by default, one per processor, or one for what is small.
+    /// How to read `paths`, with `threads` threads; by default, one per processor, or one for what is small.
     pub fn of(paths: &[String], threads: Option<usize>) -> Self {
         match threads {
             Some(threads) => Self::by(threads),

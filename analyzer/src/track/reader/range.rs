@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub struct ShardRow {
     time_ns: i64,
-    /// Of a long one the ports, and where it is in [`Range::long`].
+    /// Ports and addresses; of a long key the ports, and where it is in [`Range::long`].
     key: KeyV4,
     pub header: Header,
     /// Which frame of the range it is, from 0, in 30 bits, and two facts.

@@ -121,7 +121,7 @@ impl Table {
         self.flows.opened.take()
     }
 
-    /// What follows belongs to other connections, even between the same ports: another capture
+    /// Later segments belong to other connections, even between the same ports: another capture
     /// that overlaps in time was opened.
     pub fn forget(&mut self) {
         self.v4.clear();

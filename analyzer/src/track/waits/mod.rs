@@ -20,7 +20,7 @@ const MAX_PAUSES: usize = (1 << 15) / SHARDS;
 enum WaitKind {
     /// The client had its answer, and nothing kept it from asking more.
     Pause,
-    /// The other end waited for an answer.
+    /// An answer was due to the other end.
     Answer,
     AfterOwnData,
     AckOnly,

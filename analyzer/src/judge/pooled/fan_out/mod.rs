@@ -162,7 +162,7 @@ fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {
     }
 }
 
-/// What the brokers sent in a block, with the place of each, by connection. Looked at in time order: the
+/// Sends of the brokers in a block, with the place of each, by connection. Looked at in time order: the
 /// arrivals before one send are near those before the last.
 fn sends(
     servers: &Places,

@@ -54,7 +54,7 @@ impl Partners {
         for (connection, coupling) in &mut self.connections {
             coupling.add(&arrived, &others, |from| from.connection == *connection);
         }
-        // Of many connections some has something at any time.
+        // One of many connections has something at any time.
         others.extend(ends::long_before(ends, at).filter_map(delivered));
         for (server, coupling) in &mut self.servers {
             coupling.add(&arrived, &others, |from| from.server == *server);
@@ -124,12 +124,12 @@ impl Coupling {
         let one_way = PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after);
         let mostly = 2 * after >= sends;
         let often = after >= FEW_RELEASES;
-        // Of two addresses nothing but the bytes says that they are one host's.
+        // Nothing but the bytes says that two addresses are one host's.
         let enough = if plain && !self.is_apart { mostly || often } else { mostly && often };
         after > 0 && one_way && enough
     }
 
-    /// Of two servers in step, which passes on to which? The sends of the one that does come after the
+    /// Is this one of two servers in step the one that passes on? The sends of the one that does come after the
     /// other's more often, and sooner.
     pub fn is_stronger_than(&self, back: &Self) -> bool {
         let strength = |coupling: &Self| {

@@ -1,4 +1,4 @@
-//! What follows data of the peer after a while in which the sender had sent nothing: the kernel lets go what it
+//! Segments that follow data of the peer after a while in which the sender had sent nothing: the kernel sends what it
 //! held until that data acknowledged everything, or the program reacts.
 
 use super::Observation;
@@ -9,7 +9,7 @@ use crate::track::wait::{Wait, fact};
 
 /// How a segment followed data of the peer.
 pub enum Reaction {
-    /// That data acknowledged all that was outstanding, the last of it small, and this small segment left as
+    /// The peer's data acknowledged all that was outstanding, the last of it small, and this small segment left as
     /// soon as a kernel sends.
     MayBeHeld(Wait),
     /// The same, but it left later: the program wrote it then.
@@ -37,7 +37,7 @@ impl Observation<'_> {
             };
             return is_small.then_some(reaction);
         }
-        // Of slow ones the first few do not matter; most directions never need any.
+        // The first few slow reactions do not matter; most directions never need any.
         let counts = half.counts_reactions() || after_ns <= KERNEL_REACTION_NS / 2;
         (counts && data.after(ack.mark)).then_some(Reaction::OfProgram(after_ns))
     }

@@ -10,7 +10,7 @@ use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::fact;
 
 impl Observation<'_> {
-    /// What this segment echoes, as facts of the wait since `from` that `release` ended. Of a wait that is
+    /// Facts of the wait since `from` that `release` ended, by what this segment echoes. Of a wait that is
     /// evidence only: which shorter ones are seen depends on what is to be listed.
     pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> u32 {
         let half = self.half;
@@ -50,7 +50,7 @@ impl Observation<'_> {
         !half.has_crossed() && !half.is_recovering() && !peer.last_data.after(half.last_data)
     }
 
-    /// What it proves that this segment left, where the time of the ACK alone proves `by_time` and the wait
+    /// Do the echoes prove that nothing held this segment? The time of the ACK alone says `by_time`; the wait
     /// before it has these facts of [`fact::ECHOES`].
     #[cold]
     pub(super) fn unheld_by_echo(&self, echoes: u32, by_time: bool) -> bool {

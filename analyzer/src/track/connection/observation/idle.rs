@@ -39,7 +39,7 @@ impl Observation<'_> {
         let data_arrived = answered.is_some_and(|data| self.arrived_since_last(data));
         let release = self.releasing_ack(answered.filter(|_| data_arrived));
         let peers = answered.unwrap_or_else(|| peer.last_new());
-        // What the peer sends again is nothing that a program could answer. With everything
+        // A program cannot answer what the peer sends again. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = data_arrived && half.sequence.in_flight() == 0;
         let mut own_before = release.is_some() || (half.last_data.after(peers) && !crossed);

@@ -286,7 +286,7 @@ fn seen_from_afar_a_segment_that_left_before_the_ack_came_contradicts_nagle() {
     assert_eq!(told.half(Side::Client).contradictions(), 1);
 }
 
-/// The same story, when more round trips to the client were measured.
+/// The story above, when more round trips to the client were measured.
 #[test]
 fn where_the_round_trip_is_known_half_of_it_is_too_soon_for_the_ack_to_have_come() {
     let contradictions = |round_trips: u32, ms: f64| {
