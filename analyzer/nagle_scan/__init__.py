@@ -28,7 +28,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     timeline    pictures
     report      one module for each output format, and what they share
     api         `scan()`, `scan_each()`, the class `Scan` and what it answers
-    fleet       thousands of captures, on Dask
+    fleet       thousands of captures, in processes or on Dask
     command     `nagle-scan`: options, where results go, the exit status
 
 What is slow to load, or need not be installed, is imported by the functions that use it.

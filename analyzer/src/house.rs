@@ -1,5 +1,6 @@
-//! The house rule that `use` lines can break: no stage knows a later one.
+//! House rules that no compiler knows: no stage uses a later one, and the glossary of `lib.rs` is true.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,4 +89,78 @@ fn no_stage_knows_a_later_one() {
             );
         }
     }
+}
+
+/// The words of a name, in the singular: `OwnClocks` and `own_clock` are `own`, `clock`.
+fn words(name: &str) -> Vec<String> {
+    let (mut spaced, mut before) = (String::new(), '_');
+    for letter in name.chars() {
+        if letter.is_uppercase() && !before.is_uppercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(letter.to_lowercase());
+        before = letter;
+    }
+    spaced.split([' ', '_']).filter(|word| !word.is_empty()).map(singular).collect()
+}
+
+/// The bold words of the glossary, in the singular.
+fn glossary() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join("lib.rs")).unwrap();
+    let header = text.lines().map_while(|line| line.strip_prefix("//!")).collect::<String>();
+    let bold = header.split("**").skip(1).step_by(2);
+    bold.map(|word| word.split(' ').map(singular).collect()).collect()
+}
+
+fn singular(word: &str) -> String {
+    let word = word.to_lowercase();
+    let plural = word.strip_suffix("ies").map(|stem| format!("{stem}y"));
+    plural.or(word.strip_suffix('s').map(str::to_owned)).unwrap_or(word)
+}
+
+fn names(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|sign: char| sign != '_' && !sign.is_alphanumeric()).filter(|name| !name.is_empty())
+}
+
+#[test]
+fn every_word_of_the_glossary_is_a_name_in_the_code() {
+    let mut known = BTreeSet::new();
+    for file in sources().iter().filter(|file| !file.ends_with("lib.rs")) {
+        let code = code(file);
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        // Every second part stands in quotes.
+        let unquoted = lines.flat_map(|line| line.split('"').step_by(2));
+        known.extend(unquoted.flat_map(names).map(words));
+    }
+    let glossary = glossary();
+    assert!(glossary.len() > 40, "the glossary is not found");
+    for word in glossary {
+        assert!(known.contains(&word), "{word:?} is no name in the code");
+    }
+}
+
+#[test]
+fn every_type_of_the_model_has_a_word_in_the_glossary() {
+    let glossary: BTreeSet<String> = glossary().concat().into_iter().collect();
+    let mut seen = 0;
+    for file in sources().iter().filter(|file| file.starts_with(root().join("judge/model"))) {
+        for line in code(file).lines() {
+            let declared = line.trim().strip_prefix("pub ").unwrap_or_default();
+            let Some(name) = ["struct ", "enum "].iter().find_map(|it| declared.strip_prefix(it))
+            else {
+                continue;
+            };
+            let name = names(name).next().unwrap();
+            let parts = words(name);
+            seen += 1;
+            // `Held` and `Learning` are forms of their words.
+            let of = |part: &String| match part.as_str() {
+                "held" => "hold".to_owned(),
+                "learning" => "learnt".to_owned(),
+                other => other.to_owned(),
+            };
+            assert!(parts.iter().map(of).any(|part| glossary.contains(&part)), "{name}");
+        }
+    }
+    assert!(seen > 15, "the model is not found");
 }

@@ -1,4 +1,4 @@
-//! Capture files, tcpdump's text and standard input: a stream of frames, and how it ended.
+//! Capture files, printed text and standard input: a stream of frames, and how it ended.
 //!
 //! `pcap-parser` parses the formats of files; this module feeds it from one buffer and keeps every frame
 //! before the first damage.

@@ -47,7 +47,7 @@ row! {
         short_latency_ms: f64 = ms(totals.short_latency_ns),
         first_ns: i64 = with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
         last_ns: i64 = with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
-        /// It was read from tcpdump's text, at least in part: there are no frames, and maybe no date.
+        /// It was read from printed text, at least in part: there are no frames, and maybe no date.
         is_text: bool = captures.iter().any(|capture| capture.about_text.is_some()),
         has_dates: bool = captures
             .iter()

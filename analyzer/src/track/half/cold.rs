@@ -10,7 +10,7 @@ use crate::track::half::{Release, ShortHolds};
 use crate::track::prefetch::prefetch;
 use crate::track::{Mark, Reactions};
 
-/// State of a direction that sends more while something small is unacknowledged.
+/// State of a direction that sends more while something is unacknowledged.
 ///
 /// Apart from [`Frozen`], which few of these directions need: in one box they took 140 bytes more per
 /// connection, and a tenth more CPU time with 400,000 connections alive.
