@@ -1,11 +1,59 @@
-//! An ACK: it changes the direction that it acknowledges, and measures a round trip.
+//! ACKs: what the first one that covered something says, what it changes in the direction that it acknowledges, and
+//! the round trip that the timed segment measures.
 
-use crate::decode::Header;
-use crate::decode::seq;
+use crate::capture::times::DAY_NS;
+use crate::decode::{FIN, Header, seq};
 use crate::track::Mark;
-use crate::track::half::release::AckFacts;
-use crate::track::half::state;
-use crate::track::half::{Half, Release};
+use crate::track::half::{Half, state};
+use crate::track::wait::{fact, when};
+
+/// The first ACK that covered something: when it came, and what it says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Release {
+    pub mark: Mark,
+    pub facts: AckFacts,
+}
+
+/// Facts of an ACK: those of the wait that it ends, and one of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AckFacts(u8);
+
+/// A fact of the ACK, not of a wait: it covers the last small segment and nothing after it.
+const EXACT: u8 = 1 << 7;
+
+impl Release {
+    pub const NONE: Self = Self { mark: Mark::NONE, facts: AckFacts(0) };
+}
+
+impl AckFacts {
+    /// Facts of the ACK in `segment`, when the last small segment ends at `snd_sml`.
+    #[inline]
+    pub fn of(segment: &Header, snd_sml: u32) -> Self {
+        let facts = when(segment.len == 0, fact::PURE_ACK) | when(segment.has(FIN), fact::ACK_FIN);
+        Self(facts as u8 | if segment.ack == snd_sml { EXACT } else { 0 })
+    }
+
+    /// The facts of the wait that the ACK ends.
+    pub fn facts(self) -> u32 {
+        (self.0 & !EXACT).into()
+    }
+
+    pub fn is(self, fact: u32) -> bool {
+        self.facts() & fact != 0
+    }
+
+    pub fn is_exact(self) -> bool {
+        self.0 & EXACT != 0
+    }
+}
+
+/// A segment that is being timed, though it is not the last new data any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, packed(4))]
+pub struct Timed {
+    pub end: u32,
+    pub time_ns: i64,
+}
 
 impl Half {
     /// Stores the last small segment on its own: it will no longer be the last new data.
@@ -89,5 +137,46 @@ impl Half {
             self.frozen_mut().advanced = now;
             self.state.set(state::ADVANCED_APART);
         }
+    }
+
+    /// Times the last new data, unless a segment is being timed already.
+    pub(super) fn time_last(&mut self, time_ns: i64) {
+        let idle = !self.state.is(state::TIMED_LAST | state::TIMED_APART);
+        self.state.set_if(idle && time_ns != 0, state::TIMED_LAST);
+    }
+
+    /// Stores the timed segment on its own: it will no longer be the last new data, or no longer end
+    /// at `snd_nxt`.
+    pub(super) fn settle_timing(&mut self) {
+        if self.state.is(state::TIMED_LAST) {
+            self.cold_mut().timed = self.timed_last();
+            self.state.clear(state::TIMED_LAST);
+            self.state.set(state::TIMED_APART);
+        }
+    }
+
+    fn timed_last(&self) -> Timed {
+        Timed { end: self.sequence.nxt, time_ns: self.last_new().time_ns }
+    }
+
+    /// Karn's rule (RFC 6298, section 3): a repeated segment gives no sample.
+    pub fn stop_timing(&mut self) {
+        self.state.clear(state::TIMED_LAST | state::TIMED_APART);
+    }
+
+    /// The round trip that an ACK up to `ack` measures. If it is negative or longer than a day, the clock was
+    /// set.
+    pub(super) fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
+        let timed = match self.state.is(state::TIMED_LAST) {
+            true => self.timed_last(),
+            false if self.state.is(state::TIMED_APART) => self.cold().timed,
+            false => return None,
+        };
+        if seq::lt(ack, timed.end) {
+            return None;
+        }
+        self.stop_timing();
+        let sample_ns = now.time_ns - timed.time_ns;
+        (0..=DAY_NS).contains(&sample_ns).then_some(sample_ns)
     }
 }

@@ -4,33 +4,26 @@ mod acks;
 mod bursts;
 mod cold;
 mod contradictions;
-mod cuts;
-mod facts;
 mod ids;
 mod path;
-mod release;
 pub mod repeated;
 mod send;
 mod sequence;
-mod short;
 mod state;
-mod syn;
 #[cfg(test)]
 mod tests;
-mod timing;
-mod unseen;
 
+pub use acks::Release;
 pub use path::EndedBy;
-pub use release::Release;
-pub use short::ShortHolds;
-pub use syn::{ConnectTimes, MSS_CUT};
+pub use send::ShortHolds;
+pub use sequence::{ConnectTimes, MSS_CUT};
 
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::Mark;
+use crate::track::half::acks::AckFacts;
 use crate::track::half::cold::{Cold, Frozen};
 use crate::track::half::ids::IpIds;
-use crate::track::half::release::AckFacts;
 use crate::track::half::sequence::{MAX_JUMP, Sequence};
 use crate::track::half::state::Flags;
 

@@ -1,12 +1,31 @@
-//! New data and FIN: they change the direction of their sender.
+//! New data and FIN: they change the direction of their sender. What they show of the path: where a sender cuts its
+//! messages, the path carries no more at once, whatever the SYN announced. Holds too short to be kept as waits are only
+//! counted, so that nobody calls a path free of them.
+//!
+//! A kernel pushes the end of what the program wrote (RFC 9293, section 3.9.1.2; Linux `tcp_mark_push`, BSD
+//! `tcp_output`, Windows). A segment that is not pushed, with more right behind it, was cut in the middle: at the MSS
+//! that the path leaves (RFC 1191), less the options that it carries.
 
-use crate::decode::seq;
-use crate::decode::{Header, PSH, URG};
+use crate::decode::{Header, PSH, URG, seq};
 use crate::track::Mark;
-use crate::track::half::Half;
-use crate::track::half::release::AckFacts;
-use crate::track::half::state;
-use crate::track::thresholds::{BURST_ONE_OF, INITIAL_WINDOW_SEGMENTS};
+use crate::track::half::acks::AckFacts;
+use crate::track::half::{Half, state};
+use crate::track::thresholds::{BURST_ONE_OF, CUTS, INITIAL_WINDOW_SEGMENTS, LEAST_MSS, MOST_CUTS};
+use crate::track::wait::Wait;
+
+/// Small segments that left shortly after the ACK of the small one before them: within the tolerance of
+/// the round trip to the sender, as held ones do, and near it, as a program's writes do as well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ShortHolds {
+    pub in_band: u32,
+    pub near: u32,
+    /// Waits of those in the band that lie in exchanges.
+    pub in_exchanges_ns: i64,
+}
+
+impl ShortHolds {
+    pub const NONE: Self = Self { in_band: 0, near: 0, in_exchanges_ns: 0 };
+}
 
 impl Half {
     /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.
@@ -90,6 +109,86 @@ impl Half {
             self.last_tsval = segment.options.tsval().unwrap_or(self.last_tsval);
         } else if segment.len == 0 && self.state.is(state::FIN_SENT) {
             self.take_fin_again(segment, now);
+        }
+    }
+
+    /// Counts of its short holds.
+    pub fn short_holds(&self) -> ShortHolds {
+        self.frozen().short
+    }
+
+    /// When its own data was acknowledged last, in ns; 0 for not since the last of it.
+    #[inline]
+    pub fn last_acked_ns(&self) -> i64 {
+        // Mostly the ACK of everything is that of the last small segment.
+        if self.state.is(state::ALL_APART) {
+            self.small_acked.time_ns.max(self.frozen().all_acked.mark.time_ns)
+        } else {
+            self.small_acked.time_ns
+        }
+    }
+
+    /// May an ACK have let go what left after it, be it that data came with the ACK?
+    #[inline]
+    pub fn may_be_held(&self) -> bool {
+        self.state.is(state::MAY_BE_HELD)
+    }
+
+    pub fn note_may_be_held(&mut self) {
+        self.state.set(state::MAY_BE_HELD);
+    }
+
+    /// Counts a wait too short to be kept.
+    pub fn count_short(&mut self, wait: &Wait, in_exchange: bool, clock_ns: i64) {
+        let band = self.band(clock_ns);
+        let in_band = band.off_ns(wait.release_ns()).abs() <= band.tolerance_ns;
+        if !in_band && !band.reaches(band.off_ns(wait.release_ns())) {
+            return;
+        }
+        let short = &mut self.frozen_mut().short;
+        if !in_band {
+            short.near = short.near.saturating_add(1);
+            return;
+        }
+        short.in_band = short.in_band.saturating_add(1);
+        if in_exchange {
+            short.in_exchanges_ns = short.in_exchanges_ns.saturating_add(wait.wait_ns());
+        }
+    }
+
+    /// The payload that the path carries at once, in bytes, where messages were cut there again and again. Merged by
+    /// offloading, several are one.
+    pub fn carried(&self) -> Option<u32> {
+        (self.cuts >= CUTS).then_some(self.carried.into())
+    }
+
+    /// More new data comes, by now with an effective MSS of `mss` bytes: was the last data cut?
+    #[inline]
+    pub(super) fn note_cut(&mut self, mss: u32) {
+        // A window without room cuts, too. Less than none: its scale is not known.
+        let by_window = (0..mss as i32).contains(&self.room);
+        let unacked = self.sequence.acked_part().is_some();
+        if self.is_last_cut() && unacked && !by_window {
+            self.count_cut();
+        }
+    }
+
+    /// Is the last data so long, and not pushed, that it may have been cut?
+    #[inline]
+    pub fn is_last_cut(&self) -> bool {
+        self.last_len >= LEAST_MSS && !self.state.is(state::PUSHED)
+    }
+
+    fn count_cut(&mut self) {
+        let len = self.last_len.min(u16::MAX.into()) as u16;
+        if self.cuts == 0 {
+            (self.carried, self.cuts) = (len, 1);
+        } else if len == self.carried || len.is_multiple_of(self.carried) {
+            self.cuts = (self.cuts + 1).min(MOST_CUTS);
+        } else if self.carried.is_multiple_of(len) {
+            self.carried = len;
+        } else {
+            self.cuts -= 1;
         }
     }
 }
