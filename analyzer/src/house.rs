@@ -1,6 +1,7 @@
-//! House rules that no compiler knows: no stage uses a later one, and the glossary of `lib.rs` is true.
+//! House rules that no compiler knows: no stage uses a later one, no two rooms of a stage use each other, and the
+//! glossary of `lib.rs` is true.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -86,6 +87,74 @@ fn no_stage_knows_a_later_one() {
             assert!(
                 is_test || !code.contains(&format!("crate::{later}::")),
                 "{file:?} uses {later}"
+            );
+        }
+    }
+}
+
+/// The rooms of a stage, each with those that it uses; a name that `mod.rs` passes on is its room's.
+fn rooms(stage: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let folder = root().join(stage);
+    let passed_on: BTreeMap<String, String> =
+        used(&fs::read_to_string(folder.join("mod.rs")).unwrap(), "pub use ")
+            .into_iter()
+            .filter_map(|path| {
+                Some((path.last()?.clone(), path.iter().find(|part| *part != "self")?.clone()))
+            })
+            .collect();
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in sources().iter().filter(|file| file.starts_with(&folder)) {
+        let inside = file.strip_prefix(&folder).unwrap().with_extension("");
+        let room = inside.iter().next().unwrap().to_str().unwrap().to_owned();
+        let is_test = inside
+            .iter()
+            .any(|part| ["tests", "story", "allocations"].iter().any(|it| part == *it));
+        if is_test || room == "mod" {
+            continue;
+        }
+        let own = rooms.entry(room).or_default();
+        for path in used(&code(file), &format!("use crate::{stage}::")) {
+            own.insert(passed_on.get(&path[0]).unwrap_or(&path[0]).clone());
+        }
+    }
+    rooms
+}
+
+/// The paths of the `use` lines that begin like this, behind that beginning; those in one pair of braces singly.
+fn used(code: &str, beginning: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for part in code.split(beginning).skip(1) {
+        let (path, _) = part.split_once(';').unwrap_or((part, ""));
+        let (base, names) = path.split_once('{').unwrap_or((path, ""));
+        for name in names
+            .split([',', '}'])
+            .map(str::trim)
+            .filter(|name| !name.is_empty() || names.is_empty())
+        {
+            let whole = format!("{base}{name}");
+            found.push(whole.split("::").map(str::to_owned).collect());
+        }
+    }
+    found
+}
+
+#[test]
+fn no_two_rooms_of_a_stage_use_each_other() {
+    for stage in STAGES.iter().filter(|stage| root().join(stage).is_dir()) {
+        let rooms = rooms(stage);
+        assert!(rooms.len() > 3, "{stage} has no rooms");
+        for room in rooms.keys() {
+            let (mut reached, mut left) = (BTreeSet::new(), vec![room]);
+            while let Some(one) = left.pop() {
+                for next in rooms.get(one).into_iter().flatten().filter(|next| *next != one) {
+                    if reached.insert(next) {
+                        left.push(next);
+                    }
+                }
+            }
+            assert!(
+                !reached.contains(room),
+                "{stage}: {room} and rooms that it uses form a circle: {reached:?}"
             );
         }
     }

@@ -1,7 +1,7 @@
 //! Was an ACK delayed by its receiver's timer, or by the path? The one answer to that: the excess over the round trip
 //! is a mixture of the path's jitter and of timers, whose share and spread follow from all ACKs of the direction.
 
-use crate::judge::model::density::{exponential, log_normal};
+use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
 use crate::rules;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;

@@ -1,4 +1,4 @@
-//! Medians without sorting.
+//! Medians without sorting, and densities of distributions.
 
 /// The lower median; `None` without values.
 pub fn lower<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
@@ -44,6 +44,17 @@ pub fn slope(pairs: &[(f64, f64)]) -> f64 {
 
 fn nth<T: Ord + Copy>(values: &mut [T], at: usize) -> Option<T> {
     (at < values.len()).then(|| *values.select_nth_unstable(at).1)
+}
+
+pub fn exponential(x: f64, mean: f64) -> f64 {
+    (-x / mean).exp() / mean
+}
+
+/// Around a median, with a standard deviation of the logarithm.
+pub fn log_normal(x: f64, median: f64, deviation: f64) -> f64 {
+    let x = x.max(1e-6);
+    let off = (x / median).ln() / deviation;
+    (-off * off / 2.0).exp() / (x * deviation * (2.0 * std::f64::consts::PI).sqrt())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::calls::written::Written;
 use crate::judge::findings::Finding;
 use crate::judge::model::Proof;
 use crate::judge::words::evidence::ms;
-use crate::result::scan::Scan;
+use crate::result::connections::JudgedConnections;
 use crate::track::Side;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -103,19 +103,19 @@ impl CallRow {
 }
 
 impl Calls {
-    /// Looks for the calls of all findings of `scan`.
-    pub fn of(scan: &Scan, written: &Written) -> Self {
+    /// Looks for the calls of all findings on `connections`.
+    pub fn of(connections: &JudgedConnections, written: &Written) -> Self {
         let mut rows = Vec::new();
         for (direction, _) in written.matched() {
-            let index = scan.connections.index_of(direction.connection);
-            let own = index.into_iter().flat_map(|index| scan.findings_of(index).iter());
+            let index = connections.index_of(direction.connection);
+            let own = index.into_iter().flat_map(|index| connections.findings_of(index).iter());
             let own = own.filter(|row| row.wait.by == direction.side);
             rows.extend(own.filter_map(|row| CallRow::of(row, direction, written)));
         }
         rows.sort_unstable_by_key(|row| row.key);
         let mut calls =
             Self { trace: Arc::clone(&written.trace), rows, summary: CallsSummary::default() };
-        calls.summary = calls.summed(scan, written);
+        calls.summary = calls.summed(connections, written);
         calls
     }
 
@@ -125,7 +125,7 @@ impl Calls {
         Some(&self.rows[at])
     }
 
-    fn summed(&self, scan: &Scan, written: &Written) -> CallsSummary {
+    fn summed(&self, connections: &JudgedConnections, written: &Written) -> CallsSummary {
         let count = |proof: Proof| self.rows.iter().filter(|row| row.proof == proof).count() as u64;
         let proven = || self.rows.iter().filter(|row| row.proof == Proof::Proven);
         let holds = || proven().map(|row| row.hold_ns);
@@ -143,7 +143,7 @@ impl Calls {
             matched: self.rows.len() as u64,
             proven: count(Proof::Proven),
             refuted: count(Proof::Refuted),
-            of_other_side: of_other_side(scan, written),
+            of_other_side: of_other_side(connections, written),
             contradicted: proven().filter(|row| row.write.flags & flag::NODELAY != 0).count()
                 as u64,
             hold_min_ms: ms(holds().min().unwrap_or(0)),
@@ -255,13 +255,13 @@ impl CallRow {
 }
 
 /// Stalls on the same connections whose sender was not traced.
-fn of_other_side(scan: &Scan, written: &Written) -> u64 {
+fn of_other_side(connections: &JudgedConnections, written: &Written) -> u64 {
     let mut count = 0;
     for (direction, _) in written.matched() {
         let other = direction.side.other();
         if written.socket(direction.connection, other).is_none() {
-            let index = scan.connections.index_of(direction.connection);
-            let all = index.into_iter().flat_map(|index| scan.findings_of(index).stalls());
+            let index = connections.index_of(direction.connection);
+            let all = index.into_iter().flat_map(|index| connections.findings_of(index).stalls());
             count += all.filter(|stall| stall.wait.by == other).count() as u64;
         }
     }

@@ -119,7 +119,7 @@ impl Scan {
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         };
-        scan.calls = written.map(|written| Arc::new(Calls::of(&scan, written)));
+        scan.calls = written.map(|written| Arc::new(Calls::of(&scan.connections, written)));
         scan
     }
 

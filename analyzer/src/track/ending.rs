@@ -2,7 +2,6 @@
 
 use crate::named::named;
 use crate::track::Side;
-use crate::track::wait::Wait;
 
 named! {
     /// Endings of waits for something that never came.
@@ -21,6 +20,9 @@ named! {
 }
 
 impl Ending {
+    /// The `turn_ns` of a wait that began with its first frame.
+    pub const NO_TURN: i64 = i64::MIN;
+
     const ALL: [Self; 7] = [
         Self::Capture,
         Self::ClientFin,
@@ -44,9 +46,9 @@ impl Ending {
         matches!(self, Self::ClientReset | Self::ServerReset)
     }
 
-    /// The ending as [`Wait::turn_ns`], for which such a wait has no use: no capture has times so early.
+    /// The ending as the `turn_ns` of its wait, for which such a wait has no use: no capture has times so early.
     pub fn turn_ns(self) -> i64 {
-        Wait::NO_TURN + 1 + self as i64
+        Self::NO_TURN + 1 + self as i64
     }
 
     /// The one that has this `turn_ns`.
@@ -67,7 +69,7 @@ mod tests {
         assert!(all().all(|(name, ending)| ending.name() == *name));
         assert!(Ending::ALL.into_iter().all(|ending| Ending::of(ending.turn_ns()) == Some(ending)));
         assert_eq!(Ending::ALL.len(), Ending::NAMES.len());
-        for turn_ns in [Wait::NO_TURN, Wait::NO_TURN + 8, -1, 0, i64::MAX] {
+        for turn_ns in [Ending::NO_TURN, Ending::NO_TURN + 8, -1, 0, i64::MAX] {
             assert_eq!(Ending::of(turn_ns), None);
         }
     }

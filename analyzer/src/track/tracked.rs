@@ -1,5 +1,6 @@
 //! The findings of all shards, put together at the end of the capture.
 
+use crate::track::exchange::numbered;
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
 use crate::track::{
@@ -184,11 +185,6 @@ impl Tracked {
             unlisted_wait_ns,
         }
     }
-}
-
-/// Exchanges whose connections have these `numbers`, by their places.
-pub fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchange> {
-    rows.into_iter().map(|row| Exchange { connection: numbers[row.connection as usize], ..row })
 }
 
 impl Ended {

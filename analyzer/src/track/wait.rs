@@ -135,7 +135,7 @@ pub struct Wait {
 const _: () = assert!(size_of::<Wait>() == 92, "a capture may hold a million");
 
 impl Wait {
-    pub const NO_TURN: i64 = i64::MIN;
+    pub const NO_TURN: i64 = Ending::NO_TURN;
 
     /// A wait without an ACK, of which no more is known.
     pub fn between(connection: u32, by: Side, from: Mark, to: Mark) -> Self {

@@ -3,6 +3,7 @@
 
 use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
+use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{
     ANSWERS_DATA, BOUND, KERNEL_LATE, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
     REACTION_MS, RIVALLED,
@@ -130,17 +131,6 @@ pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
 
 pub fn laplace(x: f64, width: f64) -> f64 {
     (-x.abs() / width).exp() / (2.0 * width)
-}
-
-pub fn exponential(x: f64, mean: f64) -> f64 {
-    (-x / mean).exp() / mean
-}
-
-/// Around a median, with a standard deviation of the logarithm.
-pub fn log_normal(x: f64, median: f64, deviation: f64) -> f64 {
-    let x = x.max(1e-6);
-    let off = (x / median).ln() / deviation;
-    (-off * off / 2.0).exp() / (x * deviation * (2.0 * std::f64::consts::PI).sqrt())
 }
 
 #[cfg(test)]

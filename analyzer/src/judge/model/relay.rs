@@ -2,10 +2,10 @@
 //! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
 
 use crate::judge::model::chain::logistic;
-use crate::judge::model::density::log_normal;
 use crate::judge::model::directions::Direction;
 use crate::judge::path::Path;
 use crate::judge::statistics;
+use crate::judge::statistics::log_normal;
 use crate::judge::thresholds::{
     FRAME_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_RTT_NS,
     PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD,

@@ -29,6 +29,11 @@ impl Exchange {
     }
 }
 
+/// Exchanges whose connections have these `numbers`, by their places.
+pub fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchange> {
+    rows.into_iter().map(|row| Exchange { connection: numbers[row.connection as usize], ..row })
+}
+
 /// The exchanges of one connection, as they go by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[repr(C, packed(4))]

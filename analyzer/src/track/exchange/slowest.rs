@@ -1,8 +1,7 @@
 //! The slowest exchanges, and some of all to compare them with: a capture may hold millions.
 
-use crate::track::exchange::Exchange;
+use crate::track::exchange::{Exchange, numbered};
 use crate::track::reader::range::SHARDS;
-use crate::track::tracked::numbered;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
