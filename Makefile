@@ -68,8 +68,12 @@ rules: setup ## Measure what each rule decides, with an engine that can switch t
 		--target analyzer/target/rules .
 	@PYTHONPATH=analyzer/target/rules nice $(BIN)/python captures/lab/rules.py --write
 
-lowest: setup ## Try it with the lowest packages that are allowed, and Python 3.11
-	@$(BIN)/python scripts/lowest.py
+LOWEST := analyzer/target/lowest
+lowest: $(VENV)/.release ## Try it with the lowest packages that are allowed, and Python 3.11
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		--requirements pyproject.toml --extra parquet
+	@PYTHONPATH=analyzer $(LOWEST)/bin/python scripts/lowest.py $(LOWEST)
 
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
 	@MINUTES=$(MINUTES) sh scripts/fuzz.sh
