@@ -1,13 +1,18 @@
 """The JSON Schema of `-o result.json`, for the wheel and the site.
 
-Rows come from the fields that the engine declares; `MEMBERS` declares all others.
+Rows come from the fields that the engine declares, other objects of the engine from its structs;
+`MEMBERS` declares what Python adds.
 """
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
+import stub
 from nagle_scan import _core, compare
 from nagle_scan.words import certainty
+from stub import searched
 
 Schema = dict[str, Any]
 
@@ -34,92 +39,6 @@ document
   connections: connection[]  One by one, in the order of their numbers.
   +baseline: baseline
   +comparison: comparison
-capture
-  path: text  As it was given; `capture-1` if anonymized.
-  packets: count
-  bytes: count
-  link_type: text?
-  first_ns: ns  Its first frame, ns since the epoch.
-  last_ns: ns
-  first_frame: count  Frames are counted through all captures.
-  complete: flag  Was it read to its end?
-  warnings: text[]  What was lost or not used, in sentences.
-summary
-  connections: count
-  connections_not_listed: count  They count in the totals only.
-  servers_not_listed: count  They count in the totals only.
-  tcp_packets: count
-  affected_connections: count  Those with stalls that count; see `reading`.
-  stalls: count
-  stalled_ms: ms  Time lost to all stalls: the sum of their `hold_ms`.
-  stalls_by_confidence: counts
-  stalled_ms_by_confidence: durations
-  stalls_not_listed: count  They count in the totals only.
-  verdict: verdict
-  not_judged: count  Connections with data that cannot be judged.
-  short_holds: count  Holds shorter than `min_wait_ms`, of clean connections.
-  short_holds_ms: ms
-  exchanges: count
-  waits_not_listed: count  Other waits that count in the totals only.
-  waits_not_listed_ms: ms
-  connecting: connecting?  What slow connecting took until the end of the first reply.
-  +calls: calls  With --calls: what the system calls of a program say of the stalls.
-connecting
-  connections: count
-  connect_ms: ms
-  first_reply_ms: ms
-  median_share: ms
-calls
-  side: text  Whose they are: `client`, `server`, `both`, or empty where they fit nothing.
-  matched: count  Stalls whose call was found, and waits that were none.
-  proven: count  Written before the ACK, and sent only then.
-  refuted: count  Written when the ACK had come.
-  of_other_side: count  Stalls on these connections whose sender was not traced.
-  contradicted: count  Proven while TCP_NODELAY was set.
-  hold_min_ms: ms
-  hold_max_ms: ms
-  bytes_in_trace: count
-  bytes_on_wire: count
-  aligned_by: text
-  spread_ms: ms?  How much the time from a call to the wire varies, of what left at once.
-  nodelay: text  On what stalls: `never`, `not seen`, `late`, `taken back`, `set`, or empty.
-  patterns: pattern[]  Stalls that the same two calls made.
-  options: option[]  Calls that set TCP_NODELAY, TCP_CORK or TCP_QUICKACK.
-  note: text  Why nothing, or not all, was found.
-pattern
-  connection: count  One of their connections.
-  sender: text
-  stalls: count
-  first: named_call?
-  held: named_call
-  calls: count  The message has so many, to the end of what was held.
-  is_read_between: flag
-named_call
-  name: text
-  bytes: count
-  line: count  Of the trace.
-  +file: text  Of that line, where the trace has several.
-  function: text  Empty where no stack tells.
-option
-  name: text
-  value: signed
-  descriptor: signed
-  others: count  How many other descriptors.
-  what: text  For what the descriptor stood.
-  error: text  Empty where it worked.
-  line: count  Of the first such call.
-  function: text
-  count: count
-  taken_back: flag
-call  The system call that wrote a held segment.
-  name: text
-  bytes: count
-  line: count
-  +file: text
-  function: text
-  written_ns: ns?  By the capture's clock.
-  hold_ms: ms?  Until it left.
-  proof: text  `proven`, or empty.
 delayed_ack
   count: count  Those that came late.
   prompt: count  Those that came promptly, of pure ACKs; 65,535 stands for that many or more.
@@ -173,6 +92,20 @@ numbers
   predicted: percentiles?
 """
 """Each object and its members: `+` stands for optional, `?` for nullable, `[]` for an array."""
+STRUCTS = {
+    "JsonCapture": "capture",
+    "JsonSummary": "summary",
+    "JsonConnecting": "connecting",
+    "CallsSummary": "calls",
+    "Pattern": "pattern",
+    "NamedCall": "named_call",
+    "OptionRow": "option",
+    "CallTold": "call",
+}
+"""The objects that the engine writes as it declares them, by their structs."""
+TYPES = {"f64": "ms", "bool": "flag", "i64": "signed", "i32": "signed", "u32": "count"}
+TYPES |= {"u64": "count", "str": "text", "String": "text", "Verdict": "verdict", **STRUCTS}
+TYPES |= {"JsonByConfidence<u64>": "counts", "JsonByConfidence<f64>": "durations"}
 
 
 def record(properties: dict[str, Schema]) -> Schema:
@@ -230,11 +163,42 @@ def described(meaning: str, schema: Schema) -> Schema:
     return {"description": meaning, **schema} if meaning else schema
 
 
+def type_of(rust: str) -> str:
+    """The kind of a Rust type."""
+    rust = re.sub(r"&('\w+ )?|<'\w+>", "", rust)
+    outer = re.fullmatch(r"(Option|Vec)<(.*)>", rust)
+    return type_of(outer[2]) + {"Option": "?", "Vec": "[]"}[outer[1]] if outer else TYPES[rust]
+
+
+def declared() -> Iterator[str]:
+    """The objects of `STRUCTS`, written as those of `MEMBERS` are."""
+    struct = r"((?:^/// [^\n]*\n)*)^#\[derive\([^\n]*Serialize\)\]\n"
+    struct += r"(?:pub )?struct (\w+)[^\n]*{\n(.*?)^}"
+    field = r"((?:^ +/// [^\n]*\n)*)((?:^ +#[^\n]*\n)*)^ +(?:pub )?(\w+): ([^\n]*),\n"
+    files = (path.read_text() for path in sorted((stub.ENGINE / "src").rglob("*.rs")))
+    found = {name: (doc, body) for file in files for doc, name, body in searched(struct, file)}
+    for name, of in STRUCTS.items():
+        doc, body = found[name]
+        yield f"{of}  {sentence(doc)}"
+        if "#[serde(flatten)]" in body:
+            body = found["NamedCall"][1] + body
+        for doc, attributes, member, rust in searched(field, body):
+            if "flatten" not in attributes:
+                kind, is_optional = type_of(rust), "skip_serializing_if" in attributes
+                kind = kind.removesuffix("?") if is_optional else kind
+                yield f"{'+' * is_optional}{member}: {kind}  {sentence(doc)}"
+
+
+def sentence(doc: str) -> str:
+    """A doc comment in one line."""
+    return " ".join(line.strip().removeprefix("/// ") for line in doc.splitlines())
+
+
 def objects() -> dict[str, Schema]:
-    """The objects of `MEMBERS`."""
+    """The objects of `MEMBERS` and `STRUCTS`."""
     members: dict[str, dict[str, Schema]] = {}
     meanings = {}
-    for line in MEMBERS.strip().splitlines():
+    for line in (*MEMBERS.strip().splitlines(), *declared()):
         head, _, meaning = line.strip().partition("  ")
         name, _, of = head.partition(": ")
         if of:

@@ -15,10 +15,12 @@ const MOST_KINDS: usize = 20;
 pub struct NamedCall {
     pub name: &'static str,
     pub bytes: u32,
+    /// Its line of the trace.
     pub line: u32,
-    /// The file of that line, if the trace has several.
+    /// The file of that line, where the trace has several.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub file: String,
+    /// Empty where no stack tells.
     pub function: String,
 }
 
@@ -44,7 +46,9 @@ pub struct OptionRow {
     pub others: u64,
     /// For what the descriptor stood.
     pub what: String,
+    /// Empty where it worked.
     pub error: String,
+    /// The line of the first such call.
     pub line: u32,
     pub function: String,
     pub count: u64,

@@ -42,26 +42,32 @@ pub struct CallRow {
 /// The sums, as JSON has them.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CallsSummary {
-    /// The side that was traced: `client`, `server`, `both`, or empty where they fit nothing.
+    /// The side that was traced: `client`, `server`, `both`, or empty where the calls fit nothing.
     pub side: &'static str,
     /// Stalls whose call was found, and waits that were none.
     pub matched: u64,
+    /// Stalls whose bytes were written before the ACK, and sent only then.
     pub proven: u64,
+    /// Waits whose bytes were written when the ACK had come.
     pub refuted: u64,
-    /// Stalls of the other side.
+    /// Stalls on these connections whose sender was not traced.
     pub of_other_side: u64,
-    /// Proven while TCP_NODELAY was set.
+    /// Stalls that are proven while TCP_NODELAY was set.
     pub contradicted: u64,
     pub hold_min_ms: f64,
     pub hold_max_ms: f64,
     pub bytes_in_trace: u64,
     pub bytes_on_wire: u64,
     pub aligned_by: &'static str,
+    /// How much the time from a call to the wire varies, of what left at once.
     pub spread_ms: Option<f64>,
-    /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `set`.
+    /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `late`, `taken back`, `set`, or empty.
     pub nodelay: &'static str,
+    /// Stalls that the same two calls made.
     pub patterns: Vec<Pattern>,
+    /// Calls that set `TCP_NODELAY`, `TCP_CORK` or `TCP_QUICKACK`.
     pub options: Vec<OptionRow>,
+    /// Why nothing, or not all, was found.
     pub note: &'static str,
 }
 
@@ -74,19 +80,22 @@ pub struct Pattern {
     pub stalls: u64,
     pub first: Option<NamedCall>,
     pub held: NamedCall,
-    /// How many calls the message has, to the end of what was held.
+    /// Calls that wrote the message, to the end of what was held.
     pub calls: u32,
     /// Was something read between the two?
     pub is_read_between: bool,
 }
 
-/// A call as a stall has it.
+/// The system call that wrote a held segment.
 #[derive(Debug, Serialize)]
 pub struct CallTold {
     #[serde(flatten)]
     pub call: NamedCall,
+    /// Time of the call by the capture's clock.
     pub written_ns: Option<i64>,
+    /// Time until the segment left.
     pub hold_ms: Option<f64>,
+    /// `proven`, or empty.
     pub proof: &'static str,
 }
 

@@ -118,37 +118,52 @@ struct Head<'a> {
 
 #[derive(Serialize)]
 struct JsonCapture<'a> {
+    /// The name as it was given; `capture-1` if anonymized.
     path: &'a str,
     packets: u64,
     bytes: u64,
     link_type: Option<String>,
+    /// Its first frame, ns since the epoch.
     first_ns: i64,
     last_ns: i64,
+    /// Frames are counted through all captures.
     first_frame: u64,
+    /// Was it read to its end?
     complete: bool,
+    /// Frames and bytes that were lost or not used, in sentences.
     warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct JsonSummary {
     connections: u64,
+    /// They count in the totals only.
     connections_not_listed: u64,
+    /// They count in the totals only.
     servers_not_listed: u64,
     tcp_packets: u64,
+    /// Connections with stalls.
     affected_connections: u64,
     stalls: u64,
+    /// Time lost to all stalls: the sum of their `hold_ms`.
     stalled_ms: f64,
     stalls_by_confidence: JsonByConfidence<u64>,
     stalled_ms_by_confidence: JsonByConfidence<f64>,
+    /// They count in the totals only.
     stalls_not_listed: u64,
     verdict: Verdict,
+    /// Connections with data that cannot be judged.
     not_judged: u64,
+    /// Holds shorter than `min_wait_ms`.
     short_holds: u64,
     short_holds_ms: f64,
     exchanges: u64,
+    /// Other waits that count in the totals only.
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
+    /// The time that slow connecting took, until the end of the first reply.
     connecting: Option<JsonConnecting>,
+    /// With --calls: what the system calls of a program say of the stalls.
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<CallsSummary>,
 }
