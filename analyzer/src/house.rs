@@ -233,3 +233,12 @@ fn every_type_of_the_model_has_a_word_in_the_glossary() {
     }
     assert!(seen > 15, "the model is not found");
 }
+
+#[test]
+fn track_passes_on_five_names_and_its_rooms_have_the_others() {
+    let text = fs::read_to_string(root().join("track/mod.rs")).unwrap();
+    let mut names: Vec<String> =
+        used(&text, "pub use ").into_iter().filter_map(|mut path| path.pop()).collect();
+    names.sort();
+    assert_eq!(names, ["Connection", "Endpoint", "Exchange", "Mark", "Side"]);
+}

@@ -81,7 +81,7 @@ pub use output::write;
 pub use result::anonymize::Anonymizer;
 pub use result::names::Names;
 pub use result::scan::{Scan, ScanOptions, scan};
-pub use track::CaptureSummary;
 pub use track::reader::Reading;
+pub use track::reader::capture_summary::CaptureSummary;
 pub use track::reader::labels::Labels;
 pub use track::reader::range::SHARDS;

@@ -17,8 +17,8 @@ use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
-use crate::track::CaptureSummary;
 use crate::track::reader;
+use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::index::FrameIndex;
 use std::sync::Arc;
 

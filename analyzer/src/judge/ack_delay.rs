@@ -4,9 +4,11 @@
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
 use crate::rules;
+use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::track::{Connection, Side};
 
 /// Timers that stacks are known to have, in ms: from Linux to lwIP.
 const KNOWN_MS: (f64, f64) = (35.0, 260.0);

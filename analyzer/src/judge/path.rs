@@ -7,10 +7,11 @@
 use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, KNOWN_LESS, LONE_SAMPLE, NEAR_RTT_MS};
 use crate::rules;
+use crate::track::Side;
 use crate::track::band::Band;
+use crate::track::half::Half;
 use crate::track::thresholds::LOCAL_TOLERANCE_NS;
 use crate::track::wait::Wait;
-use crate::track::{Half, Side};
 
 /// From this weight on a round trip is a yardstick: three samples.
 const ENOUGH_KNOWN: f64 = 0.3;

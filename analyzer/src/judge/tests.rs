@@ -15,10 +15,11 @@ use crate::judge::model::{Confidence, by_data};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
 use crate::judge::{judge, weigh_all};
+use crate::track::Side;
 use crate::track::clock::Clocks;
+use crate::track::exchange::exchanged::Stale;
 use crate::track::story::{MIN_WAIT_NS, Story, StorySegment, Told, block, client, server};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Side, Stale};
 
 impl Told {
     /// The judged connection, and a ruling for each of the first waits: those that are left.

@@ -12,9 +12,11 @@ use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
 use crate::result::server_exchanges::ServerJudged;
 use crate::result::totals::Totals;
+use crate::track::Connection;
+use crate::track::by_block::BLOCK_LEN;
 use crate::track::clock::Clocks;
+use crate::track::exchange::exchanged::ServerLatency;
 use crate::track::tracked::Block;
-use crate::track::{BLOCK_LEN, Connection, ServerLatency};
 use std::convert::Infallible;
 use std::iter;
 use std::mem;
@@ -166,7 +168,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::track::Connections;
+    use crate::track::connections::Connections;
 
     #[test]
     fn judged_connections_take_the_memory_of_the_connections() {

@@ -3,8 +3,9 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::named::named;
+use crate::track::Side;
+use crate::track::ending::Ending;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Ending, Side};
 use std::ops::AddAssign;
 
 /// Waits of one cause, side and turn: how many, how long in all, and the longest; in ns.

@@ -2,8 +2,10 @@
 
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings, Ruling};
+use crate::track::Side;
+use crate::track::by_block::BLOCK_LEN;
+use crate::track::numbers::Place;
 use crate::track::wait::Wait;
-use crate::track::{BLOCK_LEN, Place, Side};
 use std::ops::Index;
 
 /// The judged connections of a block of a shard, and their findings.

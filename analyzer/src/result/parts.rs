@@ -6,7 +6,8 @@ use crate::judge::findings::{Finding, Findings};
 use crate::result::connections::JudgedConnections;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::{first_findings, stalls_from};
-use crate::track::{Exchange, Latency, Side};
+use crate::track::exchange::latency::Latency;
+use crate::track::{Exchange, Side};
 use std::slice;
 
 /// The parts of an exchange's time, in ns: in this order, which is that of the columns.

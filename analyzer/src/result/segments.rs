@@ -2,14 +2,14 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::track::Follower;
+use crate::track::follower::Follower;
 use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-pub use crate::track::TrackedSegment;
+pub use crate::track::follower::TrackedSegment;
 
 /// A part of a connection's segments.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,10 @@ use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
 use crate::result::totals::add;
+use crate::track::exchange::exchanged::{ServerLatency, Suspect};
+use crate::track::exchange::latency::Latency;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Endpoint, Exchange, Latency, ServerLatency, Side, Suspect};
+use crate::track::{Endpoint, Exchange, Side};
 use std::ops::AddAssign;
 
 /// The exchanges of one server, as they were and as they would have been without the stalls.

@@ -4,7 +4,8 @@ use crate::judge::finding::verdict::Verdict;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::ServerExchanges;
-use crate::track::{Endpoint, Latency};
+use crate::track::Endpoint;
+use crate::track::exchange::latency::Latency;
 
 /// One server endpoint. Percentiles of more than 128 exchanges are within 0.5 %.
 #[derive(Debug, Clone)]

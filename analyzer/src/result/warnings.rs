@@ -5,7 +5,8 @@ use crate::capture::printed::AboutText;
 use crate::capture::progress::grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
-use crate::track::{CaptureSummary, ClockJumps};
+use crate::track::clock_jumps::ClockJumps;
+use crate::track::reader::capture_summary::CaptureSummary;
 
 impl CaptureSummary {
     pub fn is_complete(&self) -> bool {

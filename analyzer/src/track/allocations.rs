@@ -5,7 +5,7 @@ use crate::capture::link;
 use crate::capture::progress::Progress;
 use crate::capture::samples::{ByteOrder, interface, packet_with, section};
 use crate::decode;
-use crate::track::Lengths;
+use crate::track::connection::Lengths;
 use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
 use crate::track::reader::{Reading, read_all};

@@ -1,6 +1,6 @@
 //! When data came for a server after a silence of its sender: a broker passes it on, on other connections.
 
-use crate::track::ByBlock;
+use crate::track::by_block::ByBlock;
 use crate::track::reader::range::SHARDS;
 
 /// Most arrivals that a shard keeps, 16 bytes each.

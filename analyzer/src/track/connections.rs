@@ -1,9 +1,9 @@
 //! The connections of a shard, in blocks that never move.
 
 use crate::decode::Header;
-use crate::track::BLOCK_LEN;
-use crate::track::Ends;
+use crate::track::by_block::BLOCK_LEN;
 use crate::track::connection::Connection;
+use crate::track::ends::Ends;
 use crate::track::reader::range::SHARDS;
 use std::collections::HashMap;
 use std::mem;
@@ -123,8 +123,10 @@ fn rest<'a>(
 mod tests {
     use super::*;
     use crate::decode::{ACK, Options, SYN};
+    use crate::track::connection::{Lengths, Recorder};
+    use crate::track::exchange::exchanged::Exchanged;
     use crate::track::waits::Waits;
-    use crate::track::{Endpoint, Exchanged, Lengths, Mark, Recorder, Side};
+    use crate::track::{Endpoint, Mark, Side};
 
     impl Connections {
         /// `count` connections without any state.

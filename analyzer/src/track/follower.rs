@@ -2,9 +2,13 @@
 
 use crate::decode::Header;
 use crate::named::named;
+use crate::track::connection::{Lengths, Recorder};
+use crate::track::exchange::exchanged::Exchanged;
+use crate::track::half::repeated::Repeats;
 use crate::track::reader::range::{Range, ShardRow};
+use crate::track::table::Table;
 use crate::track::waits::Waits;
-use crate::track::{Connection, Exchanged, Lengths, Mark, Recorder, Repeats, Side, Table};
+use crate::track::{Connection, Mark, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 

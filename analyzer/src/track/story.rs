@@ -12,13 +12,14 @@
 //! ```
 
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN, URG};
-use crate::track::clock_step;
+use crate::track::connection::{Lengths, Recorder};
+use crate::track::ends::Ends;
+use crate::track::exchange::exchanged::{Exchanged, Stale};
+use crate::track::half::Half;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
-use crate::track::{
-    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Recorder, Side, Stale,
-};
+use crate::track::{Connection, Endpoint, Exchange, Mark, Side, clock_step};
 
 /// Waits from here on are told.
 pub const MIN_WAIT_NS: i64 = 10_000_000;

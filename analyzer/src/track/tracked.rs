@@ -1,11 +1,13 @@
 //! The findings of all shards, put together at the end of the capture.
 
+use crate::track::arrivals::Arrival;
+use crate::track::exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
+use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::numbered;
+use crate::track::exchange::slowest::Slowest;
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
-use crate::track::{
-    Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Slowest, Stale, Suspect,
-};
+use crate::track::{Connection, Exchange};
 use std::mem;
 use std::sync::Arc;
 

@@ -2,11 +2,13 @@
 //! threads as there are shards can work side by side.
 
 use crate::track::clock::Clocks;
+use crate::track::connection::{Lengths, Recorder};
+use crate::track::connections::Connections;
+use crate::track::exchange::exchanged::Exchanged;
 use crate::track::reader::range::{Range, ShardRow};
-use crate::track::table::Located;
+use crate::track::table::{Located, Table};
 use crate::track::tracked::Ended;
 use crate::track::waits::Waits;
-use crate::track::{Connections, Exchanged, Lengths, Recorder, Table};
 
 /// Segments whose connections are looked up at once: as many cache misses as overlap, and what they need
 /// fits into the first-level cache.

@@ -4,8 +4,9 @@
 //! the whole connection is known.
 
 use crate::capture::times::DAY_NS;
+use crate::track::ending::Ending;
 use crate::track::thresholds::EVIDENCE_NS;
-use crate::track::{Ending, Mark, Side};
+use crate::track::{Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {

@@ -2,7 +2,8 @@
 
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::named::named;
-use crate::track::{Connection, Half};
+use crate::track::Connection;
+use crate::track::half::Half;
 
 named! {
     /// Where the capture was taken.

@@ -24,9 +24,10 @@
 
 use crate::judge::statistics;
 use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
+use crate::track::half::Half;
 use crate::track::thresholds::JIFFY_NS;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side};
+use crate::track::{Connection, Side};
 
 /// How waits for the kernel's timer look in one direction.
 #[derive(Debug, Clone, Copy, Default)]

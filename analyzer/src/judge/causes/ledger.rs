@@ -7,8 +7,7 @@
 use crate::judge::capture::spurious;
 use crate::judge::causes::{Cause, DirectionFacts as Facts, stop_and_wait};
 use crate::rules;
-use crate::track::NETWORK_RTT_NS;
-use crate::track::thresholds::PROBE_NS;
+use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact};
 
 /// A cell of the ledger in words, and its cause.

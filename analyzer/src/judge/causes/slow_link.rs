@@ -21,8 +21,9 @@
 
 use crate::judge::model::sender_clock::step_ns;
 use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF};
+use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
-use crate::track::{DEFAULT_MSS, Half, Side};
+use crate::track::{DEFAULT_MSS, Side};
 
 /// The time of a segment, and its timestamp.
 type Stamp = (i64, u32);

@@ -23,8 +23,9 @@
 
 use crate::judge::path::Path;
 use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
+use crate::track::half::Half;
+use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
 
 /// Did this sender, all the time, wait for the ACK of each segment before the next?
 pub fn is_throughout<'a>(

@@ -6,8 +6,9 @@ use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
+use crate::track::ending::Ending;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Ending, Mark, Side};
+use crate::track::{Mark, Side};
 
 const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
 

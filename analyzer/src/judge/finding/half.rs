@@ -10,8 +10,9 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::{LateAcks, Timer};
 use crate::judge::nagle::variant::Variant;
+use crate::track::half::repeated::Repeats;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Repeats, Side};
+use crate::track::{Connection, Side};
 
 /// Was Nagle's algorithm at work on each side, and which frames prove it?
 pub fn nagle_of_both(

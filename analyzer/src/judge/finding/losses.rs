@@ -5,8 +5,9 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::candidates;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF, POSSIBLE};
+use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side};
+use crate::track::{Connection, Side};
 
 /// Is so much data missing that the frames between it must be, too?
 pub fn is_lossy(connection: &Connection) -> bool {

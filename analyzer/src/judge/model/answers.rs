@@ -11,9 +11,10 @@ use crate::judge::model::settle::{AT_ONCE, Weighing};
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
+use crate::track::half::Half;
+use crate::track::reactions::Reactions;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
-use crate::track::{Half, Reactions};
 use std::convert::Infallible;
 use std::mem;
 

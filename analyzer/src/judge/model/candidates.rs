@@ -2,12 +2,13 @@
 //! timestamps. Nothing else excludes a hold.
 
 use crate::judge::capture::spurious;
+use crate::track::half::Half;
 use crate::track::thresholds::{
     JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
     SHORTEST_DELAYED_ACK_NS,
 };
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side};
+use crate::track::{Connection, Side};
 
 /// These leave at once on all stacks.
 const EXEMPT: u32 = fact::FIN | fact::URGENT;

@@ -9,8 +9,9 @@ use crate::judge::thresholds::{
     REACTION_MS, RIVALLED,
 };
 use crate::rules;
+use crate::track::Connection;
+use crate::track::reactions::Reactions;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Reactions};
 
 /// A pause of this length or shorter is as likely as any of it.
 const SHORTEST_PAUSE_MS: f64 = 1.0;

@@ -7,9 +7,10 @@ use crate::judge::path::Path;
 use crate::judge::pooled::paths::SharedPaths;
 use crate::rules;
 use crate::track::clock::Clocks;
+use crate::track::reactions::Reactions;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Endpoint, Reactions, Side};
+use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 

@@ -12,8 +12,10 @@ use crate::judge::thresholds::{
     WAKE_QUARTILE,
 };
 use crate::rules;
+use crate::track::half::Half;
+use crate::track::reactions::Reactions;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Reactions, Side};
+use crate::track::{Connection, Side};
 
 /// A reaction that is no later than this many releases in the middle is as quick as a kernel's.
 const AS_QUICK: i64 = 3;

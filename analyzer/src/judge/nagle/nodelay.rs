@@ -5,8 +5,9 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
 use crate::judge::thresholds::{OPEN_ON, SURELY_ON};
 use crate::named::named;
+use crate::track::Side;
+use crate::track::half::Half;
 use crate::track::wait::fact;
-use crate::track::{Half, Side};
 use std::ops::AddAssign;
 
 named! {

@@ -8,8 +8,9 @@
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::named::named;
+use crate::track::Side;
+use crate::track::half::Half;
 use crate::track::wait::fact;
-use crate::track::{Half, Side};
 
 named! {
     /// The variant of a sender with Nagle's algorithm on.

@@ -4,8 +4,9 @@
 use crate::judge::path::{Basis, Path};
 use crate::judge::thresholds::{OTHERS_WEIGHT, PATH_SAMPLES};
 use crate::rules;
+use crate::track::ends::Ends;
 use crate::track::tracked::Block;
-use crate::track::{Connection, Ends, Side};
+use crate::track::{Connection, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;

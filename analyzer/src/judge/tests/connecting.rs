@@ -2,7 +2,7 @@
 
 use super::causes;
 use crate::judge::causes::Cause;
-use crate::track::Ending;
+use crate::track::ending::Ending;
 use crate::track::story::{Story, Told, client, server};
 
 #[test]

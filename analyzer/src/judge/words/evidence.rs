@@ -6,7 +6,7 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::{Confidence, DirectionModel, Proof};
 use crate::judge::path::Basis;
-use crate::track::SHORTEST_DELAYED_ACK_NS;
+use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use std::fmt::{self, Display, Formatter, Write};
 

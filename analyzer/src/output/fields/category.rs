@@ -6,7 +6,8 @@ use crate::judge::finding::verdict::Verdict;
 use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
-use crate::track::{Repeat, Side};
+use crate::track::Side;
+use crate::track::follower::Repeat;
 
 /// One of few names: a category in a table, a string elsewhere.
 pub trait Category: Copy {

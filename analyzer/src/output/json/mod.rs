@@ -22,7 +22,7 @@ use crate::result::parts::slowest;
 use crate::result::scan::Scan;
 use crate::result::servers::{self, MOST_LISTED};
 use crate::result::warnings::warnings;
-use crate::track::CaptureSummary;
+use crate::track::reader::capture_summary::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
@@ -154,7 +154,7 @@ struct JsonSummary {
     verdict: Verdict,
     /// Connections with data that cannot be judged.
     not_judged: u64,
-    /// Holds shorter than `min_wait_ms`.
+    /// Holds shorter than `min_wait_ms`, of clean connections.
     short_holds: u64,
     short_holds_ms: f64,
     exchanges: u64,

@@ -14,7 +14,8 @@ use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::first_findings;
 use crate::result::servers::servers as server_rows;
-use crate::track::{BLOCK_LEN, Hour};
+use crate::track::by_block::BLOCK_LEN;
+use crate::track::exchange::hours::Hour;
 
 /// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
 const ROWS_AT_ONCE: usize = 4096;

@@ -11,8 +11,9 @@ use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
 use crate::result::cause_totals::Turn;
 use crate::result::scan::Scan;
+use crate::track::Side;
+use crate::track::ending::Ending;
 use crate::track::wait::fact;
-use crate::track::{Ending, Side};
 use pyo3::prelude::*;
 
 /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and

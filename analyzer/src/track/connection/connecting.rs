@@ -2,10 +2,11 @@
 
 use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Recorder};
+use crate::track::ending::Ending;
 use crate::track::half::{ConnectTimes, Half};
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::Wait;
-use crate::track::{Ending, Mark, Side};
+use crate::track::{Mark, Side};
 
 impl Connection {
     /// Takes a SYN that follows one of the same side. Nobody waited for it where another connection begins.

@@ -16,15 +16,15 @@ mod tests;
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::connection::even::Times;
-use crate::track::ends::PackedEnds;
+use crate::track::ending::Ending;
+use crate::track::ends::{Ends, PackedEnds};
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::Half;
 use crate::track::prefetch::prefetch;
-use crate::track::thresholds::EVIDENCE_NS;
+use crate::track::thresholds::{EVIDENCE_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::waits::Waits;
-use crate::track::{Ending, Endpoint, Ends};
-use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::track::{Endpoint, Mark, Side};
 use std::mem::offset_of;
 
 /// One TCP connection.

@@ -2,10 +2,12 @@
 
 use crate::decode::seq;
 use crate::track::connection::{Connection, Recorder};
+use crate::track::ending::Ending;
+use crate::track::exchange::exchanged::Stale;
 use crate::track::half::Half;
 use crate::track::thresholds::{FIRST_RTO_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
-use crate::track::{Ending, Mark, Side, Stale};
+use crate::track::{Mark, Side};
 
 impl Connection {
     /// FIN or RST ends the connection.
@@ -170,9 +172,11 @@ struct Asked {
 
 #[cfg(test)]
 mod tests {
+    use crate::track::Side;
+    use crate::track::ending::Ending;
+    use crate::track::exchange::exchanged::Stale;
     use crate::track::story::{Story, Told, client, server};
     use crate::track::wait::{Wait, fact};
-    use crate::track::{Ending, Side, Stale};
 
     /// Two answers, then a request that the server acknowledges.
     fn asked() -> Story {

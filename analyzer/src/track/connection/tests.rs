@@ -1,8 +1,9 @@
 //! A connection: its handshake, its ends, its exchanges, its repetitions.
 
+use crate::track::Side;
+use crate::track::half::repeated::Repeats;
 use crate::track::story::{Story, StorySegment, client, server};
 use crate::track::wait::fact;
-use crate::track::{Repeats, Side};
 
 const MS: i64 = 1_000_000;
 

@@ -43,7 +43,7 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::Exchanged`]'s, from 1, and three facts of the current exchange.
+    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, and three facts of the current exchange.
     server: u32,
 }
 

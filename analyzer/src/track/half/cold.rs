@@ -2,6 +2,7 @@
 //! they are stored.
 
 use crate::decode::seq;
+use crate::track::Mark;
 use crate::track::half::acks::Timed;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::contradictions::Contradictions;
@@ -9,8 +10,8 @@ use crate::track::half::repeated::{Repeats, Unseen};
 use crate::track::half::sequence::ConnectTimes;
 use crate::track::half::{Half, Release, ShortHolds, state};
 use crate::track::prefetch::prefetch;
+use crate::track::reactions::Reactions;
 use crate::track::thresholds::ECHOES;
-use crate::track::{Mark, Reactions};
 
 /// State of a direction that sends more while something is unacknowledged.
 ///

@@ -3,8 +3,7 @@
 
 use crate::decode::Header;
 use crate::track::DEFAULT_MSS;
-use crate::track::half::Half;
-use crate::track::half::state;
+use crate::track::half::{Half, state};
 use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
 
 /// The IP identifications of a host.

@@ -5,10 +5,11 @@ use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
+use crate::track::ends::Ends;
 use crate::track::table::key::{
     AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
 };
-use crate::track::{Ends, Mark, Side};
+use crate::track::{Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.

@@ -2,7 +2,8 @@
 
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{Addresses, Ports};
-use crate::track::{Endpoint, Ends};
+use crate::track::Endpoint;
+use crate::track::ends::Ends;
 use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -6,10 +6,11 @@ mod tunnels;
 
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{ACK, Header, SYN};
+use crate::track::Side;
+use crate::track::ends::Ends;
 use crate::track::table::key::{Address, AnyKey, Key, KeyInside, KeyV4, KeyV6, LongKey};
 use crate::track::table::slots::Slots;
 use crate::track::table::tunnels::Tunnels;
-use crate::track::{Ends, Side};
 use foldhash::quality::RandomState;
 
 /// The connection of a segment, and who sent it.

@@ -2,10 +2,12 @@
 
 mod longest;
 
+use crate::track::arrivals::Arrivals;
+use crate::track::by_block::ByBlock;
 use crate::track::reader::range::SHARDS;
 use crate::track::wait::{Wait, fact};
 use crate::track::waits::longest::Longest;
-use crate::track::{Arrivals, ByBlock, Mark, Side};
+use crate::track::{Mark, Side};
 use std::mem;
 
 /// All waits that look like stalls while streaming are kept. Of the others a shard keeps up to this

@@ -1,5 +1,7 @@
 use super::*;
-use crate::track::{Arrival, Connection, Ends, Mark};
+use crate::track::arrivals::Arrival;
+use crate::track::ends::Ends;
+use crate::track::{Connection, Mark};
 
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;

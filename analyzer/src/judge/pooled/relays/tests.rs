@@ -1,6 +1,7 @@
 use super::*;
+use crate::track::ends::Ends;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Endpoint, Ends, Mark};
+use crate::track::{Connection, Endpoint, Mark};
 use std::ops::RangeInclusive;
 
 const MS: i64 = 1_000_000;

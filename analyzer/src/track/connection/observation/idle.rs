@@ -2,9 +2,10 @@
 
 use super::Observation;
 use crate::decode::ACK;
+use crate::track::Mark;
 use crate::track::half::Release;
+use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::thresholds::{DISTINCT_NS, IN_TRANSIT_ONE_OF, LOCAL_DISTINCT_NS};
-use crate::track::{Mark, NETWORK_RTT_NS};
 
 /// The data before a wait, and during it.
 pub struct Idle {

@@ -18,8 +18,9 @@ use crate::decode::Header;
 use crate::track::connection::Recorder;
 use crate::track::connection::observation::idle::Idle;
 use crate::track::half::Half;
+use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Mark, NETWORK_RTT_NS, Side};
+use crate::track::{Mark, Side};
 
 /// A segment of new data, and both directions as they were before it.
 #[derive(Clone, Copy)]

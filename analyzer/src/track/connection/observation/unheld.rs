@@ -3,8 +3,8 @@
 
 use super::Observation;
 use crate::decode::{FIN, PSH, URG};
-use crate::track::NETWORK_RTT_NS;
 use crate::track::half::Half;
+use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::thresholds::{
     HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KERNEL_RELEASE_NS, KNOWN_ROUND_TRIPS, LEAST_MSS,
     PROBE_NS,
