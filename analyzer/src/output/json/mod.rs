@@ -142,7 +142,7 @@ struct JsonSummary {
     /// They count in the totals only.
     servers_not_listed: u64,
     tcp_packets: u64,
-    /// Connections with stalls.
+    /// Connections with stalls that count; see `reading`.
     affected_connections: u64,
     stalls: u64,
     /// Time lost to all stalls: the sum of their `hold_ms`.
