@@ -3,8 +3,8 @@
 
 use crate::judge::thresholds::COPY_LAG_NS;
 use crate::rules;
-use crate::track::tracked::Block;
 use crate::track::connection::Copies;
+use crate::track::tracked::Block;
 use crate::track::{Connection, Side};
 
 /// More of one kind are made up: no host has so many bridges and translations one after the other.
