@@ -15,7 +15,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from fleets import FIXED, KEY, OTHER, SPLIT, hour, opened, written
+from fleets import FIXED, KEY, OTHER, SPLIT, capture, hour, opened, written
 from nagle_scan.api.names import Label
 from nagle_scan.fleet import changes, fields
 
@@ -403,6 +403,22 @@ def test_a_change_is_more_than_chance_and_told_once(
     written(fleet, {"sums": hour(24 * len(days), "a:1", *now, set="b" * 32)})
     found = [one.change for one in changes.noticed(opened(fleet), before, ["b" * 32])]
     assert found == [change] * bool(change)
+
+
+def test_a_host_is_compared_with_hosts_not_with_all_of_them(tmp_path: Path) -> None:
+    """One of twenty that stalls as ever is no news, though all together lose far less."""
+    sums, captures = [], []
+    for night in range(2):
+        for host in range(20):
+            id = f"{night}{host:031}"
+            captures.append(capture(id, host=f"web-{host}"))
+            sums += hour(24 * night, "a:1", 100, 90 * (host == 3), set=id)
+    first, second = len(sums) // 2, len(captures) // 2
+    fleet = written(tmp_path / "fleet", {"sums": sums[:first], "captures": captures[:second]})
+    before = changes.before(opened(fleet), "own")
+    written(fleet, {"sums": sums[first:], "captures": captures[second:]})
+    ids = [row["set"] for row in captures[second:]]
+    assert list(changes.noticed(opened(fleet), before, ids)) == []
 
 
 def test_what_a_killed_run_found_is_told_by_the_next(tmp_path: Path) -> None:

@@ -29,20 +29,25 @@ LEVEL = (
     f"coalesce(sum(wait_ms) {COUNTED}, 0)::DOUBLE AS lost_ms, "
     "coalesce(sum(exchanges), 0)::BIGINT AS exchanges"
 )
+HOSTS = 'SELECT "set", first(host) AS host FROM captures GROUP BY 1'
 BEFORE = f"""
-SELECT service, {LEVEL} FROM sums WHERE "set" NOT IN (SELECT unnest(?)) GROUP BY service, day
-QUALIFY row_number() OVER (PARTITION BY service ORDER BY day DESC NULLS LAST) <= {DAYS}
+SELECT service, host, {LEVEL} FROM sums LEFT JOIN ({HOSTS}) USING ("set")
+WHERE "set" NOT IN (SELECT unnest(?)) GROUP BY service, host, day
+QUALIFY dense_rank() OVER (PARTITION BY service ORDER BY day DESC NULLS LAST) <= {DAYS}
 ORDER BY service, day DESC NULLS LAST
 """
 NOW = f"""
-SELECT service, first(owner) AS owner, first(pod) AS pod, {LEVEL} FROM sums
-WHERE "set" IN (SELECT unnest(?)) GROUP BY service ORDER BY lost_ms DESC, service
+SELECT service, host, first(owner) AS owner, first(pod) AS pod, {LEVEL}
+FROM sums LEFT JOIN ({HOSTS}) USING ("set")
+WHERE "set" IN (SELECT unnest(?)) GROUP BY service, host ORDER BY lost_ms DESC, service, host
 """
 
 
 class Level(NamedTuple):
-    """What a service lost in some time."""
+    """What a service lost in the captures of one host, on a day or in a run: on another host, or in
+    all of them together, as much may be usual."""
 
+    host: str
     stalls: int
     """Certain and likely ones, as always here."""
     lost_ms: float
@@ -67,7 +72,7 @@ class Change(NamedTuple):
     pod: str
     change: str
     before_ms: float
-    """Per exchange, on the worst of the days before."""
+    """Per exchange, on the worst day of the worst host before."""
     now_ms: float
     stalls: int
     exchanges: int
@@ -111,8 +116,10 @@ def before(table: Table, own: str) -> Before:
 
 def noticed(table: Table, before: Before, sets: Collection[str]) -> Iterator[Change]:
     """What these sets, and those of runs that were killed, change of what was known before."""
-    for service, owner, pod, *level in table.answer(NOW, [sorted({*sets, *before.open_sets})]):
-        now, days = Level(*level), before.days.get(service, [])
+    for service, host, owner, pod, *level in table.answer(
+        NOW, [sorted({*sets, *before.open_sets})]
+    ):
+        now, days = Level(host, *level), before.days.get(service, [])
         if change := changed(days, now):
             before_ms = max((day.each_ms for day in days), default=0.0)
             about = service, owner or "", pod or "", change
@@ -124,8 +131,8 @@ def changed(days: Sequence[Level], now: Level) -> str:
     if now.stalls and not any(day.stalls for day in days):
         return NEW
     if not now.stalls:
-        is_gone = days and days[0].share * now.exchanges >= EXPECTED
-        return GONE if is_gone else ""
+        last = next((day for day in days if day.host == now.host), None)
+        return GONE if last and last.share * now.exchanges >= EXPECTED else ""
     worst = max(days, key=lambda day: day.each_ms)
     expected = worst.share * max(1, now.exchanges)
     is_more = now.stalls > expected + SPREAD * sqrt(expected)

@@ -126,7 +126,9 @@ CHANGED = (
     Field("time", TIME, "End of the run that noticed it."),
     *SERVICE,
     Field("change", TEXT, "`new`, `worse` or `gone`."),
-    Field("before_ms", NUMBER, "Time lost per exchange before, on the worst of seven days."),
+    Field(
+        "before_ms", NUMBER, "Time lost per exchange before, on the worst day of the worst host."
+    ),
     Field("now_ms", NUMBER, "Time lost per exchange in the captures of that run."),
     Field("stalls", INTEGER, "Certain and likely stalls in these captures."),
     Field("exchanges", INTEGER, "Requests with responses in these captures."),

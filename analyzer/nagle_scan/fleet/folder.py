@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,12 +21,14 @@ from nagle_scan.fleet.work import DIGITS, digits
 from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
 NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
 ASIDE = ".damaged"
 """Behind the name of a file that is not what its name says."""
+MOST_HELD = 64 << 20
+"""Bytes of files of a store that are fetched at once, and kept: they never change."""
 HALF = ".written"
 """Behind the name of a file on its way; a run that was killed may leave one."""
 PAUSES_S = (0.0, 1.0, 2.0)
@@ -48,6 +51,8 @@ class Folder:
         self.path = path.rstrip("/") or path
         self.fs: Any = None
         self._top = self.path
+        self._memory: Any = None
+        self._held: dict[str, str] = {}
         if is_url(self.path):
             if not self.path.startswith(STORES):
                 known = "results go to a folder, s3://, gs://, az://"
@@ -90,14 +95,38 @@ class Folder:
             yield path[len(self._top) + 1 :], Found(about["size"], written_s)
 
     def place(self, name: str) -> str:
-        """The path or URL of a file."""
-        return f"{self.path}/{name}"
+        """The path or URL of a file, for DuckDB."""
+        return self._held.get(name, f"{self.path}/{name}")
+
+    @property
+    def file_systems(self) -> list[Any]:
+        """What DuckDB needs to reach the files."""
+        return [one for one in (self.fs, self._memory) if one is not None]
+
+    def hold(self, every: Mapping[str, Found]) -> None:
+        """Fetches files of a store, all at once, unless they are too large together."""
+        wanted = {f"{self._top}/{name}": name for name in every if name not in self._held}
+        size = sum(every[name].size for name in wanted.values())
+        if self.fs is None or not wanted or size > MOST_HELD:
+            return
+        if self._memory is None:
+            import fsspec
+
+            self._memory = fsspec.filesystem("memory")
+            self._own = f"memory://nagle-scan-{os.urandom(8).hex()}"
+            weakref.finalize(self, _forget, self._memory, self._own)
+        with self._told(CaptureError):
+            for path, content in self.fs.cat(list(wanted), on_error="omit").items():
+                place = f"{self._own}/{wanted[path]}"
+                self._memory.pipe_file(place, content)
+                self._held[wanted[path]] = place
 
     def content(self, name: str) -> bytes:
         """The bytes of a file."""
         with self._told(CaptureError):
             if self.fs is not None:
-                read: bytes = self.fs.cat_file(f"{self._top}/{name}")
+                where = self._memory if name in self._held else self.fs
+                read: bytes = where.cat_file(self._held.get(name, f"{self._top}/{name}"))
                 return read
             with open(self.place(name), "rb") as file:
                 return file.read()
@@ -162,6 +191,7 @@ class Folder:
     def put_aside(self, name: str) -> None:
         """Renames a file that is not whole, if it is there."""
         to = f"{name}.{os.urandom(4).hex()}{ASIDE}"
+        self._held.pop(name, None)
         with self._told(OutputError), suppress(FileNotFoundError):
             if self.fs is not None:
                 self.fs.mv(f"{self._top}/{name}", f"{self._top}/{to}")
@@ -185,6 +215,16 @@ class Folder:
             does = "write" if kind is OutputError else "read"
             why = remote.reason(error, self.path)
             raise kind(f"{remote.shown(self.path)}: cannot {does}: {why}") from None
+
+
+def name_of(place: str) -> str:
+    """The name of a file from its path or URL, however DuckDB writes that."""
+    return "/".join(place.split("/")[-2:])
+
+
+def _forget(memory: Any, own: str) -> None:  # noqa: ANN401
+    with suppress(FileNotFoundError):
+        memory.rm(own, recursive=True)
 
 
 def _sync(folder: str) -> None:

@@ -27,6 +27,7 @@ def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -
     """
     table = Table(folder)
     asked = [*table.files] if reads_all else table.names(COMMIT)
+    folder.hold({name: table.files[name] for name in asked})
     if damaged := [name for name in asked if not _is_whole(table, name)]:
         table = _without(table, damaged, tell)
     damaged = [
@@ -45,7 +46,7 @@ def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]
     for name in damaged:
         table.folder.put_aside(name)
         again = "; its captures are read again" if name.startswith(COMMIT) else ""
-        tell(f"{table.folder.place(name)}: damaged, put aside{again}")
+        tell(f"{table.folder.path}/{name}: damaged, put aside{again}")
     return Table(table.folder)
 
 
@@ -58,8 +59,8 @@ def _is_whole(table: Table, name: str) -> bool:
     with suppress(duckdb.Error, CaptureError, TypeError, ValueError, KeyError):
         asked = f"read_parquet(['{table.folder.place(name).replace(chr(39), chr(39) * 2)}'])"
         with duckdb.connect() as asking:
-            if table.folder.fs is not None:
-                asking.register_filesystem(table.folder.fs)
+            for one in table.folder.file_systems:
+                asking.register_filesystem(one)
             found = asking.sql(f"FROM {asked}")
             there = dict(zip(found.columns, map(str, found.types), strict=True))
             return all(types.get(one, kind) == kind for one, kind in there.items())

@@ -14,7 +14,7 @@ import duckdb
 
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.fields import CHANGES, COMMIT, SQL_TYPES, tables, written
-from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.folder import Folder, name_of
 from nagle_scan.fleet.work import Settings
 from nagle_scan.words.wording import count, printable
 
@@ -114,14 +114,15 @@ class Table:
     @cached_property
     def commits(self) -> dict[str, Commit]:
         """What each file of captures says of its batch, by name."""
-        sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
         try:
-            told = dict(self.connection.execute(sql).fetchall()) if self.is_there else {}
+            asked = self.connection
+            sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
+            found = asked.execute(sql).fetchall() if self.is_there else []
         except Exception as error:
             raise self.reason(error) from None
-        places = {name: told.get(self.folder.place(name), "") for name in self.names(COMMIT)}
+        told = {name_of(place): about for place, about in found}
         try:
-            return {name: Commit.read(about) for name, about in places.items()}
+            return {name: Commit.read(told.get(name, "")) for name in self.names(COMMIT)}
         except (TypeError, ValueError, KeyError, AttributeError):
             raise CaptureError(
                 f"{self.folder.path}: no fleet, but files of something else"
@@ -130,8 +131,7 @@ class Table:
     @cached_property
     def in_use(self) -> list[tuple[str, str]]:
         """Files of captures that count, and a set of each."""
-        names = {self.folder.place(name): name for name in self.names(COMMIT)}
-        return [(names[place], set_id) for place, set_id in self.answer(IN_USE)]
+        return [(name_of(place), set_id) for place, set_id in self._all(IN_USE)]
 
     @property
     def open(self) -> dict[str, Commit]:
@@ -156,9 +156,10 @@ class Table:
         """Which batch of each set counts (`newest`). For other rows see `asked`."""
         made = duckdb.connect(config={**CONFIG})
         made.execute("SET GLOBAL TimeZone = 'UTC'")
-        if self.folder.fs is not None:
-            made.register_filesystem(self.folder.fs)
-        made.execute(f"CREATE VIEW every_{COMMIT} AS {self.source(COMMIT, self.names(COMMIT))}")
+        source = self.source(COMMIT, self.names(COMMIT))
+        for one in self.folder.file_systems:
+            made.register_filesystem(one)
+        made.execute(f"CREATE VIEW every_{COMMIT} AS {source}")
         # A row that is gone takes its set away.
         made.execute(
             f'CREATE TABLE newest AS SELECT "set", max(batch) AS batch, '
@@ -189,8 +190,9 @@ class Table:
         return self.connection
 
     def counted(self, kind: str) -> list[str]:
-        """The files of a kind, without those that no commit names: they may be half of a batch."""
-        named = {name for one in self.commits.values() for name in one.files}
+        """The files of a kind, without those of no batch that counts: they may be half of one."""
+        used = {name for name, _ in self.in_use}
+        named = {name for one in used for name in self.commits[one].files}
         every = self.names(kind)
         return every if kind in (COMMIT, CHANGES) else [name for name in every if name in named]
 
@@ -202,6 +204,7 @@ class Table:
         none = f"SELECT {nulls}, NULL::VARCHAR AS filename WHERE false"
         if not (places := list(names)):
             return none
+        self.folder.hold({name: self.files[name] for name in places})
         read = f"read_parquet({self._places(places)}, union_by_name = true, filename = true)"
         return f"{none} UNION ALL BY NAME SELECT * FROM {read}"
 
@@ -219,7 +222,14 @@ class Table:
     def answer(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The same as plain rows, with values for its question marks."""
         try:
-            return self.asked(sql).execute(sql, given).fetchall()
+            self.asked(sql)
+        except Exception as error:
+            raise self.reason(error) from None
+        return self._all(sql, given)
+
+    def _all(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self.connection.execute(sql, given).fetchall()
         except Exception as error:
             raise self.reason(error) from None
 

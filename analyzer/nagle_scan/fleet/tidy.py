@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from nagle_scan.fleet import batch, parquet
 from nagle_scan.fleet.fields import BATCH, CHANGES, COMMIT, DETAILS, KINDS
+from nagle_scan.fleet.folder import name_of
 from nagle_scan.fleet.table import Table, step
 
 MOST_BATCHES = 64
@@ -52,8 +53,7 @@ def _old(table: Table, before: date) -> set[str]:
             'AND ("set", batch) IN (SELECT ("set", batch) FROM newest)'
         )
     }
-    places = {table.folder.place(name): name for name in table.files}
-    old = {places[one] for one in found}
+    old = {name_of(place) for place in found}
     return {
         name
         for name, commit in table.commits.items()
