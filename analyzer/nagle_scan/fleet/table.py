@@ -24,6 +24,8 @@ CONFIG = {
     "autoload_known_extensions": "false",
 }
 """Nothing from the network but the fleet, and no name of Python's in SQL."""
+OF_SQL = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError)
+"""Errors of whoever asks."""
 AT_ONCE = 1000
 """Rows of an answer on their way to Python."""
 BATCH_BITS = 20
@@ -240,7 +242,11 @@ class Table:
         if damaged := [name for name in self.files if not self.folder.is_whole(name)]:
             told = f"{count(len(damaged), 'file')} damaged or gone, first {damaged[0]}: --check"
             return CaptureError(f"{self.folder.path}: {told} puts them aside")
-        return ValueError(printable(str(error).strip().partition("\n")[0]))
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        if isinstance(error, OF_SQL) and not lines[0].startswith("Traceback"):
+            return ValueError(printable(lines[0]))
+        # What a store raises comes through DuckDB with a traceback.
+        return CaptureError(f"{self.folder.path}: cannot read: {printable(lines[-1])}")
 
     def each(self, sql: str) -> Iterator[dict[str, Any]]:
         """The rows of an answer, one at a time: there may be a million."""
