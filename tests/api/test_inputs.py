@@ -90,6 +90,8 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
         (tmp_path / f"ring.pcap{number}").write_bytes(path.read_bytes())
     (tmp_path / "notes.txt").write_text("none")
     (ring,) = nagle_scan.scan_each(tmp_path)
+    (same,) = nagle_scan.scan_each(tmp_path / "*.pcap*")
+    assert len(same.stalls) == len(ring.stalls)
     assert len(ring.paths) == 2
     with pytest.raises(nagle_scan.CaptureError, match=r": a folder: scan_each yields a scan of"):
         nagle_scan.scan(tmp_path)

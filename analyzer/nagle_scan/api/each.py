@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from glob import glob, has_magic
 
 from nagle_scan.api import captures, keys
 from nagle_scan.api.scan import Scan, as_paths, check_number, named, scan
@@ -25,10 +26,10 @@ def scan_each(
 ) -> Iterator[Scan]:
     """Scans many captures, each in a thread of its own, and yields them in their order.
 
-    Each of `captures` is a path, or several that are one capture; a folder, also alone, stands for
-    the captures in it, those of one rotation as one. So many are scanned `at_once` as there are
-    processors, unless told otherwise; at most twice as many scans are kept. Raises as `scan`, when
-    it is that capture's turn.
+    Each of `captures` is a path, or several that are one capture; a folder or a pattern
+    (`"captures/**/*.pcap*"`), also alone, stands for the captures in it, those of one rotation as
+    one. `at_once` captures are scanned at the same time, one per processor by default; at most
+    twice as many scans are kept. Raises as `scan`, when it is that capture's turn.
 
     >>> import nagle_scan
     >>> names = ["captures/java-split.pcap", "captures/java-split-nodelay.pcap"]
@@ -62,7 +63,11 @@ def scan_each(
 def _sets(given: Path | Iterable[Path | Iterable[Path]]) -> Iterator[list[str]]:
     for one in [given] if isinstance(given, (str, os.PathLike)) else given:
         paths = as_paths(one)
-        if len(paths) == 1 and os.path.isdir(paths[0]):
+        if len(paths) == 1 and not os.path.lexists(paths[0]) and has_magic(paths[0]):
+            found = sorted(filter(captures.may_be_capture, glob(paths[0], recursive=True)))
+            # A pattern without captures is told as a path that is not there.
+            yield from (each.paths for each in captures.grouped(found or paths).sets)
+        elif len(paths) == 1 and os.path.isdir(paths[0]):
             yield from (found.paths for found in captures.grouped(paths).sets)
         else:
             yield paths
