@@ -159,6 +159,30 @@ def test_many_hosts_write_into_one_folder_at_once(
     assert page.state(Folder(str(fleet))) == opened(fleet).state
 
 
+def test_a_batch_that_comes_while_files_are_listed_lacks_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a run would let go of rows that another host has just written."""
+    fleet, scandir, seen = made(tmp_path / "fleet", [ALL[:2]]), os.scandir, list[str]()
+
+    def listing(path: str) -> Any:
+        kind = os.path.basename(path)
+        # What was listed before the batch is old, what is listed later has it.
+        if os.path.dirname(path) == fleet and kind and len(seen) == 1:
+            seen.append("written")
+            made(fleet, [[OTHER]])
+        seen.extend([kind] * (kind in fields.KINDS and not seen))
+        return scandir(path)
+
+    told = list[str]()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", listing)
+        mend.mend(Folder(fleet), told.append)
+    assert seen == [fields.COMMIT, "written"]
+    assert told == []
+    assert rows_of(fleet) == rows_of(made(tmp_path / "other", [[*ALL[:2], OTHER]]))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_full_disk_is_one_line_and_loses_nothing(
     whole: dict[str, list[str]], tmp_path: Path

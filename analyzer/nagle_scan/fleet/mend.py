@@ -11,7 +11,7 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.fields import COMMIT, SQL_TYPES, written
 from nagle_scan.fleet.folder import Folder
-from nagle_scan.fleet.table import Commit, Table
+from nagle_scan.fleet.table import Table
 from nagle_scan.fleet.work import failure_id
 from nagle_scan.words.wording import count
 
@@ -38,8 +38,10 @@ def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -
     ]
     if damaged:
         table = _without(table, damaged, tell)
-    lost = {one for name, one in table.in_use if _lacks(table, table.commits[name])}
-    return _let_go(table, lost, tell) if lost else table
+    if _lost(table):
+        # Nobody lets go of rows because a store or a disk was slow to list them.
+        table = Table(folder)
+    return _let_go(table, lost, tell) if (lost := _lost(table)) else table
 
 
 def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]) -> Table:
@@ -67,8 +69,12 @@ def _is_whole(table: Table, name: str) -> bool:
     return False
 
 
-def _lacks(table: Table, commit: Commit) -> bool:
-    return not commit.files.keys() <= table.files.keys()
+def _lost(table: Table) -> set[str]:
+    """Sets that count and lack a file of their batch."""
+    lacking = {
+        name for name, one in table.commits.items() if not one.files.keys() <= table.files.keys()
+    }
+    return {set_id for name, set_id in table.in_use if name in lacking}
 
 
 def _let_go(table: Table, lost: Collection[str], tell: Callable[[str], None]) -> Table:
