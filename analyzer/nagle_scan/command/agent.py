@@ -1,6 +1,6 @@
-"""What an assistant may ask, over the captures in some folders: bounded answers, never payload.
+"""Questions that an assistant may ask about captures in some folders; answers hold no payload.
 
-What quotes a file name or the capture stands apart from what nagle-scan says, and all texts are
+Texts that quote a file name or the capture stand apart from what nagle-scan says; all texts are
 free of control characters.
 """
 
@@ -28,13 +28,13 @@ from nagle_scan.system import files
 from nagle_scan.words.wording import printable, shortened
 
 MOST_ROWS = 20
-"""Of each list."""
+"""Limit on the rows of each list."""
 MOST_CAPTURES = 100
-"""Of the list of captures."""
+"""Limit on the list of captures."""
 MOST_FILES = 500_000
 """Below the roots, captures or not: one of them may be `/`."""
 MOST_CHARACTERS = 800
-"""Of each text."""
+"""Limit on the length of each text."""
 KEPT = 2
 """Scans, so that questions about one capture read it once."""
 
@@ -125,7 +125,7 @@ class Agent:
         """What became of the stalls between two captures of the same service."""
         scans = [self._scan(path, filter) for path in (before, after)]
         told = scans[0].compare(scans[1])
-        # Of a server alone, 'gone' would say that it is.
+        # A server whose state is 'gone' would seem to be gone itself.
         table = told.table.rename(columns={"state": "stalls_are"}).head(MOST_ROWS).astype(object)
         servers = table.where(table.notna(), None).to_dict("records")
         facts = {
@@ -184,7 +184,7 @@ class Agent:
         return next(there, "")
 
     def _pseudonym(self, path: str) -> str:
-        """The same for the same path and key."""
+        """A pseudonym that the same path and key always get."""
         digest = blake2b(os.fsencode(path), key=self._key or b"", digest_size=6)
         return f"capture-{digest.hexdigest()}"
 
@@ -219,7 +219,7 @@ class Agent:
         raise CaptureError(f"{path}: no such file in the folders given with --root")
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """Of a folder that is below a root when it is open: a link may have taken its place."""
+        """Entries of a folder that is below a root once it is open: a link may have replaced it."""
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
@@ -282,7 +282,7 @@ def _stall(row: _core.WaitRow) -> Answer:
 
 
 def _answer(facts: Answer, quoted: Iterable[str], most: int = MOST_ROWS) -> Answer:
-    """What nagle-scan says, and apart from it what it quotes."""
+    """An answer in two parts: what nagle-scan says, and what it quotes from the input."""
     return {"data": _plain(facts), "quoted_from_input": _plain(list(quoted)[:most])}
 
 

@@ -113,7 +113,7 @@ class _Explain(argparse.Action):
 
 
 def chosen(words: Sequence[str]) -> Chosen:
-    """What they ask for. Raises `SystemExit` for help and for what cannot be understood."""
+    """Options in these words. Raises `SystemExit` for help and for what cannot be understood."""
     made = parser()
     found = Chosen(**vars(made.parse_args(words)))
     if not found.capture and not found.calls:

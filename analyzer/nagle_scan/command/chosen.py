@@ -1,4 +1,4 @@
-"""What the command line asks for, without argparse: most calls only name captures."""
+"""The options of a call, without argparse: most calls only name captures."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 
     @property
     def in_range(self) -> "Chosen":
-        """The same with the times in the filter of the capture."""
+        """These options with the times in the filter of the capture."""
         bounds = [("time >=", self.since), ("time <", self.until)]
         parts = [f"{word} {seconds}" for word, seconds in bounds if seconds is not None]
         both = [*parts, f"({self.filter})"] if self.filter and parts else parts

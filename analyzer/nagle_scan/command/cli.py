@@ -204,7 +204,7 @@ def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen
 
 
 def _names(options: Chosen) -> dict[str, str]:
-    """Those of the command line come before those of a file."""
+    """Names of addresses: those of the command line come before those of a file."""
     if not options.names:
         return {}
     from nagle_scan.api import names

@@ -33,7 +33,7 @@ ALONE = {
     "report": {"report", "output", "quiet", "exit_zero"},
     "check": {"check", "output", "quiet"},
 }
-"""What does not scan, and the options allowed with it."""
+"""Calls that do not scan, and the options allowed with them."""
 DESCRIPTION = f"""\
 Scans thousands of captures on all cores, or on a Dask cluster. Sums, stalls and the worst
 connections go into Parquet files with a summary page; the next run scans only what is new. Any

@@ -1,4 +1,4 @@
-"""What a capture means to a pipeline: the exit status."""
+"""The exit status: whether a capture passes or fails a pipeline."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG, EXIT_CANNOT_TELL = 0, 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
 SURE = CONFIDENCES[:-1]
-"""What fails: not stalls that are only possible."""
+"""Confidences that fail a gate: stalls that are only possible do not."""
 
 
 class Gate(NamedTuple):
     """Which stalls are a failure."""
 
     max_lost_ms: float
-    """What those that are at least likely may cost in all."""
+    """The most time that stalls which are at least likely may cost in all."""
 
     def fails(self, counted: "Counted") -> bool:
         """Do its stalls take more time than they may?"""

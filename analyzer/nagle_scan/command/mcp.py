@@ -38,7 +38,7 @@ ARGUMENTS = {
     "cause": "cause of waits, as the tool scan names it",
     "format": "suffix of the report's file, which selects its format",
 }
-"""What each argument of a tool is."""
+"""A description of each argument of the tools."""
 MOST_OF_AN_ERROR = 500
 DESCRIPTION = f"""\
 Lets an assistant ask about captures (Model Context Protocol, on standard input and output):
@@ -123,7 +123,7 @@ def server(agent: Agent) -> MCPServer:
 
 
 def _unknown(agent: Agent, name: str, given: Answer) -> str:
-    """What it has no tool or argument for; empty if it has all."""
+    """A complaint about a tool or an argument that does not exist; empty if all do."""
     if name not in TOOLS:
         return f"no such tool: {name!r}; there are {', '.join(TOOLS)}"
     known = signature(getattr(agent, name)).parameters

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 FOLDER_SUFFIXES = (".json", ".md", ".html")
-"""What a folder gets of each capture."""
+"""The reports that a folder gets of each capture."""
 SUMMARY, INDEX = "summary.csv", "index.html"
-"""What it gets of several."""
+"""The files that a folder gets for several captures together."""
 
 
 class Outputs(NamedTuple):
-    """What is asked for."""
+    """The files and folders that were asked for."""
 
     paths: Sequence[str]
     """Files; their suffixes tell the formats."""

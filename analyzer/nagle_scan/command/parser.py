@@ -72,7 +72,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
+    """Help as wide as the terminal. argparse would import shutil and three decompressors."""
 
     def __init__(self, prog: str) -> None:
         try:

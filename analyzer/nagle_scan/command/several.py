@@ -82,7 +82,7 @@ def scan_each(
 
 
 def _status(rows: Sequence[Row]) -> int:
-    """That of the worst capture."""
+    """The exit status of the worst capture."""
     states = {row.status for row in rows}
     return next((status for status in WORST_FIRST if status in states), EXIT_PASSED)
 

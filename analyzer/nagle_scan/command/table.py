@@ -90,7 +90,7 @@ def content(rows: Sequence[Row]) -> bytes:
 
 
 class Index(NamedTuple):
-    """What `index.html` shows."""
+    """The contents of `index.html`."""
 
     headline: str
     verdict: str
@@ -124,7 +124,7 @@ def counted(verdicts: "Mapping[str, int]") -> str:
 
 
 def last_head(rows: Sequence[Row]) -> str:
-    """Of the column that tells the holder, or why there is none."""
+    """The head of the last column: the holder of data, or why there is none."""
     return "held by, or why not judged" if any(row.reason for row in rows) else "held by"
 
 

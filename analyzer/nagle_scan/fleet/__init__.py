@@ -50,11 +50,11 @@ OWN_KINDS = {
     "keep_days": (SupportsFloat | None, "a number of days"),
     "labels": (Mapping, "a mapping of addresses to Label"),
 }
-"""As `scan.KINDS`."""
+"""The type of each option, in the form of `scan.KINDS`."""
 
 
 def missing(error: ImportError) -> str:
-    """What to say of a package that is not there. Raises `error` if it is none of the extras."""
+    """The advice to install a missing package. Raises `error` if it is none of the extras."""
     package = (error.name or "").partition(".")[0]
     if package not in PACKAGES:
         raise error

@@ -1,4 +1,4 @@
-"""What was found since the last batch, on its way into the folder."""
+"""Results since the last batch, on their way into the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has noticed: services that lose time and did not, lose more, or no longer do."""
+"""Changes noticed by a run: services that lose time and did not, lose more, or no longer do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = 3
 SPREAD = 3.0
 """Standard deviations of a number of stalls (Poisson), by which it is more than chance."""
 EXPECTED = 5.0
-"""Of stalls that do not come: with as many, chance is less than one in a hundred."""
+"""Expected stalls that do not come: with as many, chance is less than one in a hundred."""
 AT_IT_S = 3600.0
 """A run of another host is taken for killed if it has written nothing for longer."""
 NEW, WORSE, GONE = "new", "worse", "gone"
@@ -44,8 +44,8 @@ WHERE "set" IN (SELECT unnest(?)) GROUP BY service, host ORDER BY lost_ms DESC, 
 
 
 class Level(NamedTuple):
-    """What a service lost in the captures of one host, on a day or in a run: on another host, or in
-    all of them together, as much may be usual."""
+    """Time that a service lost in the captures of one host, on a day or in a run: as much may be
+    usual on another host, or on all of them together."""
 
     host: str
     stalls: int
@@ -65,7 +65,7 @@ class Level(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Of a service."""
+    """A service that begins to lose time, loses more, or no longer loses any."""
 
     service: str
     owner: str
@@ -90,18 +90,18 @@ class Change(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What was known before a run."""
+    """The state of a fleet before a run."""
 
     days: dict[str, list[Level]]
-    """Of each service the last days that are known, the latest first."""
+    """The last known days of each service, the latest first."""
     open_runs: set[str]
     """Runs that were killed: nobody has told what they found."""
     open_sets: set[str]
-    """What these have read."""
+    """Sets that these runs have read."""
 
 
 def before(table: Table, own: str) -> Before:
-    """What is known before a run; the names of those of this host begin with `own`."""
+    """The state of a fleet before a run; names of this host's runs begin with `own`."""
     killed = {
         name: commit.run
         for name, commit in table.open.items()
@@ -115,7 +115,7 @@ def before(table: Table, own: str) -> Before:
 
 
 def noticed(table: Table, before: Before, sets: Collection[str]) -> Iterator[Change]:
-    """What these sets, and those of runs that were killed, change of what was known before."""
+    """Changes that these sets, and those of killed runs, make to what was known before."""
     for service, host, owner, pod, *level in table.answer(
         NOW, [sorted({*sets, *before.open_sets})]
     ):

@@ -91,7 +91,7 @@ def _client(scheduler: str | None) -> Client:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What went wrong is told in our own words, once."""
+    """Silences Dask's loggers: our own words tell once what went wrong."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
     before = {logger: logger.disabled for logger in map(logging.getLogger, names)}
     try:

@@ -28,7 +28,7 @@ OF_SCAN = {
     "float, ms": NUMBER,
     "true or false": BOOL,
 }
-"""Of the columns of a scan; all others are text."""
+"""Types of a scan's columns by their description; all others are text."""
 DETAILS = ("stalls", "connections", "waits")
 """Kinds that `--keep` removes."""
 COMMIT, CHANGES = "captures", "changes"

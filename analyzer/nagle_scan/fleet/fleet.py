@@ -70,7 +70,7 @@ class Fleet:
         return frame
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """The same as a relation of DuckDB, which is run where it is used: for what is too large
+        """The answer to SQL as a relation of DuckDB, run where it is used: for what is too large
         for a DataFrame, and to ask on."""
         return self._table.query(sql)
 
@@ -101,12 +101,12 @@ class Fleet:
 
     @property
     def waits(self) -> pd.DataFrame:
-        """As `Scan.waits`; empty unless everything was kept (`--all`)."""
+        """Waits, with the columns of `Scan.waits`; empty unless everything was kept (`--all`)."""
         return self.query("SELECT * FROM waits")
 
     @property
     def changes(self) -> pd.DataFrame:
-        """What each run has noticed, the latest first: services that lose time and did not, lose
+        """Changes noticed by each run, the latest first: services that lose time and did not, lose
         more than before, or no longer do."""
         return self.query("SELECT * FROM changes ORDER BY time DESC, now_ms * exchanges DESC")
 
@@ -212,13 +212,13 @@ class Fleet:
 
     @property
     def sentence(self) -> str:
-        """What was found, in one."""
+        """The findings in one sentence."""
         sets, found = sum(services.verdicts(self._table).values()), self.total
         told = certainty.told(found) if any(found.stalls_by_confidence) else "no stall"
         return f"{count(sets, 'capture')}: {told}"
 
     def __repr__(self) -> str:
-        """What was found."""
+        """The folder, and the findings in one sentence."""
         return f"<Fleet {self.path}: {self.sentence}>"
 
     def _repr_html_(self) -> str:

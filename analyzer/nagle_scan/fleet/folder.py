@@ -96,7 +96,7 @@ class Folder:
 
     @property
     def file_systems(self) -> list[Any]:
-        """What DuckDB needs to reach the files."""
+        """File systems that DuckDB needs to reach the files."""
         return [one for one in (self.fs, self._memory) if one is not None]
 
     def hold(self, every: Mapping[str, Found]) -> None:
@@ -202,7 +202,7 @@ class Folder:
 
     @contextmanager
     def _told(self, kind: type[CaptureError | OutputError]) -> Iterator[None]:
-        """What a disk or a store raises, in one line."""
+        """Turns any error of a disk or a store into one line."""
         try:
             yield
         except (CaptureError, OutputError):

@@ -31,7 +31,7 @@ NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
 """Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
 END_LEN = 1 << 16
-"""Of each end."""
+"""Bytes at each end of a file that tell it apart."""
 
 
 class TransportError(CaptureError):
@@ -39,7 +39,7 @@ class TransportError(CaptureError):
 
 
 class Found(NamedTuple):
-    """What names stand for."""
+    """Files found under the names that were given."""
 
     files: dict[str, File]
     """By path; local ones are absolute."""
@@ -148,7 +148,7 @@ def of_path(path: str) -> File:
 
 
 def _expanded(folder: str, parts: Sequence[str], closed: list[OSError]) -> Iterator[str]:
-    """What a pattern matches. Two stars stand for any folders, also none; they follow no links."""
+    """Paths that match a pattern. Two stars are any folders, or none; they follow no links."""
     if not parts:
         yield folder
         return
@@ -222,7 +222,7 @@ def _dated(file: File) -> File | Failure:
     except CaptureError as error:
         return Failure(file, str(error).removeprefix(f"{file.path}: "))
     except Exception as error:
-        # What a file system raises is its own affair; many other files wait.
+        # A file system may raise anything; many other files wait.
         return Failure(file, remote.reason(error, file.access or file.path))
 
 
@@ -235,7 +235,7 @@ def _ends(file: File, key: bytes | None) -> str:
     try:
         return hash_of_ends(lambda begin, end: _part(file, begin, end), file.size, key)
     except Exception:
-        # What a file system raises is its own affair.
+        # A file system may raise anything.
         return ""
 
 

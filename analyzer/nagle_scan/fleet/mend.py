@@ -1,4 +1,4 @@
-"""What is damaged or gone is put aside, and its captures are read again: nothing fails for ever."""
+"""Damaged or missing files are put aside, and their captures read again: nothing fails for ever."""
 
 from __future__ import annotations
 

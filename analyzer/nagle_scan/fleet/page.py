@@ -105,7 +105,7 @@ def _content(table: Table) -> Mapping[str, Any]:
 
 
 def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
-    """What the runs of the last days have noticed."""
+    """Changes that the runs of the last days have noticed."""
     since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
     relation = table.answer(CHANGED, [since, MOST_LISTED])
     names = [field.name for field in tables()[CHANGES]]
@@ -136,7 +136,7 @@ def _headline(verdict: str, lost: Total, services: int) -> str:
 
 
 def _restrictions(scope: Scope) -> Iterator[str]:
-    """What was not looked for, or not at."""
+    """Restrictions of the scans: waits that were too short, packets that a filter left out."""
     if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
         yield f"Waits shorter than {scope.min_wait_ms:g} ms were ignored (--min-wait)."
     if scope.filter is not None:

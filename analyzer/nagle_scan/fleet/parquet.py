@@ -26,7 +26,7 @@ ARROW = {
     fields.INTEGERS: pa.list_(pa.int64()),
 }
 WIDTHS = {fields.NUMBER: np.float64, fields.DAY: np.int32}
-"""Of numbers; all others are 64-bit integers."""
+"""Types of numbers in numpy; all others are 64-bit integers."""
 RISING = (fields.INTEGER, fields.TIME)
 """Frames and times rise from row to row; what else there is of a column is often the same."""
 ABOUT = "nagle-scan"
@@ -95,7 +95,7 @@ def content(kind: str, parts: Sequence[pa.Table], about: str = "") -> bytes:
         use_dictionary=[name for name in names if name not in rising],
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
     ) as writer:
-        # As one group of rows: equal values of many sets are then told once. An answer of SQL
+        # One group of rows: equal values of many sets are then told once. An answer of SQL
         # may call the same type by another name.
         writer.write_table(
             pa.concat_tables([schema(kind).empty_table(), *parts]).cast(schema(kind))

@@ -16,11 +16,11 @@ NO_PORT = re.compile(r":(?!\d*$)[^\]]*$")
 HTTP, S3 = ("http", "https"), ("s3", "s3a")
 PACKAGES = {"http": "aiohttp", "https": "aiohttp", "ssh": "paramiko", "sftp": "paramiko"}
 PACKAGES |= {"s3": "s3fs", "s3a": "s3fs"}
-"""What fsspec needs for them."""
+"""Packages that fsspec needs, by scheme."""
 VERSIONS = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "updated", "mtime")
-"""What file systems call the version of a file, the best first."""
+"""Names that file systems give the version of a file, the best first."""
 WRITTEN = ("LastModified", "last_modified", "updated", "mtime")
-"""What stores call the time at which a file was written."""
+"""Names that stores give the time at which a file was written."""
 NO_PASSWORD = "a URL with a password or key: keep it in the environment"
 CONNECT_S, READ_S = 30.0, 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
@@ -37,7 +37,7 @@ def is_url(name: str) -> bool:
 
 
 def scheme(url: str) -> str:
-    """Of a URL, in small letters."""
+    """The scheme of a URL, in small letters."""
     return url.partition("://")[0].lower()
 
 
@@ -80,14 +80,14 @@ def _options(kind: str) -> dict[str, Any]:
 
     timeout = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S)
     return {
-        # As stored: a server may call a packed capture an encoding of another.
+        # Bytes as stored: a server may call a packed capture an encoding of another.
         "headers": {"Accept-Encoding": "identity"},
         "client_kwargs": {"auto_decompress": False, "timeout": timeout},
     }
 
 
 def version(about: Mapping[str, Any]) -> str:
-    """Of a file that a file system describes: changes when the file does; empty if unknown."""
+    """The version in what a file system says of a file: changes with it; empty if unknown."""
     return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
 
 

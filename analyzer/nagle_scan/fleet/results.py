@@ -1,4 +1,4 @@
-"""What a run has noticed, for programs: `-o alert.json`, `-o alert.xml`."""
+"""Changes that a run has noticed, for programs: `-o alert.json`, `-o alert.xml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found in a set, as columns of plain lists by kind: a worker needs neither Arrow nor
+"""Rows of a set, as columns of plain lists by kind: a worker needs neither Arrow nor
 pandas, and arrays are made once for many sets."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
 WORST = 3
 """Connections of each service and set that are kept, those that lose most."""
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
-"""Of sums."""
+"""Columns that tell the sums of a set apart."""
 OF_WAITS = (*KEYS, "cause", "sender", "confidence")
 HIDDEN = ("cannot read", NO_CAPTURE)
 End: TypeAlias = tuple[str, int]
@@ -87,7 +87,7 @@ def failed(failures: Sequence[Failure], settings: Settings, attempts: Sequence[i
 
 
 def about_failures(sets: Iterable[str], error: str, version: str) -> Columns:
-    """What all of them have: of no attempt, unless told otherwise."""
+    """Columns that these failures share: no attempt was made, unless told otherwise."""
     every = list(sets)
     alike = {"error": error, "version": version, "scanned": _now_us(), "attempts": 0, "gone": False}
     return {"set": every} | {name: [one] * len(every) for name, one in alike.items()}
@@ -100,7 +100,7 @@ def gone(sets: Iterable[str]) -> Columns:
 
 
 def label(server: End, settings: Settings, shown: End) -> Label:
-    """What the user calls a server; without a name `shown`, its address as the table has it."""
+    """The user's label for a server; without a name `shown`, its address as the table has it."""
     end, (addr, port) = endpoint(*server), server
     if end in settings.labels:
         known = settings.labels[end]
@@ -204,8 +204,8 @@ class _Found:
         return _filtered(rows, _are_worst(sure_ms, rows["service"]))
 
     def _said(self, files: Sequence[str]) -> dict[End, tuple[str, str, str]]:
-        """Of each server with stalls: who held what, and the change to make, in short and in full;
-        the surest counts. It names no other server: who asks for a service sees this row alone."""
+        """The side that held data, by server, and the change to make, in short and in full; the
+        surest counts. It names no other server: who asks for a service sees this row alone."""
         groups = sorted(self._scan.groups(), key=doubt)
         told = fixes.of_each(groups, files, self._scan)
         said: dict[End, tuple[str, str, str]] = {}
@@ -258,7 +258,7 @@ OF_SET = ("connections", "exchanges", "stalls", "stalled_ms")
 
 
 def _columns(scan: _core.Scan, kind: str) -> Columns:
-    """As the engine gives them: numbers, texts, or codes of a category and its names."""
+    """Columns as the engine gives them: numbers, texts, or codes of a category and its names."""
     rows: Columns = {}
     for name, values in scan.columns(kind).items():
         if isinstance(values, list):

@@ -46,7 +46,7 @@ NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 
 
 class RunRequest(NamedTuple):
-    """What a run is to do."""
+    """A run as it was asked for."""
 
     named: Sequence[str]
     list_file: str | None
@@ -59,7 +59,7 @@ class RunRequest(NamedTuple):
 
 
 class Outcome:
-    """What it did so far."""
+    """The state of a run so far."""
 
     def __init__(self) -> None:
         self.of, self.of_bytes = 0, 0
@@ -300,14 +300,14 @@ def _tasks(every: Iterable[Set], most: int, settings: Settings) -> Iterator[Task
 
 
 def processors() -> int:
-    """Those that this process may use."""
+    """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _is_gone(at: Place) -> bool:
-    """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
+    """Is nothing left at the place of a failure? Nobody can tell of other hosts."""
     host, path = at
     return host == inputs.host() and os.path.isabs(path) and inputs.is_gone(path)
 

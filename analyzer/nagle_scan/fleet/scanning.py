@@ -1,4 +1,4 @@
-"""What runs on a worker: it reads captures and returns rows. It writes nothing."""
+"""The work of a worker: it reads captures and returns rows. It writes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def failed(sets: Iterable[Set], reason: str) -> Scanned:
 def _scan(
     wanted: Set, settings: Settings, failures: list[Failure]
 ) -> Iterator[tuple[Set, _core.Summary, dict[str, rows.Columns]]]:
-    """Of several files those that can be read, or none: others may be lost for ever."""
+    """Scans the files of a set that can be read, if any: the others may be lost for ever."""
     while wanted.files:
         try:
             scan, ends = _patiently(wanted, settings)
@@ -80,7 +80,7 @@ def _bad(error: BaseException, every: Sequence[File]) -> File | None:
 
 
 def _patiently(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
-    """What a network failed to bring is asked for again."""
+    """A scan, tried again where a network failed to bring the files."""
     for pause_s in PAUSES_S:
         try:
             return _once(wanted, settings)

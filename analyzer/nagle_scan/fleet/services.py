@@ -1,4 +1,4 @@
-"""What the sums of a fleet say of each service, asked in SQL (DuckDB's)."""
+"""Numbers of each service from the sums of a fleet, asked in SQL (DuckDB's)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 WORST = 10
 """Connections of a service."""
 BUCKETS = 8
-"""Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
+"""Buckets of latencies for each doubling: a percentile is off by 4.5 % at most."""
 LEAST_SHARE = 0.1
-"""Of the time lost: a side that loses less is not where to begin."""
+"""Least share of the time lost: a side that loses less is not where to begin."""
 Row: TypeAlias = dict[str, Any]
 COLUMNS = [f"{name}_{word}" for name in ("stalls", "lost_ms") for word in CONFIDENCES]
 TYPES = {"stalls": "BIGINT", "lost_ms": "DOUBLE"}
@@ -31,7 +31,7 @@ STALLS = ", ".join(
 EXCHANGES = "coalesce(sum(exchanges), 0)::BIGINT AS exchanges"
 BY_LOSS = "lost_ms_certain + lost_ms_likely DESC, lost_ms_possible DESC"
 WORST_FIRST = '(-lost_ms_certain - lost_ms_likely, -lost_ms_possible, "set", connection)'
-"""The same of a connection, as one value: DuckDB need not sort what is large."""
+"""The order of connections as one value: DuckDB need not sort what is large."""
 TOTAL = f"SELECT {STALLS} FROM sums"
 ENDS = ("server_addr", "server_port", "owner", "pod")
 SIDES = ", ".join(
@@ -50,7 +50,7 @@ def _side(name: str) -> str:
     )
 
 
-# Of the ends of a service, those that lose most; of its sides, those that must change.
+# The ends of a service that lose most, and the side or sides that must change.
 SERVICES = f"""
 SELECT lost.service, {", ".join(ENDS)}, {", ".join(COLUMNS)}, exchanges, servers,
     CASE {_side("sure")} {_side("any")} ELSE '' END AS sender,
@@ -93,7 +93,7 @@ FROM (
 ORDER BY {BY_LOSS}, lost.service
 """
 CAPTURED = "sums WHERE hour IS NOT NULL"
-# What a broken clock has told was yet to come when it was read.
+# Hours after the last scan come from a broken clock: they were yet to come when it was read.
 STALLED = (
     "sums SEMI JOIN (SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL) "
     "USING (service) WHERE hour <= (SELECT max(scanned) FROM captures)"

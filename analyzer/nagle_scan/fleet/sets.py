@@ -23,7 +23,7 @@ TORN = "it grew, but other files of its capture are gone: what came since cannot
 
 
 class Plan(NamedTuple):
-    """What is to be done."""
+    """The work of a run."""
 
     sets: list[Set]
     failures: list[Failure]
@@ -74,7 +74,7 @@ class Known:
 
 
 def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) -> Plan:
-    """What is to be read of the files that were found."""
+    """The work that is left for the files that were found."""
     there = {settings.place(file): file for file in found}
     as_before = {at for at, file in there.items() if known.is_known(at, file)}
     failures: list[Failure] = []

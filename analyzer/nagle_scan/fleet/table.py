@@ -29,7 +29,7 @@ OF_SQL = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError)
 AT_ONCE = 1000
 """Rows of an answer on their way to Python."""
 BATCH_BITS = 20
-"""Of a number of a batch, chance: two runs that write in one millisecond differ all the same."""
+"""Random bits of a batch's number: two runs that write in one millisecond still differ."""
 IN_USE = (
     f'SELECT DISTINCT filename, "set" FROM every_{COMMIT} SEMI JOIN newest USING ("set", batch)'
 )
@@ -46,14 +46,14 @@ class Scope(NamedTuple):
 
     @classmethod
     def of(cls, settings: Settings) -> Scope:
-        """That of a run. A filter may name an address."""
+        """The scope of a run. A filter may name an address."""
         filter, key = settings.filter, settings.key
         if key is None:
             return cls(filter, settings.min_wait_ms, None)
         return cls(filter and _print(filter, key), settings.min_wait_ms, _print("a fleet", key))
 
     def differs(self, other: Scope) -> str:
-        """What the fleet was made with, if it is not the same; else empty."""
+        """The filter, limit or key that the fleet was made with, if it is another; else empty."""
         if self.filter != other.filter:
             return f"a filter {self.filter!r}" if self.filter else "no filter"
         if self.min_wait_ms != other.min_wait_ms:
@@ -68,7 +68,7 @@ def _print(text: str, key: bytes) -> str:
 
 
 class Commit(NamedTuple):
-    """What a file of captures says of its batch."""
+    """A batch as its file of captures describes it."""
 
     scope: Scope
     files: dict[str, int]
@@ -92,7 +92,7 @@ class Commit(NamedTuple):
 
 
 class Table:
-    """What is in the folder at one moment. Raises `CaptureError` for what cannot be read."""
+    """The folder as it is at one moment. Raises `CaptureError` for what cannot be read."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -115,7 +115,7 @@ class Table:
 
     @cached_property
     def commits(self) -> dict[str, Commit]:
-        """What each file of captures says of its batch, by name."""
+        """Batches as their files of captures describe them, by the name of the file."""
         try:
             asked = self.connection
             sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
@@ -222,7 +222,7 @@ class Table:
             raise self.reason(error) from None
 
     def answer(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The same as plain rows, with values for its question marks."""
+        """The answer to SQL as plain rows, with values for its question marks."""
         try:
             self.asked(sql)
         except Exception as error:
@@ -236,7 +236,7 @@ class Table:
             raise self.reason(error) from None
 
     def reason(self, error: BaseException) -> CaptureError | ValueError:
-        """Whose fault it is that a question cannot be answered."""
+        """The error that says whose fault an unanswered question is."""
         if isinstance(error, CaptureError):
             return error
         if damaged := [name for name in self.files if not self.folder.is_whole(name)]:
@@ -245,7 +245,7 @@ class Table:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         if isinstance(error, OF_SQL) and not lines[0].startswith("Traceback"):
             return ValueError(printable(lines[0]))
-        # What a store raises comes through DuckDB with a traceback.
+        # An error of a store comes through DuckDB with a traceback.
         return CaptureError(f"{self.folder.path}: cannot read: {printable(lines[-1])}")
 
     def each(self, sql: str) -> Iterator[dict[str, Any]]:
@@ -276,11 +276,11 @@ def step() -> int:
 
 
 def hash_of(names: Iterable[str]) -> int:
-    """Of a list of names."""
+    """A hash of a list of names."""
     told = "\n".join(names).encode()
     return int.from_bytes(blake2b(told, digest_size=8).digest())
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """As a list in SQL."""
+    """Texts as a list in SQL."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

@@ -22,7 +22,7 @@ MIN_STALLS = 3
 LASTING = 0.5
 """The share of the hours since that must be above as well: a peak that went back is no onset."""
 BY_CHANCE = 0.01
-"""As many hours above come by chance as seldom: of 80 services without a step, one is told one."""
+"""Limit on the chance of as many hours above: one of 80 services without a step is told one."""
 CHI_SQUARE = 3.84
 """Log-likelihoods within half of this are as likely: 95 %, one parameter."""
 UNDATED = "the captures tell no date"
@@ -39,7 +39,7 @@ MOST = 0.95
 LEAST_BARS = 24
 """Room for this many: of two, neither is half as wide as the picture."""
 BAR, GAP, HEIGHT = 2, 1, 32
-"""Of a picture, in its own units."""
+"""Measures of a picture, in its own units."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Hour: TypeAlias = Mapping[str, Any]
 """A row of `services.hours`."""
@@ -51,11 +51,11 @@ class Trend(NamedTuple):
     onset: datetime | None
     """The first hour, UTC."""
     note: str
-    """What was usual before, and in which hours it may have begun; or why there is no onset."""
+    """The usual loss before, and the hours in which it may have begun; or why there is no onset."""
 
 
 def trend(hours: Sequence[Hour]) -> Trend:
-    """Of the captured hours of one service with stalls, in order; there is at least one.
+    """The trend in the captured hours of one service with stalls, in order; at least one.
 
     Time lost to certain and likely stalls counts per exchange: a busier hour is no onset. An hour
     without a whole exchange (a stream, or the end of one) counts as one exchange. Hours without
@@ -115,7 +115,7 @@ def _between(hours: Sequence[Hour], fits: Mapping[int, float], place: int) -> st
 
 
 def no_trend(hours: int) -> Trend:
-    """Of a service without stalls."""
+    """The trend of a service without stalls."""
     return Trend(None, "" if hours else UNDATED)
 
 
@@ -151,7 +151,7 @@ class Axis(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Of the picture."""
+        """The width of the picture."""
         return max(self.bars, LEAST_BARS) * (BAR + GAP)
 
     @property

@@ -1,4 +1,4 @@
-"""What goes between a run and its workers. All of it can be pickled."""
+"""Orders and results that go between a run and its workers. All of it can be pickled."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Settings(NamedTuple):
         everything: bool,
         labels: Mapping[str, Label],
     ) -> Settings:
-        """Of this version. A key leaves no names with an address in them."""
+        """Settings of this version. A key leaves no names with an address in them."""
         if key is not None:
             labels = {at: label.without_addresses for at, label in labels.items()}
         return cls(_core.VERSION, filter, min_wait_ms, key, everything, labels)
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
         return f"Settings({self.version!r}, {self.filter!r}, {self.min_wait_ms})"
 
     def place(self, file: File) -> Place:
-        """Of a file: with a key, host and path may both tell an address or a person."""
+        """The place of a file; a key hashes it: host and path may tell an address or a person."""
         # A name that is not UTF-8 is written so as well.
         path = file.path.encode(errors="backslashreplace")
         if self.key is None:
@@ -132,10 +132,10 @@ def digits(content: bytes) -> str:
 
 
 class Scanned(NamedTuple):
-    """What a worker found in some sets: rows by their kind, never payload."""
+    """Rows that a worker found in some sets, by their kind; never payload."""
 
     sets: tuple[Set, ...] = ()
-    """Those that were read, with the files that could be."""
+    """Sets that were read, with the files that could be."""
     rows: Mapping[str, Mapping[str, list[Any]]] = {}
     packets: int = 0
     verdicts: tuple[str, ...] = ()

@@ -53,7 +53,7 @@ class Task(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of a task; its items may have been done one by one."""
+    """A task that came to an end; its items may have been done one by one."""
 
     task: Task
     result: Any = None
@@ -124,7 +124,7 @@ class _Running:
         self._workers, self._waiting = workers, deque(tasks)
         self._suspects: deque[Task] = deque()
         self._alone: Future[Any] | None = None
-        """That of a suspect."""
+        """The future of a suspect, which runs with no other."""
         self._given: dict[Future[Any], Task] = {}
         self._moved_s = time.monotonic()
         """When a task ended last, or the first one began."""
@@ -151,7 +151,7 @@ class _Running:
         return future
 
     def done(self) -> Iterator[Done]:
-        """What has come within `LOOK_S`."""
+        """Tasks that ended within `LOOK_S`."""
         for future in wait(self._given, LOOK_S, FIRST_COMPLETED).done:
             task = self._given.pop(future)
             self._moved_s = time.monotonic()
@@ -175,7 +175,7 @@ class _Running:
                     self._suspects += task.single
 
     def hung(self) -> Iterator[Done]:
-        """What nobody waits for any longer."""
+        """Tasks that nobody waits for any longer."""
         size = max((task.size for task in self._given.values()), default=0)
         most_s = DEADLINE_S + size / BYTES_PER_S
         if not self._given or time.monotonic() - self._moved_s < most_s:
