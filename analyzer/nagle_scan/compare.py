@@ -21,7 +21,7 @@ Outcome = Literal["clean", "fixed", "remain", "worse", "possible", "inconclusive
 
 
 class Numbers(NamedTuple):
-    """What one capture says of one server; percentiles as in `PERCENTILES`, none without exchanges.
+    """Numbers of a server in one capture; percentiles as in `PERCENTILES`, none without exchanges.
 
     `predicted_ms` are the percentiles without the stalls.
     """
@@ -55,7 +55,7 @@ class ServerChange(NamedTuple):
     hidden: bool = False
     """Are its connections in the second capture such that a stall would not show?"""
     name: str = ""
-    """What the user calls its address."""
+    """The user's name for its address."""
     was: str = ""
     """How reports name the server of the baseline that only its port pairs with this one."""
 
@@ -66,12 +66,12 @@ class ServerChange(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As reports name it."""
+        """The server's name in reports."""
         return endpoint(self.name or self.addr, self.port)
 
     @property
     def state(self) -> State:
-        """What became of its stalls: `unseen` if the server has no data in the second capture,
+        """The fate of its stalls: `unseen` if the server has no data in the second capture,
         `hidden` if a stall would not show there, `slow` if none shows and exchanges take as long as
         before, `possible` if no stall of it is more than that, `worse` if more time is lost per
         exchange (in all, where there are no exchanges).

@@ -1,4 +1,4 @@
-"""What to change, where, and what it costs. Remedies are data, one entry each."""
+"""Remedies: the change, its place and its price. They are data, one entry each."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Remedy(NamedTuple):
     known_by: str = ""
     settings: tuple[Setting, ...] = ()
     why: str = ""
-    """What the side that needs it does, before `how`."""
+    """The reason for the remedy, told before `how`."""
 
     @property
     def what(self) -> str:
@@ -43,7 +43,7 @@ class Remedy(NamedTuple):
 
     @property
     def as_above(self) -> "Remedy":
-        """The same where `how` and `price` were told before."""
+        """A short form, where `how` and `price` were told before."""
         return self._replace(how=f"{self.short}, as above.", price="")
 
 
@@ -94,7 +94,7 @@ LEGS = {
     "server": "its downstream sockets, those it accepts,",
     "client": "its upstream sockets, those it opens,",
 }
-"""Of a relay, by the side on which it holds."""
+"""Sockets of a relay, by the side on which it holds."""
 SEPARATE = "these are separate messages"
 TYPED = "there is nothing to merge in messages this small"
 TERMINAL_PORTS = (22, 23)
@@ -117,7 +117,7 @@ QUICKACK = Remedy(
 
 
 class Advised(NamedTuple):
-    """What to change for the stalls of a group, in the order to try it."""
+    """Remedies for the stalls of a group, in the order to try them."""
 
     remedies: list[Remedy]
     is_split: bool | None
@@ -135,13 +135,13 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
 def for_groups(
     groups: Sequence[_core.Group], paths: Sequence[str] = (), scan: _core.Scan | None = None
 ) -> list[Advised]:
-    """As `for_group`, for several groups in one pass over the captures of the `scan`."""
+    """Advice as that of `for_group` for several groups, in one pass over the `scan`'s captures."""
     found = _payloads([frame for group in groups for frame in _frames(group)], paths, scan)
     return [_advised(group, _sample(group, found)) for group in groups]
 
 
 def of_relay(told: Advised, side: str) -> Advised:
-    """The same for what passes on data of others, as the server or the client of a connection."""
+    """Advice for a relay of others' data, as the server or the client of a connection."""
     hints = next((one for one in told.remedies if one.short == NODELAY.short), NODELAY)
     leg = f"set TCP_NODELAY on {LEGS[side]}"
     nodelay = RELAY._replace(
@@ -189,7 +189,7 @@ def _is_split(group: _core.Group, sample: Sample) -> bool | None:
 
 
 def _by_bytes(sample: Sample) -> bool | None:
-    """The same as far as the messages themselves tell, in all cases alike."""
+    """Are parts of one message held, as far as the messages tell, in all cases alike?"""
     if _ends_head(sample):
         return True
     told = {one.is_split if one else None for one in recognised(sample)}
@@ -242,7 +242,7 @@ def test_well(
     first_told: bool = False,  # noqa: PT028
     timer: bool = True,  # noqa: PT028
 ) -> str:
-    """What hides this stall from a test, in a sentence; empty if nothing known does.
+    """Sentences on what hides this stall from a test; empty if nothing known does.
 
     `first_told`: do not repeat that the first exchange is fast. Without `timer`, omit how late
     the ACKs were.

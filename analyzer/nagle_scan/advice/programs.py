@@ -1,4 +1,4 @@
-"""What sets TCP_NODELAY in programs, one a line of `programs.json`.
+"""Settings that turn on TCP_NODELAY in programs, one a line of `programs.json`.
 
 A line has the fields of `Setting`: the usual name, the setting or call as it is written, where this
 was read, a note on when it is not needed, the end that holds data (`role`), and what points to it

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """What sets TCP_NODELAY in a program, and what in a capture points to that program.
+    """A program's setting for TCP_NODELAY, and the signs of that program in a capture.
 
     One of `service`, `server`, `agent` and `head` suffices.
     """
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Whose page the source is, or which repository: the text of a link."""
+        """The text of a link to the source: the host of the page, or the repository."""
         host = re.match(r"https://([^/]+)", self.source)
         return host[1] if host else re.split("[#:]", self.source)[0]
 

@@ -24,9 +24,9 @@ NONE = Hints()
 
 
 def likely(sample: Sample) -> Hints:
-    """What may set TCP_NODELAY at the sender's end, the likeliest first.
+    """Settings that may turn on TCP_NODELAY at the sender's end, the likeliest first.
 
-    What it says of itself comes before what its protocol or port suggests; where none of them tells
+    Names in its messages come before hints of its protocol or port; where none of them tells
     a program, none is named, and a capture that kept too little of the messages is told.
     """
     heads, service = http_heads(sample.sent), service_of(sample)
@@ -36,7 +36,7 @@ def likely(sample: Sample) -> Hints:
     named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
-    # Of HTTP, more of a head may yet name the program.
+    # The rest of a cut HTTP head may yet name the program.
     cut = "" if service.is_sure and service.name != "HTTP" else _cut(sample.cut_at)
     suggested = tuple(s for s in of_role if service.name and s.service == service.name)
     if not suggested:

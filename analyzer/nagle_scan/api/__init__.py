@@ -1,1 +1,1 @@
-"""What Python programs use: `scan()`, `Scan` and what it answers."""
+"""The Python interface: `scan()`, `Scan` and the objects of its answers."""

@@ -1,4 +1,4 @@
-"""What a scan answers, as objects for a notebook: the words are those of the reports."""
+"""Answers of a scan, as objects for a notebook: the words are those of the reports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Summary:
     """The verdict in words and numbers; `str()` gives all words, a line each."""
 
     verdict: str
-    """As `Scan.verdict`."""
+    """The verdict, as in `Scan.verdict`."""
     sentence: str
     """The verdict in one line, the headline of the reports."""
     sentences: Sequence[str]
     """The answer: the verdict at length, then cost, fix and rest, if any."""
     notices: Sequence[str]
-    """What a reader must know of the capture."""
+    """Facts about the capture that a reader must know."""
     packets: int
     connections: int
     exchanges: int
@@ -66,11 +66,11 @@ class Advice:
     where: str
     """The program, the socket or the system there."""
     setting: str
-    """What to set in the likeliest program, if one is recognised; else empty."""
+    """The setting of the likeliest program, if one is recognised; else empty."""
     settings: Sequence[str]
-    """The same for each program that it may be, the likeliest first."""
+    """Settings of all programs that it may be, the likeliest first."""
     known_by: str
-    """What in the capture points to these programs; empty without settings."""
+    """The signs of these programs in the capture; empty without settings."""
     sender: str
     """The end that holds data back."""
     receiver: str
@@ -106,7 +106,7 @@ class Comparison(Written):
     verdict: Outcome
     """`clean`, `fixed`, `remain`, `worse`, `possible` or `inconclusive`."""
     sentence: str
-    """What became of the stalls, the headline of the reports."""
+    """The fate of the stalls, the headline of the reports."""
     predictions: Sequence[str]
     """Whether latencies are what was predicted before."""
     table: pd.DataFrame
@@ -132,7 +132,7 @@ class Comparison(Written):
 
 
 def summary(result: Result) -> Summary:
-    """What was found, in the words of the reports."""
+    """The findings, in the words of the reports."""
     said, counted = json.report(result, Options()), result.core.summary()
     return Summary(
         counted.verdict,
@@ -148,7 +148,7 @@ def summary(result: Result) -> Summary:
 
 
 def advice(result: Result) -> AdviceList:
-    """What to change, best first, for each kind of stall."""
+    """Changes to make, best first, for each kind of stall."""
     return AdviceList(_advice(View(result, json.LIMITS, Options()).fixes))
 
 
@@ -230,14 +230,14 @@ def _finding(view: View, group: _core.ServerGroup, waits: pd.Series[float]) -> l
 
 
 def _setting(fixes: Sequence[Fix], party: str) -> str:
-    """What to set in the likeliest program of a side; empty where none is recognised."""
+    """The setting of the likeliest program of a side; empty where none is recognised."""
     remedies = (remedy for fix in fixes if party in fix.senders for remedy in fix.remedies)
     settings = (one for remedy in remedies for one in remedy.settings)
     return next((f"{one.program}: {one.knob}" for one in settings), "")
 
 
 def compare(before: Result, after: Result, baseline_map: Mapping[str, str] | None) -> Comparison:
-    """What became of the stalls of `before`."""
+    """The fate of the stalls of `before`."""
     import pandas as pd
 
     known = moved(baseline_map)

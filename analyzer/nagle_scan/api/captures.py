@@ -39,16 +39,16 @@ class CaptureSet(NamedTuple):
 
     name: str
     stem: str
-    """What its result files are called, before their suffix; no two the same."""
+    """The name of its result files, before their suffix; no two the same."""
     paths: list[str]
 
 
 class Grouped(NamedTuple):
-    """What is to be read."""
+    """Captures to read."""
 
     sets: list[CaptureSet]
     notes: list[str]
-    """What a user must know of the files; without full stops."""
+    """Facts about the files that a user must know; without full stops."""
 
 
 def grouped(named: Sequence[str], merge: bool = False) -> Grouped:
@@ -69,7 +69,7 @@ def are_one_rotation(sets: Sequence[CaptureSet]) -> bool:
 
 
 def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
-    """The same captures by number: a name may hold an address, a host or a person."""
+    """Captures named by their numbers: a name may hold an address, a host or a person."""
     return [
         CaptureSet(f"capture-{number}", f"capture-{number}", capture.paths)
         for number, capture in enumerate(sets, 1)
@@ -86,7 +86,7 @@ def below(folder: str, closed: list[OSError]) -> Iterator[str]:
 
 
 def entries(folder: str, closed: list[OSError]) -> list[os.DirEntry[str]]:
-    """What is in it, by name."""
+    """Entries of a folder, by name."""
     try:
         with os.scandir(folder) as listed:
             return sorted(listed, key=attrgetter("name"))

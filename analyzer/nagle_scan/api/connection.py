@@ -59,7 +59,7 @@ class Connection:
 
     @property
     def verdict(self) -> str:
-        """As `Scan.verdict`: `stalls`, `possible`, `clean` or `inconclusive`."""
+        """The verdict as in `Scan.verdict`: `stalls`, `possible`, `clean` or `inconclusive`."""
         return self.row.verdict
 
     @property
@@ -78,7 +78,7 @@ class Connection:
         return self._rows_of(self.scan.exchanges)
 
     def evidence(self, stall: int = 0) -> list[str]:
-        """What speaks for the `stall`-th clearest stall (from 0 on), as the reports say it.
+        """Evidence for the `stall`-th clearest stall (from 0 on), in the words of the reports.
 
         Empty for a connection without stalls. Raises `IndexError` for an unknown stall.
 

@@ -1,4 +1,4 @@
-"""What the user calls addresses: `--names` and `scan(names=...)`."""
+"""Names that the user gives addresses: `--names` and `scan(names=...)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nagle_scan.system import files
 from nagle_scan.words.wording import endpoint, printable
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
-"""As long as a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""
+"""A name is no longer than a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""
 HEX = r"(?<![0-9a-f])[0-9a-f]"
 END = r"(?![0-9a-f])"
 ADDRESS = re.compile(
@@ -39,7 +39,7 @@ Row: TypeAlias = tuple[str, Any, Mapping[str, Any]]
 
 
 class Label(NamedTuple):
-    """What the user calls an address, or an address with its port."""
+    """The user's names for an address, or for an address with its port."""
 
     service: str = ""
     owner: str = ""
@@ -47,7 +47,7 @@ class Label(NamedTuple):
 
     @property
     def without_addresses(self) -> Label:
-        """What `--anonymize` may show of it."""
+        """The parts that `--anonymize` may show."""
         return Label(*("" if ADDRESS.search(text) else text for text in self))
 
 
@@ -78,7 +78,7 @@ def checked_labels(labels: Mapping[str, Label]) -> dict[str, Label]:
 
 
 def without_addresses(names: Mapping[str, str]) -> dict[str, str]:
-    """Those without an address in them, as in `ip-10-0-0-5`: what `--anonymize` may show."""
+    """Names that `--anonymize` may show: without an address in them, unlike `ip-10-0-0-5`."""
     return {addr: name for addr, name in names.items() if not ADDRESS.search(name)}
 
 
@@ -98,7 +98,7 @@ def read(path: str) -> dict[str, str]:
 
 
 def labels(path: str) -> dict[str, Label]:
-    """What a file calls addresses, with or without a port (`[fe80::1]:80`): the first counts.
+    """Labels of addresses in a file, with or without a port (`[fe80::1]:80`): the first counts.
 
     `.csv` has the columns address, service, owner, pod; any other file has lines like /etc/hosts.
 

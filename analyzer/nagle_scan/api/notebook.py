@@ -28,7 +28,7 @@ MARKS = sections.Marks()
 
 
 def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFrame) -> str:
-    """What became of the stalls, and the servers side by side."""
+    """A sentence on the fate of the stalls, and the servers side by side."""
     # pandas escapes the texts.
     servers = table.set_index("server").T.to_html()
     return _page(_strong(sentence), *map(_paragraph, predictions), servers)

@@ -37,7 +37,7 @@ KINDS: dict[str, tuple[Any, str]] = {
     "anonymize": (bytes | None, f"a key of {keys.KEY_LEN} bytes"),
     "names": (Mapping | None, "a mapping of addresses to names"),
 }
-"""What each option is, as `isinstance` takes it and in words."""
+"""The type of each option, for `isinstance` and in words."""
 
 
 def scan(
@@ -116,7 +116,7 @@ def scan(
 
 
 class Scan(Written, Result):
-    """What a scan found. Tables are DataFrames; durations are in ms.
+    """The findings of a scan. Tables are DataFrames; durations are in ms.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
     (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
@@ -161,7 +161,7 @@ class Scan(Written, Result):
 
     @property
     def advice(self) -> AdviceList:
-        """What to change, best first, as the reports have it; `print` shows it.
+        """Changes to make, best first, as the reports have them; `print` shows them.
 
         >>> import nagle_scan
         >>> advice = nagle_scan.scan("captures/java-split.pcap").advice
@@ -197,7 +197,7 @@ class Scan(Written, Result):
         return answers.latency(self, by)
 
     def compare(self, other: Scan, baseline_map: Mapping[str, str] | None = None) -> Comparison:
-        """What became of the stalls: this scan was before a change, `other` is after it.
+        """Compares the stalls of two scans: this one was before a change, `other` is after it.
 
         Servers are paired by address and port, or by port where each scan has only one left on it;
         `baseline_map` pairs others: `{"10.0.0.5:8901": "10.0.0.7:8902"}`. Raises `TypeError` for
@@ -308,7 +308,7 @@ def check_min_wait(min_wait_ms: float) -> None:
 
 
 def check_number(name: str, number: int | None) -> None:
-    """Of threads or processes, if it is told. Raises `ValueError`."""
+    """Checks a number of threads or processes, if it is told. Raises `ValueError`."""
     if number is not None and not 0 < number <= MAX_THREADS:
         raise ValueError(f"{name} must be 1 to {MAX_THREADS}: {number}")
 
@@ -337,7 +337,7 @@ INTERNAL = {
 
 
 def named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
-    """What the user calls addresses, checked."""
+    """The user's names of addresses, checked."""
     if not chosen:
         return {}
     from nagle_scan.api import names

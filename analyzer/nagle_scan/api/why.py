@@ -47,7 +47,7 @@ class Case(NamedTuple):
     calls: list[str] = []  # noqa: RUF012
 
     def __str__(self) -> str:
-        """As `nagle-scan --why` prints it."""
+        """The text that `nagle-scan --why` prints."""
         ack = f", ACK in frame {self.frame_ack}" if self.frame_ack else ""
         sure = f" ({self.confidence})" if self.confidence else ""
         wide = max(len(term.value) for term in self.terms)

@@ -40,7 +40,7 @@ class Written:
     @overload
     def render(self, format: str, payload: bool = False) -> str | bytes: ...
     def render(self, format: str, payload: bool = False) -> str | bytes:
-        """What `write` would write: `format` is a suffix without its dot, as `"html"`.
+        """The content that `write` would write: `format` is a suffix without its dot, as `"html"`.
 
         Text for `json`, `jsonl`, `csv`, `exchanges.csv`, `waits.csv`, `html`, `md` and `xml`, else
         bytes. Raises as `write`.

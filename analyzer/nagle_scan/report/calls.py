@@ -1,4 +1,4 @@
-"""What the system calls of a program say of the stalls: the line of code, the proof, the options.
+"""Findings from a program's system calls: the lines of code behind stalls, the proof, the options.
 
 Names of functions and files come from the trace: whoever prints them escapes them as all text.
 """
@@ -23,7 +23,7 @@ WHEN = {
     "late": "the stalls came before it was set",
     "taken back": "it was no longer in effect when the stalls came",
 }
-"""Of TCP_NODELAY on what stalled."""
+"""The timing of TCP_NODELAY where it did not prevent the stalls."""
 Row = dict[str, Any]
 
 
@@ -72,7 +72,7 @@ def _stalls(view: View, calls: Row) -> int:
 
 
 def _party(row: _core.ConnectionRow | None, sender: str) -> str:
-    """As the stalls above are told."""
+    """The sender, named as the stalls above name it."""
     if row is None:
         return f"the {sender}"
     addr, port = row.client.rpartition(":")[0].strip("[]"), row.server.rpartition(":")[2]
@@ -91,7 +91,7 @@ def line(told: Row) -> str:
 
 
 def function(name: str) -> str:
-    """As it is called; a place in a file stays behind it."""
+    """The function's name with brackets; a place in a file stays behind it."""
     name, _, place = printable(name).partition(" (")
     return f"{name}()" + (f" ({place}" if place else "")
 

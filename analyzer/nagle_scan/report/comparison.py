@@ -40,7 +40,7 @@ Row = tuple[str, ...]
 
 
 class ShownComparison(NamedTuple):
-    """What a report shows of a comparison. Texts are plain; `names` are of files."""
+    """The comparison that a report shows. Texts are plain; `names` are of files."""
 
     names: str
     notes: list[str]

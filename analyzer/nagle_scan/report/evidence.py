@@ -106,7 +106,7 @@ def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comment
 
 
 def _names_of(names: Mapping[str, str], stall: _core.WaitRow) -> dict[str, str]:
-    """What the user calls the ends of a stall, by address."""
+    """The user's names for the ends of a stall, by address."""
     ends = (stall.sender_ip, stall.receiver_ip)
     return {addr: names[addr] for addr in ends if addr in names}
 

@@ -1,4 +1,4 @@
-"""What to change, for each side that holds data; sides with the same advice share it."""
+"""Changes to make, for each side that holds data; sides with the same advice share them."""
 
 from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple
@@ -15,12 +15,12 @@ MOST_NAMED = 3
 
 
 class Fix(NamedTuple):
-    """What to change where data is held, best remedy first."""
+    """The changes to make where data is held, best remedy first."""
 
     senders: Sequence[str]
-    """Those that need it, the surest first."""
+    """Sides that need it, the surest first."""
     receiver: str
-    """Whose ACKs those wait for that a remedy on that side helps."""
+    """The side whose ACKs those wait for that a remedy on it helps."""
     remedies: Sequence[advice.Remedy]
     test_well: str
     unsure: frozenset[str]
@@ -72,12 +72,12 @@ class Fix(NamedTuple):
         return remedy.where.format(sender=self.sender, receiver=self.receiver)
 
     def where_there(self, remedy: advice.Remedy, mark: Callable[[str], str] = str) -> str:
-        """The same below a heading that names the senders."""
+        """The place of a remedy below a heading that names the senders."""
         return remedy.where.replace(" on {sender}", "").format(receiver=mark(self.receiver))
 
     @property
     def first(self) -> str:
-        """What to find out first."""
+        """The question to settle first; empty without a likely proxy."""
         if not self.proxies:
             return ""
         named = [*self.proxies[:MOST_NAMED], "others"][: len(self.proxies)]
@@ -93,14 +93,14 @@ class Fix(NamedTuple):
 
     @property
     def in_short(self) -> str:
-        """What to find out first, and the first remedy with its place."""
+        """The question to settle first, and the first remedy with its place."""
         if not self.remedies:
             return self.first
         where = sentence_start(self.where(self.remedies[0]))
         return f"{self.first} {where}: {self.in_few_words}.".lstrip()
 
     def of(self, senders: Set[str]) -> "Fix":
-        """The same for some of its senders."""
+        """This fix for some of its senders."""
         return self._replace(senders=[one for one in self.senders if one in senders])
 
     @property
@@ -174,7 +174,7 @@ def in_short(fixes: Sequence[Fix]) -> str:
     for fix in fixes:
         remedy = fix.remedies[0] if fix.remedies else None
         key = (remedy.where, remedy.short) if remedy else ()
-        # Whose ACKs a remedy is about differs.
+        # Remedies at a receiver differ by whose ACKs they are about.
         alike.setdefault(
             key if remedy and SENDER in remedy.where else (*key, fix.sender), []
         ).append(fix)
@@ -270,7 +270,7 @@ def _may_forward(group: _core.ServerGroup) -> bool:
 
 
 def _relays(scan: _core.Scan) -> set[tuple[str, str, str]]:
-    """Those that were seen to pass on: the side on which they may hold, the server, the sender."""
+    """Relays that were seen to pass on: the side on which they may hold, the server, the sender."""
     rows = scan.hops()
     called = {relay for row in rows for relay in row.called_by}
     downstream = {("server", server, server.rpartition(":")[0]) for server in called}

@@ -28,7 +28,7 @@ class Format(NamedTuple):
     example: str
     """How a file may be called."""
     about: str
-    """What it holds, for help."""
+    """The contents of the file, for help."""
     takes: frozenset[str] = frozenset()
     """The fields of `Options` that change what is written."""
     by_engine: bool = False
@@ -163,7 +163,7 @@ PRINTED = (
     TEXT,
     *(suffix.lstrip(".") for format in FORMATS if format.is_text for suffix in format.suffixes),
 )
-"""What `--format` takes: suffixes without their dot."""
+"""Values of `--format`: suffixes without their dot."""
 
 EXCHANGES = "exchanges.csv", "exchanges.parquet"
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
@@ -241,7 +241,7 @@ def _check_room(path: str) -> None:
 
 
 def _members(result: "Result", format: Format, options: "Options") -> str | None:
-    """What the engine adds to what it knows."""
+    """Members that the engine puts behind its own in JSON."""
     if format.name != "json":
         return None
     from nagle_scan.report import json
@@ -250,7 +250,7 @@ def _members(result: "Result", format: Format, options: "Options") -> str | None
 
 
 def content(result: "Result", name: str, options: "Options") -> bytes:
-    """What `write` would write into a file of this name. Raises `OutputError`."""
+    """The bytes that `write` would write into a file of this name. Raises `OutputError`."""
     with files.temporary_folder() as folder:
         path = os.path.join(folder, name)
         try:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
 OF_CALLS = "calls", "proven", "option"
-"""What a trace of system calls adds."""
+"""Items that a trace of system calls adds."""
 
 
 class Item(NamedTuple):

@@ -17,7 +17,7 @@ ALIKE = 1.25
 HEADS = ("held by", "to", "stalls, time lost", "ACKs")
 MOST_NAMED = 2
 NOT_FIXED = "no fixed timer"
-"""What the engine calls delays that no timer explains."""
+"""The engine's name for delays that no timer explains."""
 
 
 def sentence(group: _core.ServerGroup) -> str:
@@ -26,13 +26,13 @@ def sentence(group: _core.ServerGroup) -> str:
 
 
 def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
-    """Those that a report names: groups with stalls that count, which come first."""
+    """Groups that a report names: those with stalls that count, which come first."""
     best = word(groups[0])
     return [group for group in groups if word(group) == best]
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
-    """The same of several groups: all stalls, told by the groups with those that count."""
+    """A sentence on several groups: all stalls, told by the groups with those that count."""
     named = that_count(groups)
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
     reason = _reason(named[0]) if len(named) == 1 else f"{_waiting(named)}."
@@ -45,7 +45,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
 
 
 def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
-    """What several groups wait for: the kind of ACKs that costs more than half of the time."""
+    """The ACKs that several groups wait for: the kind that costs more than half of the time."""
     lost_ms: dict[Acks, float] = {}
     for group in groups:
         acks = acks_of(group)
@@ -93,7 +93,7 @@ def _who(groups: Sequence[_core.ServerGroup]) -> str:
 
 
 def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[str, ...]:
-    """What a table shows of a group, below `HEADS`; `name` marks up addresses."""
+    """The cells of a group, below `HEADS`; `name` marks up addresses."""
     worst = group.worst
     client = worst.sender_addr if worst.sender == "client" else worst.receiver_addr
     told = count(group.clients, "client") if group.clients > 1 else f"client {name(client)}"
@@ -158,7 +158,7 @@ def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
 
 
 def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
-    """What happens, for a reader who has never seen a packet.
+    """Plain words on a group's stalls, for a reader who has never seen a packet.
 
     `is_split`: parts of a message are held, not messages of their own.
     """
@@ -174,7 +174,7 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
 
 
 def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
-    """What the sender's kernel sends, and what it holds."""
+    """The segments that the sender's kernel sends, and those that it holds."""
     each = "each of " if _several_hold(group) else ""
     program = f"the program on {each}{party(group)}"
     if group.worst.unacked_full_sized:
@@ -207,7 +207,7 @@ def party(group: _core.ServerGroup) -> str:
 
 
 def receiver(group: _core.ServerGroup) -> str:
-    """The other end, which delays its ACKs."""
+    """The end that delays its ACKs."""
     several = group.clients > 1 and group.worst.sender == "server"
     return f"{group.clients:,} clients" if several else group.worst.receiver_addr
 
@@ -237,12 +237,12 @@ def _reason(group: _core.ServerGroup) -> str:
 
 
 def acks_of(group: _core.ServerGroup) -> Acks:
-    """What ended its stalls."""
+    """The kind of ACKs that ended its stalls."""
     return causes.acks_of(group.worst.cause, not group.worst.ack_after_max_ms)
 
 
 def _timer(group: _core.ServerGroup) -> str:
-    """What the ACK delay is consistent with, and what share of the wait it explains."""
+    """The timer that the ACK delay is consistent with, and its share of the wait."""
     worst = group.worst
     if not worst.ack_delay_ms:
         return "how late is not known"

@@ -23,7 +23,7 @@ HEADS = (
     "passed on",
     "mean",
 )
-"""Of the cells of a hop; beside each end, whether `TCP_NODELAY` is in effect on its sockets."""
+"""Heads of a hop's cells; beside each end, whether `TCP_NODELAY` is in effect on its sockets."""
 MAX_NAMES = 3
 
 
@@ -74,7 +74,7 @@ def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
 
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
-    """What a table shows of a hop, below `HEADS`; `name` marks up who calls and who is called."""
+    """The cells of a hop, below `HEADS`; `name` marks up who calls and who is called."""
     return (
         str(hop.number),
         name(caller(hop)),
@@ -141,7 +141,7 @@ def _as_client(hop: _core.HopRow) -> str:
 
 
 def _relays(hop: _core.HopRow, chain: Sequence[_core.HopRow], side: str) -> list[str]:
-    """Those that forwarded what this side of a hop holds: replies outwards, requests inwards."""
+    """Relays that forwarded data held by this side of a hop: replies outwards, requests inwards."""
     chain = [row for row in chain if row.chain == hop.chain]
     if side == "server":
         return [row.server for row in chain if row.number < hop.number and row.server_passed_on]

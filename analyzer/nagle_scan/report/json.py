@@ -1,4 +1,4 @@
-"""What Python adds to `-o result.json`, which the engine writes: the words of the reports.
+"""Members that Python adds to `-o result.json`, which the engine writes: the words of the reports.
 
 The engine puts the members of one JSON object behind its own.
 """
@@ -39,7 +39,7 @@ def members(result: Result, options: Options) -> str:
     members["report"]["notices"] += notices.left_out_of_json(result)
     if options.baseline is not None:
         members |= _compared(options.baseline, result, options)
-    # Of what a terminal obeys, only this is not escaped.
+    # A terminal obeys DEL as well, which `json.dumps` does not escape.
     return json.dumps(members).replace("\x7f", "\\u007f")
 
 

@@ -128,7 +128,7 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
 
 
 def _told(view: View) -> list[str]:
-    """What belongs to no single test, and possible stalls."""
+    """Sentences that belong to no single test, and possible stalls."""
     possible = [group for group in view.shown_groups if held.word(group) == "possible"]
     hidden = view.groups_more + view.servers_more
     return [
@@ -141,5 +141,5 @@ def _told(view: View) -> list[str]:
 
 
 def _seconds(milliseconds: float) -> str:
-    """Of a test: the time lost to stalls that count."""
+    """The duration of a test: the time lost to stalls that count."""
     return f"{milliseconds / 1000:.3f}"

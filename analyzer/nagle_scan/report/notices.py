@@ -1,4 +1,4 @@
-"""What a reader must know about the capture before trusting a report."""
+"""Facts about the capture that a reader must know before trusting a report."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +27,7 @@ def anonymized(result: "Result") -> str:
 
 
 def of(result: "Result") -> Iterator[Notice]:
-    """What the capture lacks, and what was done to it."""
+    """Gaps in the capture, and changes that were made to it."""
     summary, names = result.core.summary(), result.captures
     if summary.anonymized:
         yield Notice(anonymized(result))
@@ -64,7 +64,7 @@ def of(result: "Result") -> Iterator[Notice]:
 
 
 def left_out_of_json(result: "Result") -> Iterator[str]:
-    """What it does not list, and what does."""
+    """A notice on rows that JSON does not list, and on the files that do."""
     nouns = ("connection", "server", "stall", "other wait")
     counts = zip(nouns, result.core.json_leaves_out(), strict=True)
     left_out = {f".{noun.split()[-1]}s": count(number, noun) for noun, number in counts if number}

@@ -1,4 +1,4 @@
-"""What the caller of a report asked for."""
+"""The wishes of whoever asks for a report."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from nagle_scan.result import Pairs, Result
 
 
 class Options(NamedTuple):
-    """What the caller asked for. A format lists those that it uses in `takes`."""
+    """The wishes of the caller. A format lists those that it uses in `takes`."""
 
     baseline: Result | None = None
-    """The same service before a change."""
+    """A scan of this service before a change."""
     payload: bool = False
     """Keep the payload of frames."""
     baseline_map: Pairs = ()

@@ -1,4 +1,4 @@
-"""What only the page shows: the connections in detail, the pictures."""
+"""The parts that only the page shows: the connections in detail, the pictures."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LIMITS = Limits(
 PAPER = Limits(
     groups=20, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=5, hops=20
 )  # fmt: skip
-"""What fits on six sheets."""
+"""Limits that fit on six sheets."""
 PAPER_DETAILS = 1
 WAITS = {"clean": "Where the time went instead", "inconclusive": "What can be seen"}
-"""What the waits without a stall are called, by verdict."""
+"""Headings of the waits without a stall, by verdict."""
 MAX_CAPTURES = 3
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
@@ -83,7 +83,7 @@ class Page(View):
 
     @property
     def pictures(self) -> list[Picture]:
-        """Those for all readers."""
+        """Pictures for all readers."""
         return [picture for picture in self._pictures if picture.wanted.at_top]
 
     @property

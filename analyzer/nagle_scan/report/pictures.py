@@ -48,7 +48,7 @@ class Picture(NamedTuple):
     wanted: Wanted
     svg: Markup
     narrow: Markup
-    """The same for a phone."""
+    """The picture for a phone."""
 
 
 def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]:
@@ -60,7 +60,7 @@ def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]
 
 
 def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Iterator[Wanted]:
-    """Those of each connection, beside its frames.
+    """Pictures of each connection, beside its frames.
 
     All of one kind before the next kind, so that the last connection gets a picture too.
     """

@@ -36,7 +36,7 @@ def cost(
 
 
 def _perhaps(summary: _core.Summary) -> str:
-    """What is only possible, where other stalls are surer."""
+    """A sentence on stalls that are only possible, where others are surer."""
     more = certainty.possible(summary)
     if more is None:
         return ""
@@ -94,7 +94,7 @@ def _without(summary: _core.Summary) -> str:
 
 
 def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> str:
-    """The same share of all exchanges of these servers, if most are unaffected and it differs."""
+    """The share over all exchanges of these servers, if most are unaffected and it differs."""
     exchanges = sum(server.exchanges for server in servers)
     whole_ms = sum(server.latency_sum_ms for server in servers)
     if exchanges < 2 * affected or whole_ms <= 0:

@@ -46,14 +46,14 @@ class Row(NamedTuple):
     latency_ms: float
     connecting_ms: float
     parts_ms: Sequence[float]
-    """Of the parts that any row has."""
+    """Times of the parts that any row has."""
 
 
 class Slowest(NamedTuple):
-    """What the table shows."""
+    """The contents of the table."""
 
     heads: Sequence[str]
-    """Of the parts that any row has."""
+    """Heads of the parts that any row has."""
     colours: Sequence[str]
     has_connecting: bool
     rows: Sequence[Row]
@@ -103,7 +103,7 @@ def dominating(tenth: _core.TenthRow, least_ms: float) -> str:
 
 
 def dominated(tenth: _core.TenthRow, least_ms: float) -> str:
-    """What the slowest tenth waits for most; empty where it is quick, or nothing dominates."""
+    """The part that dominates the slowest tenth; empty where it is quick, or nothing dominates."""
     name = dominating(tenth, least_ms)
     if not name:
         return ""

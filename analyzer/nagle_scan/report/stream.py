@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nagle_scan.system.terminal import Style
 
 MOST_ROWS = 20
-"""Of its stalls, and of its other waits."""
+"""Limit on the stalls of a connection, and on its other waits."""
 
 
 def render(result: Result, number: int, style: Style) -> str:

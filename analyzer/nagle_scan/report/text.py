@@ -100,7 +100,7 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
 
 
 def _rest(view: View, style: Style) -> Iterator[str]:
-    """What there is to see without a stall."""
+    """Sections worth seeing without a stall."""
     yield from laid_out(sections.chains(view, PLAIN), style)
     yield from laid_out(sections.latencies(view, PLAIN), style)
     yield from laid_out(sections.slowest(view, PLAIN), style)

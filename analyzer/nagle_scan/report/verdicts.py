@@ -32,7 +32,7 @@ QUICK_MS = 0.2, 1.0
 """Round trips, from the shortest wait that clocks and programs leave to be seen to the shortest
 hold that is counted."""
 FEW_ROUND_TRIPS = 4.0
-"""Of an exchange that lasts no longer, a hold for one of them is a large part."""
+"""Round trips of an exchange so short that a hold for one of them is a large part."""
 ONE_DIRECTION = "one_direction"
 """The reason that has words of its own where it is the only one."""
 MOST_ASKED = 1000
@@ -44,7 +44,7 @@ SHORT_LISTED_MS = 1.0
 
 
 def word(verdict: str) -> str:
-    """As a title."""
+    """The verdict as a title."""
     return verdict.capitalize()
 
 
@@ -102,7 +102,7 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
-    """What a clean capture is free of."""
+    """A sentence on the stalls that a clean capture is free of."""
     stall = f"Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more"
     said = f"No {stall} in {certainty.clean_of(summary)}"
     if summary.short_holds:
@@ -182,7 +182,7 @@ def why_not(summary: _core.Summary) -> str:
 
 
 def capture_instead(summary: _core.Summary) -> str:
-    """What to capture for a verdict; empty without TCP data."""
+    """Advice on the capture to make for a verdict; empty without TCP data."""
     if summary.not_judged_by.keys() == {ONE_DIRECTION}:
         how = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
         return f"Capture both directions ({how})."

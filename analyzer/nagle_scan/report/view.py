@@ -46,7 +46,7 @@ class Limits(NamedTuple):
 
 
 class _Shared:
-    """What takes a pass over connections or captures: all reports on a result share it."""
+    """Results of a pass over connections or captures: all reports on a result share them."""
 
     def __init__(self, result: Result) -> None:
         self.core = result.core
@@ -86,7 +86,7 @@ class _Shared:
 
 
 class View:
-    """What a report shows, the worst first everywhere."""
+    """The contents of a report, the worst first everywhere."""
 
     def __init__(self, result: Result, limits: Limits, options: "Options") -> None:
         self.result = result
@@ -107,7 +107,7 @@ class View:
 
     @property
     def shown_groups(self) -> Sequence[_core.ServerGroup]:
-        """Those in the table of groups."""
+        """Groups in the table of groups."""
         return self.groups[: self.limits.groups]
 
     @property
@@ -155,14 +155,14 @@ class View:
 
     @property
     def cost(self) -> str:
-        """What share of the latency the stalls are, and what an exchange costs."""
+        """The stalls' share of the latency, and their cost per exchange."""
         points = {row.capture_point for row in self._shared.worst}
         elsewhere = not points.isdisjoint({"server", "between"})
         return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
 
     @cached_property
     def _stalling_servers(self) -> list[_core.ServerRow]:
-        """Those whose stalls count, the worst first."""
+        """Servers whose stalls count, the worst first."""
         rows = self.core.servers(MOST_STALLING_SERVERS)
         return [row for row in rows if row.affected_connections]
 
@@ -176,7 +176,7 @@ class View:
 
     @property
     def plain_words(self) -> str | None:
-        """What the first group means, for a reader who has never seen a packet."""
+        """Plain words on the first group, for a reader who has never seen a packet."""
         if not self.groups:
             return None
         return held.in_plain_words(self.groups[0], self._shared.fixes[0].is_split)
@@ -198,7 +198,7 @@ class View:
 
     @property
     def connections_more(self) -> int:
-        """Those with stalls that are not shown."""
+        """Connections with stalls that are not shown."""
         return self.summary.affected_connections - len(self.connections)
 
     @cached_property
@@ -228,7 +228,7 @@ class View:
 
     @property
     def fixes(self) -> "list[Fix]":
-        """What to change, for each side that holds data."""
+        """Changes to make, for each side that holds data."""
         return self._shared.fixes[: self.limits.fixes]
 
     @property
@@ -239,13 +239,13 @@ class View:
 
     @property
     def fixes_told(self) -> "list[Fix]":
-        """The same for readers: what several sides need is explained once."""
+        """Fixes for readers: a remedy that several sides need is explained once."""
         from nagle_scan.report.fixes import each_once
 
         return each_once(self.fixes)
 
     def fixes_of(self, senders: Set[str]) -> "list[Fix]":
-        """What to change for these sides, whatever a format shows below."""
+        """Fixes for these sides, whatever a format shows below."""
         alike = (fix.of(senders) for fix in self._shared.fixes)
         return [fix for fix in alike if fix.senders]
 
@@ -278,7 +278,7 @@ class View:
         return [(row, self.meaning_of(row)) for row in rows]
 
     def meaning_of(self, row: _core.CauseRow) -> str:
-        """What waits of one cause mean; where each has its own story, that of the longest."""
+        """The meaning of one cause's waits; where each has its own story, that of the longest."""
         wait = None
         if row.cause in TOLD_ONE_BY_ONE:
             wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
@@ -302,7 +302,7 @@ class View:
 
     @cached_property
     def other_waits(self) -> list[str]:
-        """What slow connecting took of the time until the first reply, and whose ACKs come late."""
+        """Sentences on connections that are slow to open, and on ACKs that come late."""
         connecting = sentences.connecting(self.core.connecting())
         late = [sentences.late_acks(row, self.summary) for row in self.core.late_acks()]
         return [*([connecting] if connecting else []), *late]
@@ -321,7 +321,7 @@ class View:
     @property
     def waits_heading(self) -> str:
         """Above the longest waits: an idle client kept nobody waiting, so its waits come last."""
-        # Those of idle clients that began in the middle of what it sent are among the others.
+        # Waits of idle clients that began in the middle of a message are among the others.
         rows = (row for row, _ in self.causes)
         idle = any((row.cause, row.sender) == ("sender_app", "client") for row in rows)
         return "Longest waits" + (" (those of idle clients last)" if idle else "")
@@ -334,17 +334,17 @@ class View:
 
     @cached_property
     def notices(self) -> list[notices.Notice]:
-        """What a reader must know about the capture."""
+        """Facts about the capture that a reader must know."""
         return list(notices.of(self.result))
 
     @cached_property
     def urgent(self) -> list[str]:
-        """What must be known before the verdict; without full stops."""
+        """Notices that must be known before the verdict; without full stops."""
         return [notice.text for notice in self.notices if notice.is_urgent][:MOST_URGENT]
 
     @cached_property
     def notes(self) -> list[str]:
-        """The other notices, and how frames are numbered; without full stops."""
+        """Notices that can wait, and how frames are numbered; without full stops."""
         rest = [notice.text for notice in self.notices if notice.text not in self.urgent]
         return [*rest, *self.numbering]
 

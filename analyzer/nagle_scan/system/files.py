@@ -20,7 +20,7 @@ MARKS = {
     ".csv": b"capture,verdict,stalls_certain,",
     ".md": b"\nnagle-scan ",
 }
-"""What files of a folder of reports have near their beginning, a ticket near its end."""
+"""Marks that a folder's reports have near their beginning, and a ticket near its end."""
 MARKED_BYTES = 4096
 
 _half_written: set[str] = set()

@@ -28,7 +28,7 @@ class Wait(NamedTuple):
     ack_delay_ms: float
     release_ms: float
     confidence: str = ""
-    """Of a stall."""
+    """The confidence in a stall; empty for other waits."""
     is_measured: bool = True
     """Is the round trip to the other end known?"""
 

@@ -9,11 +9,11 @@ class Acks(NamedTuple):
     kind: str
     """In a table."""
     one: str
-    """Of a single one."""
+    """Name of a single one."""
     a: str
     """A single one, among words."""
     several: str
-    """Of many senders."""
+    """Name of those that many senders waited for."""
     reason: str
     """The reason why a sender waited: `{acks}`, one or several; `{timer}` explains their delay, and
     `{after}` is how long after the data they came."""
@@ -53,7 +53,7 @@ UNMEASURED = Acks(
     plainly=". Either the receiver delays that ACK, or the path to it is slow: the round trip is "
     "not in this capture.",
 )
-"""Of a receiver whose round trip is unknown."""
+"""ACKs of a receiver whose round trip is unknown."""
 ON_DATA = Acks(
     kind="came with data",
     one="data that acknowledges it",

@@ -18,25 +18,25 @@ class Cause(NamedTuple):
     name: str
     """In the engine, JSON, CSV and documentation alike."""
     words: str
-    """What happened, for a picture; `{by}` is the side that kept the other waiting."""
+    """The event, for a picture; `{by}` is the side that kept the other waiting."""
     colour: str
     meaning: Mapping[str, str] = {}
-    """What all its waits mean, by the side that kept the other waiting; none of a stall."""
+    """Meaning of all its waits, by the side that kept the other waiting; none of a stall."""
     hatch: str = ""
     acks: Acks | None = None
     """The ACK that ended it, if it is a stall."""
     meaning_of_one: Mapping[str, str] | None = None
-    """What a single wait means, where that is more specific."""
+    """Meaning of a single wait, where that is more specific."""
     meaning_midway: str = ""
-    """What it means between two sends of `{by}`; if unknown, where it may be a hold."""
+    """Meaning between two sends of `{by}`; if unknown, where it may be a hold."""
     meaning_idle: str = ""
-    """What it means where no request was open."""
+    """Meaning where no request was open."""
     meaning_first: Mapping[str, str] = {}
-    """What it means before the first request of the capture, by the side as above."""
+    """Meaning before the first request of the capture, by the side as above."""
     meaning_open: str = ""
-    """What it means if the capture ended first."""
+    """Meaning if the capture ended first."""
     meaning_unseen: str = ""
-    """What it means if packets from `{by}` are missing: lost before the capture point."""
+    """Meaning if packets from `{by}` are missing: lost before the capture point."""
 
     @property
     def is_stall(self) -> bool:
@@ -74,7 +74,7 @@ UNANSWERED_SYNS = {
     "server": "the answer to the SYN was sent {times} and never acknowledged; look for what drops "
     "it on its way to the client, or for SYNs with made-up addresses",
 }
-"""What is known of a connection that never came about, by who sent its SYN again."""
+"""Facts about a connection that never came about, by who sent its SYN again."""
 UNTOLD = {
     "bytes that the capture lacks": "bytes are missing from the capture around it: capture again "
     "without drops, with a larger buffer or a filter",
@@ -96,7 +96,7 @@ RESENT = {
     "the same bytes again, before any timer": "sent again as soon as duplicate ACKs or SACK told "
     "of a loss (fast retransmit)",
 }
-"""What is known of a retransmission, by what ended the wait for it."""
+"""Facts about a retransmission, by what ended the wait for it."""
 RESENT_REMEDY = "look at interface errors, queues and policers"
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets, many of them after minutes (RFC 5382,
@@ -258,7 +258,7 @@ _BY_NAME = {cause.name: cause for cause in CAUSES}
 
 
 class Stall(Protocol):
-    """What is known of the ACK of a stall."""
+    """The ACK of a stall, as far as it is known."""
 
     @property
     def cause(self) -> str:
@@ -279,14 +279,14 @@ def of(name: str) -> Cause:
 
 
 def acks_of(name: str, is_measured: bool) -> Acks:
-    """What ended the stalls of this cause. `is_measured`: the receiver's round trip is known."""
+    """The ACKs that end stalls of this cause. `is_measured`: the receiver's round trip is known."""
     acks = of(name).acks
     assert acks is not None
     return UNMEASURED if acks is PROMPT and not is_measured else acks
 
 
 def ack(stall: Stall) -> str:
-    """What acknowledged the segment before the held one."""
+    """Words for the ACK of the segment before the held one."""
     late = f"{'' if stall.is_measured else 'up to '}{stall.ack_delay_ms:.1f} ms"
     return acks_of(stall.cause, stall.is_measured).one.format(late=late)
 
@@ -297,12 +297,12 @@ def stalls_first() -> list[Cause]:
 
 
 def meaning_of_all(row: _core.CauseRow) -> str:
-    """What all waits of one cause, side and turn mean."""
+    """The meaning of all waits of one cause, side and turn."""
     return _by_turn(row) or of(row.cause).meaning[row.sender]
 
 
 def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
-    """What the turn of a program that had nothing to send says; empty for other waits."""
+    """Words for the turn of a program that had nothing to send; empty for other waits."""
     cause = of(row.cause)
     by_turn = {
         "midway": cause.meaning_midway,
@@ -314,7 +314,7 @@ def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
 
 
 def meaning_of(wait: _core.WaitRow) -> str:
-    """What one wait means."""
+    """The meaning of one wait."""
     cause = of(wait.cause)
     if wait.unanswered_syns:
         return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
@@ -334,7 +334,7 @@ def meaning_of(wait: _core.WaitRow) -> str:
 
 
 def _in_vain(wait: _core.WaitRow) -> str:
-    """What is known of a request that nobody answered."""
+    """Words for a request that nobody answered."""
     until = ENDINGS[wait.ending].format(frame=wait.frame_to)
     if wait.len_unacked:
         return _unacknowledged(wait, until)

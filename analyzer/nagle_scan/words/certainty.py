@@ -13,10 +13,10 @@ from nagle_scan.words.wording import count, duration
 UNBROKEN = "\N{NO-BREAK SPACE}"
 CONFIDENCES = ("certain", "likely", "possible")
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
-"""What a sender did, by confidence."""
+"""Verbs for a sender, by confidence."""
 IS_HELD = {"certain": "is held", "likely": "is probably held", "possible": "may be held"}
 WAS_HELD = {"certain": "held", "likely": "probably held", "possible": "perhaps held"}
-"""What happened to its segment."""
+"""Verbs for its segment."""
 MAX_STALLS_PER_EXCHANGE = 4
 """With more, the messages are a stream, not answered one by one."""
 VERDICTS = ("stalls", "possible", "clean", "inconclusive")
@@ -64,7 +64,7 @@ def shares(counted: Counted) -> list[Share]:
 
 
 def counted_shares(counted: Counted) -> list[Share]:
-    """Of the stalls that count, the non-empty shares, the surest first."""
+    """Shares of the stalls that count, without empty ones, the surest first."""
     every = shares(counted)
     return [share for share in every if share.word != "possible"] or every
 
@@ -130,7 +130,7 @@ def and_possible(counted: Counted) -> str:
 
 
 def on_connections(summary: _core.Summary) -> str:
-    """What `told` tells, and on how many connections."""
+    """Stalls and time lost as `counting` tells them, and the number of connections."""
     affected, connections = summary.affected_connections, summary.connections
     of = f"{affected:,} of {connections:,} connections"
     on = all_of(connections) if affected == connections else of
