@@ -245,7 +245,7 @@ def memory(bench: Bench) -> Iterator[Row]:
 
 
 def fleets(bench: Bench) -> Iterator[Row]:
-    """What new captures cost, what is kept of them, and a run that finds few new ones or none."""
+    """The cost of new captures, the bytes kept of them, and runs that find few new ones or none."""
     if not all(map(find_spec, ("duckdb", "fsspec", "pyarrow"))):
         goals = 2 * ENOUGH_MB_S, ENOUGH_MB_S
         yield Row("new captures", "MB/s", *goals, None, "needs nagle-scan[fleet]", True)

@@ -264,7 +264,7 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
 
 
 def numbers(stalls: int, stalled_ms: float, exchanges: int = 0) -> Numbers:
-    """Of certain stalls."""
+    """Numbers of a server with certain stalls only."""
     known = Numbers(stalls, stalled_ms, exchanges, stalls_by_confidence=(0, 0, stalls))
     return known._replace(stalled_ms_by_confidence=(0.0, 0.0, stalled_ms))
 

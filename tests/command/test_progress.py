@@ -90,7 +90,7 @@ def test_of_a_pipe_only_what_was_read_is_known(tmp_path: Path) -> None:
 
 
 class Seen(NamedTuple):
-    """What a line of progress asks for."""
+    """A scan so far, with all that a line of progress asks for."""
 
     read_bytes: int
     total_bytes: int | None

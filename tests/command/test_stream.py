@@ -87,7 +87,7 @@ def stalls_of(text: str) -> list[tuple[object, ...]]:
 def test_a_part_of_the_time_is_what_a_cut_file_is(
     begin: int | None, end: int | None, whole: Path, run: Run, tmp_path: Path
 ) -> None:
-    """As editcap cuts it: the end is excluded. Frames keep their numbers."""
+    """A cut by editcap: the end is excluded. Frames keep their numbers."""
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(pcap(records(MADE)[begin:end]))
     bounds = [("--from", begin), ("--to", end)]

@@ -53,7 +53,7 @@ def bounds(printed: str) -> Bounds:
 
 
 def in_words(name: str, told: str) -> Bounds:
-    """The same of a term as sentences tell it."""
+    """The interval of a term as sentences tell it."""
     if name == "share (pi)":
         how, _, percent = told.rpartition(" ")
         least, most = (bound / 100 for bound in bounds(percent))

@@ -47,7 +47,7 @@ def of_one(folder: Path, *paths: str | Path) -> tuple[Fleet, str]:
     return Fleet(made(folder / "fleet", [[found]])), found.sets[0].id
 
 
-# What it adds up to.
+# Sums of a fleet.
 
 
 def test_services_and_hours_add_up_to_the_scans(found: Fleet) -> None:

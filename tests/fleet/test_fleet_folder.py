@@ -294,7 +294,7 @@ def test_a_question_about_damage_is_told_apart_from_a_wrong_one(tmp_path: Path) 
 
 
 def test_a_capture_that_is_gone_when_its_rows_are_is_told(run: Run, tmp_path: Path) -> None:
-    """What is left of its rows must neither count, nor stay beside the new ones."""
+    """Its other rows must neither count, nor stay beside the new ones."""
     path, fleet = tmp_path / "a.pcap", tmp_path / "fleet"
     content = (CAPTURES / SPLIT).read_bytes()
     path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What is named is found: paths, folders, globs, lists and URLs; what is not is one clear line."""
+"""Paths, folders, globs, lists and URLs are found; a name that is not gets one clear line."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path
 
 
 def as_nobody(ask: Callable[[], str]) -> str:
-    """What a user without any rights is told."""
+    """The answer to a user without any rights."""
     if os.geteuid() != 0:
         return ask()
     read_end, write_end = os.pipe()

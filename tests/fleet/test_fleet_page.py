@@ -48,7 +48,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m'\"&amp;"
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a company may have: four days of 105 services, and 100 files that nobody can read."""
+    """A fleet of a company: four days of 105 services, and 100 files that nobody can read."""
     services = [LONG.format(number) for number in range(105)]
     sums = [
         row

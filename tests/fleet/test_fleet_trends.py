@@ -94,7 +94,7 @@ def test_a_noisy_hour_before_a_step_does_not_move_it() -> None:
 
 
 def test_the_hours_in_which_it_may_have_begun_are_told() -> None:
-    """What was not captured is not known to be clean."""
+    """Hours that were not captured are not known to be clean."""
     found = trend(hours(*[CLEAN] * 5, None, None, *[ABOVE] * 4))
     assert found.note == "usually nothing before; between 11-20 05:00 and 11-20 07:00"
 

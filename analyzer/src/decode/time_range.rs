@@ -51,7 +51,7 @@ fn bound(expression: &str) -> Option<(bool, i64, &str)> {
     Some((is_begin, nanoseconds(seconds)?, rest.trim_start()))
 }
 
-/// Of seconds with at most nine decimals.
+/// Nanoseconds from seconds with at most nine decimals.
 fn nanoseconds(seconds: &str) -> Option<i64> {
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
     let are_digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());

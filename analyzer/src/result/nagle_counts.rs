@@ -61,7 +61,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     (first_by_key(all, limit, order), total)
 }
 
-/// What the stalls of each party lost, in ns.
+/// Time that the stalls of each party cost, in ns.
 fn blame(scan: &Scan) -> HashMap<NagleParty, i64, RandomState> {
     let mut blame = HashMap::default();
     for index in scan.affected() {

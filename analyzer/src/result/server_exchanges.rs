@@ -17,9 +17,9 @@ use std::ops::AddAssign;
 pub struct ServerExchanges {
     pub server: Endpoint,
     pub totals: ServerTotals,
-    /// What the stalls that count took.
+    /// Cost of the stalls that count.
     pub counted: ServerStalls,
-    /// Of all its exchanges, those of copies too.
+    /// Latency of all its exchanges, those of copies too.
     pub latency: Latency,
     /// `None` where no stall counts.
     pub predicted: Option<Latency>,
@@ -125,7 +125,7 @@ impl ServerExchanges {
     }
 }
 
-/// What stalls took of the exchanges of a server's connections: of how many connections, how many exchanges, and how
+/// Cost of stalls to the exchanges of a server's connections: how many connections, how many exchanges, and how
 /// much of their latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerStalls {
@@ -150,7 +150,7 @@ pub struct ServerTotals {
     pub stalls: u64,
     pub stalled_ns: i64,
     pub latency_ns: i64,
-    /// What its stalls took, by the verdict on their connections, stalls or possible.
+    /// Cost of its stalls, by the verdict on their connections, stalls or possible.
     counted: [ServerStalls; 2],
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,

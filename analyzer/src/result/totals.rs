@@ -12,7 +12,7 @@ pub struct Totals {
     pub stalls: u64,
     pub stalled_ns: i64,
     pub exchanges: u64,
-    /// What the stalls cost, by the verdict on their connections, stalls or possible.
+    /// Cost of the stalls, by the verdict on their connections, stalls or possible.
     costs: [Cost; 2],
     pub by_confidence: ByConfidence,
     /// Connections that are clean, and those among them that may hold something shorter.

@@ -17,7 +17,7 @@ pub struct ConnectionRow {
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
     pub stalled_ms_by_confidence: [f64; 3],
-    /// Of those that count.
+    /// Stalls that count, by the side that held.
     pub client_stalls: usize,
     pub server_stalls: usize,
     /// In both directions.

@@ -131,7 +131,7 @@ pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = Host
 /// A pair while its stalls come in.
 struct PairSums {
     pair: HostPair,
-    /// Of stalls that are only possible, then of others; where the round trip is unknown, and where it is measured.
+    /// Delays of possible stalls, then of others; where the round trip is unknown, and where it is measured.
     ack_delays_ns: [[Vec<i64>; 2]; 2],
     pieces: PieceCounter,
 }
