@@ -236,7 +236,7 @@ class Agent:
 
 
 def _descriptor(path: str) -> int:
-    """For reading; a pipe does not wait for its writer. Raises `OSError`."""
+    """A descriptor for reading; a pipe does not wait for its writer. Raises `OSError`."""
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
@@ -287,7 +287,7 @@ def _answer(facts: Answer, quoted: Iterable[str], most: int = MOST_ROWS) -> Answ
 
 
 def _plain(value: object) -> object:
-    """With texts that are bounded and printable."""
+    """A value whose texts are bounded and printable."""
     match value:
         case str():
             return shortened(printable(value), MOST_CHARACTERS)

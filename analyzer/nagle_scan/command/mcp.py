@@ -151,7 +151,7 @@ def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
         except BaseException as error:  # A panic in the engine is not an `Exception`.
             raise ToolError(f"a bug in nagle-scan: {type(error).__name__}") from None
 
-    # With its types as objects: the SDK would look for their names here.
+    # A signature with types as objects: the SDK would look for their names here.
     meant = signature(ask, eval_str=True)
     named = [
         one.replace(annotation=Annotated[one.annotation, Field(description=ARGUMENTS[name])])

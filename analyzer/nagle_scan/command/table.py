@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
     @property
     def held_or_reason(self) -> str:
-        """For a cell: no capture has both."""
+        """The text of a cell: no capture has both."""
         return self.held_by or self.reason
 
 

@@ -79,7 +79,7 @@ class Change(NamedTuple):
 
     @property
     def told(self) -> str:
-        """In a line."""
+        """The change in a line."""
         now = f"{duration(self.now_ms)} per exchange ({count(self.stalls, 'stall')})"
         if self.change == NEW:
             return f"new: {self.service} loses {now}"

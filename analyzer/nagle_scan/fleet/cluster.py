@@ -16,7 +16,7 @@ from nagle_scan.fleet.workers import ClusterError, Workers
 CONNECT_S = 10
 """A scheduler that does not answer until then is not there."""
 ASK_S = 30.0
-"""For a worker to come."""
+"""Time for a worker to come."""
 AHEAD = 4
 """Tasks of each thread at a time: those that wait are for workers that come later."""
 LOGGERS = ("distributed", "tornado", "asyncio")

@@ -42,7 +42,7 @@ class Found(NamedTuple):
     """Files found under the names that were given."""
 
     files: dict[str, File]
-    """By path; local ones are absolute."""
+    """Files by path; local ones are absolute."""
     failures: list[Failure]
     """Folders below what was named that cannot be listed, and names of a list."""
     notes: list[str]

@@ -1,4 +1,4 @@
-"""Damaged or missing files are put aside, and their captures read again: nothing fails for ever."""
+"""Damaged files are put aside; their captures, and those of lost files, are read again."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
 
 
 def _safe(row: Row) -> Row:
-    """With texts that are safe to print."""
+    """A row whose texts are safe to print."""
     return {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
 
 
@@ -171,7 +171,7 @@ def _figures(
 
 
 def _services(table: Table, shown: Sequence[Row], is_hidden: bool, hosts: int) -> Mapping[str, Any]:
-    """With their trends and worst connections, and the axis of all charts."""
+    """Services with their trends and worst connections, and the axis of all charts."""
     names = quoted(["", *(row["service"] for row in shown)])
     source = f"{services.STALLED} AND service IN ({names})"
     counted = f"SELECT hour, count(DISTINCT service) AS services FROM {source} GROUP BY hour"
@@ -234,7 +234,7 @@ def _tried_again(no_captures: int) -> str:
 
 
 def _path(row: Row, hosts: int) -> str:
-    """With its host, where captures of several are in the fleet."""
+    """The path of a file, with its host where captures of several are in the fleet."""
     return f"{row['host']}:{row['path']}" if row["host"] and hosts > 1 else str(row["path"])
 
 

@@ -137,7 +137,7 @@ class _Found:
         return self._placed(rows, time_ns)
 
     def _placed(self, rows: Columns, time_ns: Sequence[int]) -> Columns:
-        """With the service, hour and day; times are null where the capture tells no date."""
+        """Rows with their service, hour and day; times are null where the capture tells no date."""
         ends = zip(rows["server_addr"], rows["server_port"], strict=True)
         labels = [self._names[end] for end in ends]
         for at, field in enumerate(Label._fields):
@@ -148,7 +148,7 @@ class _Found:
         return rows
 
     def _times(self, time_ns: Sequence[int]) -> list[int | None]:
-        """In us."""
+        """Times in us; null where the capture tells no date."""
         has_dates = self._summary.has_dates
         return [at // 1000 for at in time_ns] if has_dates else [None] * len(time_ns)
 

@@ -40,7 +40,7 @@ BYTES_OF_WORKER = 8 << 20
 AT_ONCE = 32
 """Files of a network that are opened at the same time."""
 TRIES = 3
-"""At what a file that is damaged, or deleted by another run meanwhile, lets fail."""
+"""Attempts at a step that fails where a file is damaged, or deleted by another run meanwhile."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -88,7 +88,7 @@ class Outcome:
         return f"{self.done:,} of {count(self.of, 'capture')}"
 
     def line(self, elapsed_s: float) -> str:
-        """For a terminal."""
+        """Progress for a terminal."""
         failed = f", {count(len(self.failures), 'file')} failed" if self.failures else ""
         left = ""
         if self.bytes:

@@ -90,7 +90,7 @@ def _patiently(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
 
 
 def _once(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
-    """With a hash of the ends of each file."""
+    """A scan, with a hash of the ends of each file."""
     with ExitStack() as opened:
         paths = {opened.enter_context(inputs.readable(one)): one for one in wanted.files}
         scan = _core.scan_captures(

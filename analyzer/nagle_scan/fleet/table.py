@@ -80,7 +80,7 @@ class Commit(NamedTuple):
 
     @property
     def told(self) -> str:
-        """In its file."""
+        """The text of a commit in its file."""
         return json.dumps({**self._asdict(), "scope": self.scope._asdict()})
 
     @classmethod
@@ -271,7 +271,7 @@ class Table:
 
 
 def step() -> int:
-    """By which the number of a batch grows, when only its order matters."""
+    """The step by which a batch's number grows, when only its order matters."""
     return 1 + secrets.randbelow((1 << BATCH_BITS) - 1)
 
 

@@ -38,7 +38,7 @@ def _small(table: Table) -> set[str]:
         for name, commit in table.commits.items()
     }
     small = {name for name, size in sizes.items() if size < SMALL}
-    # Batches of runs that are still open are left alone.
+    # Batches of runs that have not ended are left alone.
     small -= table.open.keys()
     return small if len(small) > MOST_BATCHES else set()
 

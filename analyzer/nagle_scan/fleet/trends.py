@@ -18,7 +18,7 @@ EARLIER = 3
 TIMES = 2
 """Above the usual: half of all hours are above their median, few are so by chance that far."""
 MIN_STALLS = 3
-"""In the hour of an onset: up to two come by chance where one is to be expected."""
+"""Stalls in the hour of an onset: up to two come by chance where one is to be expected."""
 LASTING = 0.5
 """The share of the hours since that must be above as well: a peak that went back is no onset."""
 BY_CHANCE = 0.01
@@ -156,7 +156,7 @@ class Axis(NamedTuple):
 
     @property
     def told(self) -> str:
-        """In words."""
+        """The axis in words."""
         last = self.begin + (self.bars - 1) * self.step
         ends = " to ".join(f"{end:%Y-%m-%d %H:%M}" for end in (self.begin, last))
         return f"{ends} UTC; a bar is {STEPS[self.step]}"

@@ -242,7 +242,7 @@ def acks_of(group: _core.ServerGroup) -> Acks:
 
 
 def _timer(group: _core.ServerGroup) -> str:
-    """The timer that the ACK delay is consistent with, and its share of the wait."""
+    """The timer that explains the ACK delay, and whether a round trip is the rest of the wait."""
     worst = group.worst
     if not worst.ack_delay_ms:
         return "how late is not known"

@@ -23,7 +23,7 @@ LEAST_SHARE_MS = 0.001
 
 UNACKED, RELEASE, HELD = "1", "2", "3"
 CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
-"""By effect."""
+"""Causes of arrows, by effect."""
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _title(graph: Graph, width_pt: float) -> Iterator[Text]:
 
 
 def _legend(named: Sequence[Path], width_pt: float, top: float) -> Iterator[Path | Text]:
-    """In as many rows as it needs."""
+    """The legend, in as many rows as it needs."""
     x, y = 0.0, top + SMALL_PT
     for shape in named:
         width = KEY_PT + text_width_pt(shape.name, SMALL_PT) + 2 * GAP_PT

@@ -41,7 +41,7 @@ class Plan:
     """By side: x, y of the first line, anchor, lines."""
     top_pt: float
     labels: dict[int, list[Line]]
-    """By frame."""
+    """Labels by frame."""
     scale: Scale
     foot: list[str]
 

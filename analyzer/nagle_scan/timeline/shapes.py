@@ -48,7 +48,7 @@ class Path(NamedTuple):
     hatch: str = ""
     """A pattern of matplotlib."""
     name: str = ""
-    """In the legend of a graph."""
+    """Name in the legend of a graph."""
 
 
 class Arrow(NamedTuple):

@@ -7,13 +7,13 @@ class Acks(NamedTuple):
     """One kind of acknowledgements; `{other}` sends them, `{late}` is how late they came."""
 
     kind: str
-    """In a table."""
+    """Name in a table."""
     one: str
-    """Name of a single one."""
+    """Words for a single one."""
     a: str
     """A single one, among words."""
     several: str
-    """Name of those that many senders waited for."""
+    """Words for those that many senders waited for."""
     reason: str
     """The reason why a sender waited: `{acks}`, one or several; `{timer}` explains their delay, and
     `{after}` is how long after the data they came."""

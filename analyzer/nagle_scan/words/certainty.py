@@ -130,7 +130,7 @@ def and_possible(counted: Counted) -> str:
 
 
 def on_connections(summary: _core.Summary) -> str:
-    """Stalls and time lost as `counting` tells them, and the number of connections."""
+    """The stalls in the words of `told`, and on how many connections they are."""
     affected, connections = summary.affected_connections, summary.connections
     of = f"{affected:,} of {connections:,} connections"
     on = all_of(connections) if affected == connections else of
@@ -168,12 +168,12 @@ def _numbers(every: Sequence[Share]) -> str:
 
 
 def counts(counted: Counted) -> str:
-    """For a cell: '28 certain, 3 likely'."""
+    """Stalls for a cell: '28 certain, 3 likely'."""
     return _numbers(shares(counted))
 
 
 def lost(counted: Counted) -> str:
-    """For the cell beside it: '1.1 s certain, 121.0 ms likely', or '1.1 s' where all are alike."""
+    """Time of the next cell: '1.1 s certain, 121.0 ms likely', or '1.1 s' where all are alike."""
     every = shares(counted)
     if len(every) == 1:
         return duration(every[0].lost_ms)

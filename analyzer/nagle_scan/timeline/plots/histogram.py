@@ -27,7 +27,7 @@ REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows 7")
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
-    """On paper. Raises `KeyError`, `TypeError`."""
+    """The picture on paper. Raises `KeyError`, `TypeError`."""
     return graph.drawing(planned(scan, connection, width_pt), width_pt)
 
 

@@ -27,7 +27,7 @@ FEW = 120
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
-    """On paper. Raises `KeyError`, `TypeError`."""
+    """The picture on paper. Raises `KeyError`, `TypeError`."""
     return graph.drawing(planned(scan, connection), width_pt)
 
 

@@ -36,7 +36,7 @@ LEAST_HEIGHT = 0.025
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
-    """On paper. Raises `KeyError`, `TypeError`."""
+    """The picture on paper. Raises `KeyError`, `TypeError`."""
     return graph.drawing(planned(scan, connection), width_pt)
 
 
