@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 FILE = ROOT / "pyproject.toml"
 SPARE = 1.005
 CODE = {".c", ".cpp", ".css", ".go", ".html", ".java", ".js", ".lua", ".py", ".rs", ".sh", ".toml"}
-BUILT = {"target", "__pycache__", "_build", "results"}
+BUILT = {"target", "__pycache__", "_build", "build", "results"}
 MEASURED = {"benchmark.md", "rules.md"}
 """Pages that `make bench` and `make rules` write."""
 ROOMS = {

@@ -167,7 +167,7 @@ def test_a_batch_that_comes_while_files_are_listed_lacks_none(
 
     def listing(path: str) -> Any:
         kind = os.path.basename(path)
-        # What was listed before the batch is old, what is listed later has it.
+        # Files listed before the batch are old; those listed later have it.
         if os.path.dirname(path) == fleet and kind and len(seen) == 1:
             seen.append("written")
             made(fleet, [[OTHER]])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core
+from nagle_scan.errors import CaptureError
 from nagle_scan.report import formats
 from nagle_scan.report.formats import TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
@@ -44,7 +45,9 @@ class Chosen(NamedTuple):
 
     @property
     def in_range(self) -> "Chosen":
-        """These options with the times in the filter of the capture."""
+        """These options with the times in the filter of the capture. Raises `CaptureError`."""
+        if self.since and self.until and float(self.since) >= float(self.until):
+            raise CaptureError("--from must be before --to")
         bounds = [("time >=", self.since), ("time <", self.until)]
         parts = [f"{word} {seconds}" for word, seconds in bounds if seconds is not None]
         both = [*parts, f"({self.filter})"] if self.filter and parts else parts

@@ -229,10 +229,13 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
     most = max(len(party.remedies) for party in alike)
     fullest = [party for party in alike if len(party.remedies) == most]
     receivers = set().union(*(party.receivers for party in fullest))
-    several = "clients" if fullest[0].group.worst.sender == "server" else "servers"
+    senders = {party.group.worst.sender for party in fullest}
+    several: dict[tuple[str, ...], str] = {("client",): "the servers", ("server",): "the clients"}
     return Fix(
         [party.name for party in alike],
-        receivers.pop() if len(receivers) == 1 else f"the {several}",
+        receivers.pop()
+        if len(receivers) == 1
+        else several.get((*senders,), "whichever delays its ACKs"),
         _shared(alike, fullest[0].remedies),
         _test_well(alike, first_told),
         frozenset(party.name for party in alike if held.word(party.group) == "possible"),
@@ -243,6 +246,7 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
 
 def _test_well(alike: Sequence[_Party], first_told: bool) -> str:
     """For the first side that a test may miss; how late its ACKs were, if that holds for all."""
+    alike = [party for party in alike if advice.KEY_EXCHANGE not in party.remedies]
     told = {advice.test_well(party.group.worst) for party in alike}
     every = (
         advice.test_well(party.group.worst, first_told=first_told, timer=len(told) == 1)

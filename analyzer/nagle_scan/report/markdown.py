@@ -140,7 +140,7 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield f"- in the capture: {code(wireshark.display_filter(stall))}"
     if view.result.can_be_read_again:
         evidence = code(wireshark.evidence_filter(stall))
-        yield f"- in `evidence.pcapng`, which numbers frames anew: {evidence}"
+        yield f"- in `evidence.pcapng` of `-o ticket.zip`, which numbers frames anew: {evidence}"
     merged = ""
     if len(view.result.captures) > 1:
         merged = "Frame and stream numbers count across all files: merge them first (`mergecap`). "

@@ -15,7 +15,7 @@ IN_EFFECT = {
     "unknown": NOT_KNOWN,
 }
 """By what the capture shows of Nagle's algorithm on one socket or several."""
-NO_PROOF = "two small segments in a row would prove it"
+NO_PROOF = "neither a hold nor two small segments in flight prove it"
 
 
 class Answer(NamedTuple):

@@ -153,7 +153,10 @@ def connections(view: View, marks: Marks) -> Iterator[Block]:
     summary = view.summary
     about = f"{summary.affected_connections:,} of {summary.connections:,}"
     if summary.possible_connections:
-        about += f"; {summary.possible_connections:,} others with possible stalls only"
+        possible = summary.possible_connections
+        about += (
+            f"; {possible:,} {'other' if possible == 1 else 'others'} with possible stalls only"
+        )
     yield Head("Affected connections", _note(about, view.connections_more, "result.json"))
     heads = ("stream", "client", "server", "held by", "stalls, time lost", "exchanges", "mean now")
     rows: list[Row] = [(*heads, sentences.WITHOUT_STALLS)]
