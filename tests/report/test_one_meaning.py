@@ -182,3 +182,21 @@ def test_a_clean_title_says_why_it_does_not_speak_of_all_connections() -> None:
         assert clean + sum(others) == (summary.connections if numbers else 0), line
         assert certainty.clean_of(summary) in line, one.path
         assert certainty.clean_of(summary) in repr(one.scan), one.path
+
+
+def test_what_is_counted_once_is_no_other_wait() -> None:
+    """A relay's replies are late by the same time, which the verdict has told."""
+    told = [one for one in seen() if "the same time, counted once" in one.first.get("stalls", "")]
+    assert len(told) > 4
+    assert not [
+        one.path for one in told if "arrived on another connection" in one.first.get("rest", "")
+    ]
+
+
+def test_a_segment_is_less_than_the_mss_or_ends_in_one_that_is() -> None:
+    for one in seen():
+        for shown, than, mss in re.findall(
+            r"\((\d+) bytes?, (less than|not a multiple of) the (?:estimated )?MSS of (\d+)\)",
+            one.report,
+        ):
+            assert (int(shown) < int(mss)) == (than == "less than"), one.path

@@ -55,7 +55,8 @@ def _rest(view: "View") -> str:
     def slow_part() -> str:
         return slowest.dominating(view.tenth, view.min_wait_ms)
 
-    rows = [row for row, _ in view.causes]
+    told = view.tells_passed_on
+    rows = [row for row, _ in view.causes if not (told and row.cause == "passed_on")]
     return sentences.rest(view.summary, rows, view.meaning_of, slow_part, view.server_of_longest)
 
 

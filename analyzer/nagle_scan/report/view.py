@@ -137,6 +137,11 @@ class View:
         """Who held what, and whether relays forward it."""
         return f"{held.sentence(group)} {hops.passed_on(group, self._shared.hops)}".rstrip()
 
+    @property
+    def tells_passed_on(self) -> bool:
+        """Is a stall told as also waited for elsewhere? These waits are then no other ones."""
+        return any(hops.passed_on(group, self._shared.hops) for group in self.groups)
+
     def told(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether TCP_NODELAY is in effect."""
         return f"{self.sentence(group)} {held.option(group)}"

@@ -101,7 +101,8 @@ impl<'a> ExplainedStall<'a> {
             (true, true) => write!(out, "a small segment before frame {from}"),
             (false, true) => write!(out, "frame {from} ({unacked_len} bytes, full-sized)"),
             (_, false) => {
-                write!(out, "frame {from} ({unacked_len} byte{}, small)", plural(unacked_len))
+                let end = if unacked_len < mss { "small" } else { "its last segment small" };
+                write!(out, "frame {from} ({unacked_len} byte{}, {end})", plural(unacked_len))
             }
         }?;
         let had_to = match self.finding.confidence() {
@@ -109,10 +110,11 @@ impl<'a> ExplainedStall<'a> {
             _ => "had to wait",
         };
         let estimated = if self.judged.mss_inferred { "estimated " } else { "" };
+        // Offloading captures several segments as one, of which the last is small.
+        let small = if len < mss { "less than" } else { "not a multiple of" };
         write!(
             out,
-            " was unacknowledged, so frame {to} ({len} byte{}, less than the {estimated}MSS of {mss}) \
-             {had_to}",
+            " was unacknowledged, so frame {to} ({len} byte{}, {small} the {estimated}MSS of {mss}) {had_to}",
             plural(len)
         )
     }
