@@ -15,7 +15,7 @@ import pytest
 from conftest import CAPTURES, flat
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan import _core
-from nagle_scan.report import header, text, verdicts
+from nagle_scan.report import header, sentences, text, verdicts
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.system.terminal import PLAIN
@@ -200,3 +200,14 @@ def test_a_segment_is_less_than_the_mss_or_ends_in_one_that_is() -> None:
             one.report,
         ):
             assert (int(shown) < int(mss)) == (than == "less than"), one.path
+
+
+def test_a_stream_is_promised_no_other_latency() -> None:
+    """What COST does not compare, no table compares."""
+    streams = [one for one in seen() if sentences.NO_LATENCY in one.first.get("cost", "")]
+    alone = [one for one in streams if one.view.summary.connections == 1]
+    assert alone
+    for one in alone:
+        assert not any(map(one.view.has_prediction, one.view.servers)), one.path
+        rows = one.view.connections
+        assert {sentences.predicted_ms(row) for row in rows if row.stalls} == {None}, one.path

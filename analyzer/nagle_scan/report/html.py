@@ -45,6 +45,7 @@ ENVIRONMENT.filters |= {
     "milliseconds": slowest.milliseconds,
     "nodelay": IN_EFFECT.get,
     "maybe_duration": maybe_duration,
+    "predicted_ms": sentences.predicted_ms,
     "percentiles": percentiles,
     "place": sentences.place,
     "sentence": lambda text: f"{sentence_start(text)}.",

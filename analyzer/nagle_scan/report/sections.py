@@ -127,7 +127,7 @@ def latencies(view: View, marks: Marks) -> Iterator[Block]:
     for server in view.servers:
         name, exchanges = marks.name(endpoint(server.addr, server.port)), server.exchanges
         rows.append((name, f"{exchanges:,}", "now", *percentiles(server.latency_ms, exchanges)))
-        if server.stalled_exchanges:
+        if view.has_prediction(server):
             without = percentiles(server.predicted_ms, exchanges)
             rows.append(("", "", sentences.WITHOUT_STALLS, *without))
     yield Table(rows, SPARE_OF_LATENCIES)
@@ -169,7 +169,7 @@ def connections(view: View, marks: Marks) -> Iterator[Block]:
             certainty.cell(row),
             f"{row.exchanges:,}",
             maybe_duration(row.mean_latency_ms),
-            maybe_duration(row.predicted_latency_ms),
+            maybe_duration(sentences.predicted_ms(row)),
         )
         for row in view.connections
     ]

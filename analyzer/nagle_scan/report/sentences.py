@@ -119,6 +119,13 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
     )
 
 
+def predicted_ms(row: _core.ConnectionRow) -> float | None:
+    """The mean latency of a connection without its stalls; `None` for a stream, whose messages
+    would come no sooner."""
+    is_stream = certainty.is_stream(row.exchanges, certainty.counted_stalls(row))
+    return None if is_stream and row.stalls else row.predicted_latency_ms
+
+
 def rest(
     summary: _core.Summary,
     others: Sequence[_core.CauseRow],

@@ -78,8 +78,9 @@ def _latency(row: _core.ConnectionRow) -> str:
     if row.mean_latency_ms is None:
         return ""
     without = ""
-    if row.stalls and row.predicted_latency_ms is not None:
-        without = f", about {duration(row.predicted_latency_ms)} {sentences.WITHOUT_STALLS}"
+    then_ms = sentences.predicted_ms(row)
+    if row.stalls and then_ms is not None:
+        without = f", about {duration(then_ms)} {sentences.WITHOUT_STALLS}"
     return f"{duration(row.mean_latency_ms)} on average{without}."
 
 

@@ -11,8 +11,8 @@ from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, slowest, verdicts, wireshark
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
-from nagle_scan.words import causes
-from nagle_scan.words.wording import count
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import count, endpoint
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -210,6 +210,13 @@ class View:
     def servers(self) -> list[_core.ServerRow]:
         """Servers with exchanges."""
         return self.core.servers(self.limits.servers)
+
+    def has_prediction(self, server: _core.ServerRow) -> bool:
+        """Would some of its exchanges be faster without stalls, and are they more than a stream?"""
+        name = endpoint(server.addr, server.port)
+        own = (group for group in self.groups if held.server(group.worst) == name)
+        stalls = sum(map(certainty.counted_stalls, own))
+        return server.stalled_exchanges > 0 and not certainty.is_stream(server.exchanges, stalls)
 
     @property
     def servers_more(self) -> int:
