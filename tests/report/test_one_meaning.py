@@ -203,7 +203,7 @@ def test_a_segment_is_less_than_the_mss_or_ends_in_one_that_is() -> None:
 
 
 def test_a_stream_is_promised_no_other_latency() -> None:
-    """What COST does not compare, no table compares."""
+    """No table compares latencies that COST does not compare."""
     streams = [one for one in seen() if sentences.NO_LATENCY in one.first.get("cost", "")]
     alone = [one for one in streams if one.view.summary.connections == 1]
     assert alone
