@@ -76,7 +76,7 @@ def test_the_verdict_counts_certain_and_likely_stalls() -> None:
         lost = in_words(sum(row.hold_ms for row in counts))
         verdict = one.first[verdicts.heading(one.view.summary).lower()]
         named = (
-            f"once, for ({lost})"
+            f"once, for (?:at most )?({lost})"
             if len(counts) == 1
             else f"{times(len(counts))} for .*, ({lost}) in all"
         )

@@ -22,7 +22,8 @@ NOT_FIXED = "no fixed timer"
 
 def sentence(group: _core.ServerGroup) -> str:
     """Who held data, how often, for how long, how sure and why."""
-    return _told(party(group), group, group.held_ms, certainty.sure(group), _reason(group))
+    sure, reason = certainty.sure(group), _reason(group)
+    return _told(party(group), group, group.held_ms, sure, reason, _most([group]))
 
 
 def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
@@ -41,7 +42,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     total, own_possible = certainty.total(groups), certainty.possible(own)
     elsewhere = ", some elsewhere" if own_possible else " elsewhere"
     sure = certainty.sure(total, elsewhere if own_possible != certainty.possible(total) else "")
-    return _told(_who(named), certainty.total(named), held_ms, sure, reason)
+    return _told(_who(named), certainty.total(named), held_ms, sure, reason, _most(named))
 
 
 def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
@@ -58,17 +59,29 @@ def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
     return "waiting for ACKs of several kinds (see the table)"
 
 
+def _most(groups: Sequence[_core.ServerGroup]) -> str:
+    """A person types each key when its time has come, perhaps long after the one before."""
+    from nagle_scan import advice
+
+    return "at most " if all(advice.is_typed(group.worst) for group in groups) else ""
+
+
 def _told(
-    who: str, counted: certainty.Counted, held_ms: tuple[float, float], sure: str, reason: str
+    who: str,
+    counted: certainty.Counted,
+    held_ms: tuple[float, float],
+    sure: str,
+    reason: str,
+    most: str,
 ) -> str:
     stalls, lost_ms = certainty.counted_stalls(counted), certainty.counted_ms(counted)
     total, each_ms = duration(lost_ms), lost_ms / stalls
     each = f"~{each_ms:.1f} ms each"
     if held_ms[1] > ALIKE * held_ms[0]:
         each = f"{range_ms(*held_ms)} each ({each_ms:.1f} ms on average)"
-    said = f"{times(stalls)} for {each}, {total} in all"
+    said = f"{times(stalls)} for {most}{each}, {total} in all"
     if stalls == 1:
-        said = f"once, for {total}"
+        said = f"once, for {most}{total}"
     held = certainty.HELD[certainty.shares(counted)[0].word]
     return f"{who} {held} data back {said}{sure}, {reason}"
 

@@ -22,8 +22,7 @@ pub struct Clocks {
 struct Clock {
     first_frame: u64,
     step_ns: i64,
-    /// Time of the last frame; and of that of the last capture that goes on with its connections.
-    end_ns: i64,
+    /// Time of the last frame of the last capture that goes on with its connections.
     until_ns: i64,
 }
 
@@ -38,13 +37,12 @@ impl Clocks {
         let clock = |capture: &CaptureSummary| Clock {
             first_frame: capture.first_frame,
             step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
-            end_ns: capture.last_ns,
             until_ns: capture.last_ns,
         };
         let mut clocks: Vec<Clock> = captures.iter().map(clock).collect();
         for (at, pair) in captures.windows(2).enumerate().rev() {
             if pair[1].link_type.is_none() || !pair[0].overlaps(pair[1].first_ns) {
-                clocks[at].until_ns = clocks[at + 1].until_ns.max(clocks[at].end_ns);
+                clocks[at].until_ns = clocks[at + 1].until_ns.max(clocks[at].until_ns);
             }
         }
         let is_made_up = all_jumps(captures).are_made_up(packets);
@@ -80,9 +78,10 @@ impl Clocks {
         last.is_some_and(|clock| !(TICK_NS..COARSEST_NS).contains(&clock.step_ns))
     }
 
-    /// When the capture ends that has the last of these `waits` of a connection.
+    /// When the capture ends that has the last of these `waits` of a connection: the last of files that follow one
+    /// another.
     pub fn end_ns(&self, waits: &[Wait]) -> i64 {
-        waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.end_ns)
+        waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.until_ns)
     }
 
     /// Until when the connections would have been captured that have this frame.
@@ -147,7 +146,7 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            let clock = Clock { first_frame: 1, step_ns, end_ns: i64::MAX, until_ns: i64::MAX };
+            let clock = Clock { first_frame: 1, step_ns, until_ns: i64::MAX };
             Self { captures: vec![clock], is_made_up: false, is_elided: false }
         }
     }
@@ -161,8 +160,7 @@ mod tests {
 
     #[test]
     fn the_coarsest_clock_behind_a_connection_counts() {
-        let capture =
-            |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0, until_ns: 0 };
+        let capture = |&(first_frame, step_ns)| Clock { first_frame, step_ns, until_ns: 0 };
         let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
         let clocks = Clocks { captures: captures.collect(), is_made_up: false, is_elided: false };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
