@@ -144,16 +144,20 @@ def run(words: Sequence[str]) -> int:
     except ValueError as error:
         raise CaptureError(f"{error} (see nagle-scan fleet --help)") from None
     outcome = run.run(request, terminal.note, sys.stderr)
-    from nagle_scan.fleet import results
+    for path in wanted:
+        from nagle_scan.fleet import results
+
+        results.write(path, _table(output), outcome.changes, options.all_stalls)
+    terminal.say("\n".join(told(outcome, output, wanted, bool(options.quiet))))
+    return _status(outcome, output, options)
+
+
+def _table(output: str) -> Table:
+    """The fleet after the run; nobody lists its folder again for a run that asks nothing of it."""
     from nagle_scan.fleet.folder import Folder
     from nagle_scan.fleet.table import Table
 
-    found = Table(Folder(output))
-    for path in wanted:
-        results.write(path, found, outcome.changes, options.all_stalls)
-    if options.quiet < 2:
-        terminal.say("\n".join(told(outcome, output, wanted, bool(options.quiet))))
-    return _status(outcome, found, options)
+    return Table(Folder(output))
 
 
 def _outputs(named: Sequence[str]) -> list[str]:
@@ -210,13 +214,13 @@ def _request(options: argparse.Namespace, output: str) -> RunRequest:
     )
 
 
-def _status(outcome: Outcome, found: Table, options: argparse.Namespace) -> int:
+def _status(outcome: Outcome, output: str, options: argparse.Namespace) -> int:
     verdicts = outcome.verdicts
     if outcome.failures and not verdicts and not outcome.known:
         return EXIT_UNUSABLE
     if options.exit_zero:
         return EXIT_PASSED
-    if outcome.changes or (options.all_stalls and _loses_time(found)):
+    if outcome.changes or (options.all_stalls and _loses_time(_table(output))):
         return EXIT_STALLS
     is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
     return EXIT_PASSED if is_told else EXIT_CANNOT_TELL

@@ -162,7 +162,7 @@ class _Every:
             for line in wrote:
                 terminal.note(line)
             return
-        if sys.stdout is None or outputs.quiet > 1:
+        if sys.stdout is None:
             return
         lines = [table.headline(self.rows)]
         if not outputs.quiet:

@@ -11,7 +11,7 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.fields import COMMIT, SQL_TYPES, written
 from nagle_scan.fleet.folder import Folder
-from nagle_scan.fleet.table import Table
+from nagle_scan.fleet.table import Table, quoted
 from nagle_scan.fleet.work import failure_id
 from nagle_scan.words.wording import count
 
@@ -28,7 +28,11 @@ def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -
     table = Table(folder)
     asked = [*table.files] if reads_all else table.names(COMMIT)
     folder.hold({name: table.files[name] for name in asked})
-    if damaged := [name for name in asked if not _is_whole(table, name)]:
+    with duckdb.connect() as asking:
+        for one in folder.file_systems:
+            asking.register_filesystem(one)
+        damaged = [name for name in asked if not _is_whole(folder, name, asking)]
+    if damaged:
         table = _without(table, damaged, tell)
     damaged = [
         name
@@ -52,20 +56,16 @@ def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]
     return Table(table.folder)
 
 
-def _is_whole(table: Table, name: str) -> bool:
+def _is_whole(folder: Folder, name: str, asking: duckdb.DuckDBPyConnection) -> bool:
     """Does it hold what its name says, and is that rows of its kind?"""
-    if not table.folder.is_whole(name):
+    if not folder.is_whole(name):
         return False
     kind = name.partition("/")[0]
     types = {field.name: SQL_TYPES[field.kind] for field in written(kind)}
     with suppress(duckdb.Error, CaptureError, TypeError, ValueError, KeyError):
-        asked = f"read_parquet(['{table.folder.place(name).replace(chr(39), chr(39) * 2)}'])"
-        with duckdb.connect() as asking:
-            for one in table.folder.file_systems:
-                asking.register_filesystem(one)
-            found = asking.sql(f"FROM {asked}")
-            there = dict(zip(found.columns, map(str, found.types), strict=True))
-            return all(types.get(one, kind) == kind for one, kind in there.items())
+        found = asking.sql(f"FROM read_parquet([{quoted([folder.place(name)])}])")
+        there = dict(zip(found.columns, map(str, found.types), strict=True))
+        return all(types.get(one, kind) == kind for one, kind in there.items())
     return False
 
 

@@ -15,7 +15,7 @@ import duckdb
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.fields import CHANGES, COMMIT, SQL_TYPES, tables, written
 from nagle_scan.fleet.folder import Folder, name_of
-from nagle_scan.fleet.work import Settings
+from nagle_scan.fleet.work import Settings, digits
 from nagle_scan.words.wording import count, printable
 
 CONFIG = {
@@ -107,7 +107,7 @@ class Table:
     @property
     def state(self) -> str:
         """Tells two moments apart, if rows were added between them."""
-        return f"{hash_of(self.names(COMMIT)):016x}"
+        return digits("\n".join(self.names(COMMIT)).encode())
 
     def names(self, kind: str) -> list[str]:
         """The files of a kind."""
@@ -273,12 +273,6 @@ class Table:
 def step() -> int:
     """The step by which a batch's number grows, when only its order matters."""
     return 1 + secrets.randbelow((1 << BATCH_BITS) - 1)
-
-
-def hash_of(names: Iterable[str]) -> int:
-    """A hash of a list of names."""
-    told = "\n".join(names).encode()
-    return int.from_bytes(blake2b(told, digest_size=8).digest())
 
 
 def quoted(texts: Iterable[str]) -> str:

@@ -64,17 +64,15 @@ def _old(table: Table, before: date) -> set[str]:
 def _merge(table: Table, chosen: Collection[str], before: date | None) -> None:
     """Rows of these batches that count become one, of which each set has a newer number: it is
     higher by the same for all, so that a later reading of a set, by whomever, still counts."""
-    asked, higher = table.connection, step()
-    for kind in KINDS:
-        files = {name for one in chosen for name in table.commits[one].files} | {*chosen}
-        of_kind = sorted(name for name in files if name.startswith(f"{kind}/"))
-        asked.execute(f"CREATE VIEW merged_{kind} AS {table.source(kind, of_kind)}")
+    higher = step()
+    files = sorted({name for one in chosen for name in table.commits[one].files} | {*chosen})
     parts: dict[str, list[pa.Table]] = {}
     for kind in KINDS:
+        of_kind = table.source(kind, [name for name in files if name.startswith(f"{kind}/")])
         names = ", ".join(f'"{name}"' for name in parquet.schema(kind).names if name != BATCH.name)
         kept = f"WHERE day IS NULL OR day >= DATE '{before}'"
         sql = (
-            f"SELECT {names}, batch + {higher} AS batch FROM merged_{kind} "
+            f"SELECT {names}, batch + {higher} AS batch FROM ({of_kind}) "
             f'SEMI JOIN newest USING ("set", batch) {kept if before and kind in DETAILS else ""}'
         )
         if kind != CHANGES:
