@@ -1,7 +1,7 @@
 """The matrix: what client and server do, over which network, and what is captured besides.
 
 Every case is captured at all points of its network; an Extra is one more capture of the same run.
-The cases of cases.toml are the same each time, those of drawn.py are drawn by a seed.
+The cases are those of cases.toml, and thirty with exchanges drawn at random, always the same.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from random import Random
+from typing import Any
 
-from net import LINUX, Access, Net
+from network import LINUX, Net
 from truths import SIDES
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 FIRST_PORT = 7001  # of the server
-STACK_SNAPLEN = 96
-NODELAY = "nodelay:1"
+NO_TIMESTAMPS = ("net.ipv4.tcp_timestamps=0",)
 Scripts = tuple[str, str]  # client's and server's, in the language of peer.c, and with loops
 LOOP = re.compile(r"(\d+)\( ([^()]*) \)")
 Table = dict[str, Any]
@@ -42,55 +42,47 @@ class Extra:
     tcpdump: tuple[str, ...] = ()
     interface: str = ""
     late_s: float = 0.0
-    pcapng: bool = False
     only: str = "tcp"  # tcpdump filter
     derive: str = ""
     suffix: str = ".pcap"
 
 
-@dataclass(frozen=True)
-class Case:
-    """One run: what client and server do, over which network, and what is captured besides."""
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A case of any kind: its name, its network, and the captures besides those at all points."""
 
     id: str
-    client: str
-    server: str
     net: Net
     extras: tuple[Extra, ...] = ()
-    more: tuple[Scripts, ...] = ()  # of further connections
-    client_rcvbuf: int = 0
-    snaplen: int = 0  # of the captures at the network's points
-    only: str = "tcp"  # tcpdump filter of these captures
-    one_port: bool = False  # of the server, for all connections; else one for each
 
-    @property
-    def flows(self) -> tuple[Scripts, ...]:
-        """Client script and server script of every connection."""
-        return ((self.client, self.server), *self.more)
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Run):
+    """A run of scripts, which peer.c follows at both ends."""
+
+    flows: tuple[Scripts, ...]  # of each connection
+    client_rcvbuf: int = 0
+    only: str = "tcp"  # tcpdump filter of the captures at the network's points
+    one_port: bool = False  # of the server, for all connections; else one for each
 
 
 # -- scripts --------------------------------------------------------------------------------------
 
 
-def exchanges(
-    n: int,
-    request: str,
-    reply: str,
-    think: str = "",
-    client: str = "",
-    server: str = "",
-    server_think: str = "",
-) -> Scripts:
-    """Scripts of n requests and replies.
-
-    A request or reply is the sizes of its writes, '120 30', with '+US' for a pause between two of
-    them: '120 +5000 30'.
-    """
-    ask, answer = size(request), size(reply)
-    pause, work = (f"pause:{p} " if p else "" for p in (think, server_think))
+def spoken(text: str) -> Scripts:
+    """The scripts of a text of cases.toml: 'N: CLIENT / SERVER', or both scripts as they are."""
+    number, _, both = text.rpartition(": ")
+    client, _, server = both.partition(" / ")
+    if not number:
+        return client, server or "read:eof"
+    sides = [client.split(), server.split()]
+    options = [" ".join(w for w in words if ":" in w) for words in sides]
+    pauses = [" ".join(f"pause:{w[6:]}" for w in ws if w.startswith("think=")) for ws in sides]
+    pieces = [" ".join(w for w in ws if ":" not in w and "=" not in w) for ws in sides]
+    ask, answer = map(size, pieces)
     return (
-        f"{client} {n}( {writes(request)} read:{answer} {pause})",
-        f"{server} {n}( read:{ask} {work}{writes(reply)} ) read:eof",
+        f"{options[0]} {number}( {writes(pieces[0])} read:{answer} {pauses[0]} )",
+        f"{options[1]} {number}( read:{ask} {pauses[1]} {writes(pieces[1])} ) read:eof",
     )
 
 
@@ -112,52 +104,32 @@ def size(pieces: str) -> int:
     return sum(int(p) for p in pieces.split() if p[0] != "+")
 
 
-def spoken(text: str) -> Scripts:
-    """The scripts of a text of cases.toml: 'N: CLIENT / SERVER'."""
-    n, _, both = text.partition(":")
-    client, server = (parsed(side.split()) for side in both.split(" / "))
-    options = (client.think, client.options, server.options, server.think)
-    return exchanges(int(n), client.pieces, server.pieces, *options)
-
-
-class Side(NamedTuple):
-    """One side of such a text."""
-
-    pieces: str
-    options: str
-    think: str
-
-
-def parsed(words: list[str]) -> Side:
-    """Its words taken apart."""
-    think = "".join(w.removeprefix("think=") for w in words if w.startswith("think="))
-    options = [w for w in words if ":" in w]
-    pieces = [w for w in words if w not in options and not w.startswith("think=")]
-    return Side(" ".join(pieces), " ".join(options), think)
-
-
 # -- the tables -----------------------------------------------------------------------------------
 
 
 def net_of(fields: Table, base: Net | None = None) -> Net:
     """A network of cases.toml, or what a case adds to one."""
-    known: Table = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-    if "access" in known:
-        access: Table = {n: tuple(map(float, ways)) for n, ways in known["access"].items()}
-        known["access"] = Access(**access)
-    return replace(base or Net(), **known)
+    sysctls = tuple(fields.get("sysctls", ()))
+    return replace(base or Net(), **(fields | {"sysctls": sysctls}))
 
 
 NETS = {name: net_of(fields) for name, fields in TABLES["nets"].items()}
-LOOPBACK, VETH = NETS["loopback"], NETS["veth"]
 
 
 def listed() -> Iterator[Case]:
-    """Every case of the table of cases."""
+    """Every case that Linux runs at both ends."""
     for pattern, fields in TABLES["cases"].items():
         for name, value in variants(pattern):
             for net in fields.get("on", "rtt2").split():
                 yield case_of(name.replace("*", net), fields, value, NETS[net])
+    for kind, row in TABLES["hard"].items():
+        net = net_of(row["net"])
+        extras = tuple(e for e in EXTRAS[row.get("extras", "")] if e.point in net.points())
+        for name, text in row["say"].items():
+            own = replace(net, sysctls=NO_TIMESTAMPS) if name.endswith("-nots") else net
+            flows = (spoken(text),)
+            yield Case(id=f"hard-{kind}-{name}", net=own, extras=extras, flows=flows)
+    yield from map(random_case, range(1, 31))
 
 
 def variants(pattern: str) -> Iterator[tuple[str, str]]:
@@ -169,66 +141,102 @@ def variants(pattern: str) -> Iterator[tuple[str, str]]:
 
 def case_of(id: str, fields: Table, value: str, net: Net) -> Case:
     """One row of the table, with a value for its $."""
-    scripts = scripts_of(fields, value)
-    more = [spoken(text) for text in fields.get("more", ())]
+    scripts = spoken(fields["say"].replace("$", value))
+    flows = [scripts, *map(spoken, fields.get("more", ()))]
     if again := fields.get("again"):
-        more += [
+        flows += [
             (f"{again['after']}:{again['us'] * number} {scripts[0]}", scripts[1])
             for number in range(1, again["times"] + 1)
         ]
     return Case(
-        id,
-        *scripts,
-        net_of(fields.get("net", {}), net),
-        tuple(e for word in fields.get("extras", "").split() for e in EXTRAS[word]),
-        tuple(more),
-        fields.get("client_rcvbuf", 0),
-        one_port=fields.get("one_port", False),
+        id=id,
+        net=net_of(fields.get("net", {}), net),
+        extras=tuple(e for word in fields.get("extras", "").split() for e in EXTRAS[word]),
+        flows=tuple(flows),
+        **{name: fields[name] for name in ("client_rcvbuf", "only", "one_port") if name in fields},
     )
-
-
-def scripts_of(fields: Table, value: str = "") -> Scripts:
-    """The scripts of both sides."""
-    if "say" in fields:
-        return spoken(fields["say"].replace("$", value))
-    return fields["client"].replace("$", value), fields.get("server", "read:eof")
 
 
 def stack_cases() -> Iterator[Case]:
     """Every case of every stack, at either end."""
     for stack, most in STACKS.items():
-        for what, fields in list(TABLES["stacks"].items())[:most]:
-            scripts = scripts_of(fields)
+        for what, text in list(TABLES["stacks"].items())[:most]:
             for name, net in STACK_NETS.items():
                 for side, stacks in zip(SIDES, ((stack, LINUX), (LINUX, stack)), strict=True):
                     at = replace(NETS[net], stacks=stacks)
-                    yield Case(f"{stack}-{side}-{what}-{name}", *scripts, at, snaplen=STACK_SNAPLEN)
+                    id = f"{stack}-{side}-{what}-{name}"
+                    yield Case(id=id, net=at, flows=(spoken(text),))
+
+
+# -- exchanges at random --------------------------------------------------------------------------
+
+
+def random_case(seed: int) -> Case:
+    """Sizes, pieces, pauses, TCP_NODELAY, network; the same seed draws the same case."""
+    dice = Random(seed)
+    wires = [Net(rtt_ms=7), Net(rtt_ms=45), Net(rtt_ms=150, share_there=0.3)]
+    known = [NETS[name] for name in ("rtt2", "rtt26", "rtt100", "loopback", "veth")]
+    net = dice.choice([*known, *wires])
+    if net.kind == "wire":
+        jitter_us = 500 * dice.choice([0, 0, 0.3, 2])
+        offload = " --offload" if dice.random() < 0.3 else ""
+        net = replace(net, wire=f"--jitter {jitter_us},{jitter_us}{offload}")
+    client, server = (f"nodelay:{dice.choice([0, 0, 1])} " for _ in range(2))
+    for _ in range(dice.randint(12, 20)):
+        request, reply = random_message(dice), random_message(dice)
+        client += f"{writes(request)} read:{size(reply)} {random_pause(dice)}"
+        server += f"read:{size(request)} {random_pause(dice)}{writes(reply)} "
+    return Case(id=f"random-{seed:02}", net=net, flows=((client, server + "read:eof"),))
+
+
+def random_message(dice: Random) -> str:
+    """Pieces of a request or reply."""
+    pieces = [
+        str(dice.choice([dice.randint(1, 400), dice.randint(1, 1400), dice.randint(1, 9000)]))
+        for _ in range(dice.choice([1, 1, 2, 2, 3, 5]))
+    ]
+    return " ".join(
+        f"{p} +{dice.randint(100, 60000)}" if dice.random() < 0.15 and p is not pieces[-1] else p
+        for p in pieces
+    )
+
+
+def random_pause(dice: Random) -> str:
+    """A pause of the application, or none."""
+    return dice.choice(
+        ["", "", f"pause:{dice.randint(100, 5000)} ", f"pause:{dice.randint(5000, 70000)} "]
+    )
 
 
 # -- further captures -----------------------------------------------------------------------------
 
 
-def derived(point: str) -> tuple[Extra, ...]:
-    """Files made from the capture at a point."""
-    return (
-        *(
-            Extra(f"{point}-{derive.replace('_', '')}", point, derive=derive)
-            for derive in ("cut", "thinned", "big_endian", "mirrored")
-        ),
-        *(Extra(f"{point}-step{ms}ms", point, derive=f"coarse:{ms}") for ms in (1, 10)),
-        Extra(f"{point}-gz", point, derive="gzipped", suffix=".pcap.gz"),
-        Extra(f"{point}-zst", point, derive="zstandard", suffix=".pcap.zst"),
+def derived(points: str, **by_name: str) -> tuple[Extra, ...]:
+    """Files made from the captures at these points, each by a function of derive.py."""
+    suffixes = {"gzipped": ".pcap.gz", "zstandard": ".pcap.zst"}
+    return tuple(
+        Extra(f"{point}-{name}", point, derive=what, suffix=suffixes.get(what, ".pcap"))
+        for point in points.split()
+        for name, what in by_name.items()
     )
 
 
+def disturbed(point: str) -> tuple[Extra, ...]:
+    """A file cut off, incomplete, doubled, in other formats, and by coarse clocks."""
+    damaged = {"cut": "cut", "thinned": "thinned:0.05", "mirrored": "mirrored"}
+    formats = {"bigendian": "big_endian", "gz": "gzipped", "zst": "zstandard"}
+    return derived(point, step1ms="coarse:1", step10ms="coarse:10", **damaged, **formats)
+
+
 EXTRAS = {
+    "": (),
     # what tcpdump and dumpcap can write otherwise
     "tools": (
         Extra("client-any", "client", interface="any"),
         Extra("client-sll1", "client", ("-y", "LINUX_SLL"), interface="any"),
-        Extra("client-snap96", "client", ("-s", "96")),
+        Extra("client-snap96", "client"),
         Extra("client-nano", "client", ("--time-stamp-precision=nano",)),
-        Extra("client-pcapng", "client", pcapng=True, suffix=".pcapng"),
+        Extra("client-pcapng", "client", suffix=".pcapng"),
         Extra("client-one-way", "client", only=f"tcp dst port {FIRST_PORT}"),
         Extra("client-other-way", "client", only=f"tcp src port {FIRST_PORT}"),
         Extra("client-late", "client", late_s=0.35),
@@ -237,24 +245,46 @@ EXTRAS = {
         Extra("middle-late", "middle", late_s=0.35),
     ),
     "disturbed": (
-        *derived("client"),
-        Extra("server-step1ms", "server", derive="coarse:1"),
+        *disturbed("client"),
+        *derived("server", step1ms="coarse:1"),
         Extra("two-taps", "client", derive="two_taps"),
     ),
     "loopback": (
         Extra("loopback-any", "loopback", interface="any"),
         Extra("loopback-late", "loopback", late_s=0.35),
-        Extra("loopback-snap96", "loopback", ("-s", "96")),
-        *derived("loopback"),
+        Extra("loopback-snap96", "loopback"),
+        *disturbed("loopback"),
     ),
     # at each point a capture that begins after a second, and two without their first frames
-    "late": tuple(
-        extra
-        for point in ("client", "middle", "server")
-        for extra in (
-            Extra(f"{point}-late", point, late_s=1.0),
-            Extra(f"{point}-joined15", point, derive="joined:0.15"),
-            Extra(f"{point}-joined40", point, derive="joined:0.40"),
-        )
+    "late": (
+        *(Extra(f"{point}-late", point, late_s=1.0) for point in ("client", "middle", "server")),
+        *derived("client middle server", joined15="joined:0.15", joined40="joined:0.40"),
+    ),
+    # captures that could not keep up: a share of the frames is missing
+    "lacks": derived(
+        "client server",
+        lacks01="thinned:0.001",
+        lacks1="thinned:0.01",
+        lacks5="thinned:0.05",
+        lacks15="thinned:0.15",
+    ),
+    # clocks that tick seldom, or at uneven moments
+    "clocks": derived(
+        "client server loopback",
+        coarse1="coarse:1",
+        coarse4="coarse:4",
+        coarse10="coarse:10",
+        uneven1="uneven:1",
+        uneven2="uneven:2",
+    ),
+    # both ends in one file, by clocks that differ by so many milliseconds
+    "two-clocks": tuple(
+        Extra(f"both-{number}", "client", derive=f"two_clocks:{ms}")
+        for number, ms in enumerate((-6.5, 0.3, 7.9, -40))
+    ),
+    # both sides of a NAT in one file
+    "both-sides": (
+        Extra("both-sides", "client", derive="two_taps"),
+        Extra("middle-any", "middle", interface="any"),
     ),
 }

@@ -8,21 +8,19 @@ capture lies one of each leg alone, as someone takes it who knows of one hop onl
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import derive
-import truth_rows
 import write_log
-from cases import LOOPBACK, VETH, Scripts, exchanges, unrolled
+from cases import NETS, Scripts, spoken, unrolled
 from logs import Peer, read_log
 from network import Network, Process, sh
 from packets import Packet, read_packets
 from tools import tool
-from truth_rows import Connection
-from truths import KINDS, SIDES, Row, place
+from truth_rows import Connection, describe
+from truths import SIDES, Row
 
 FIRST_PORT = 8100  # of the server; one more for each relay before it
 PORTS_OF_A_CHAIN = 100
@@ -32,7 +30,6 @@ ALONE = "--leg-"  # between a capture's name and the port of the only leg in it
 NO_DROPS = Path("no wire")  # the wires of a chain lose nothing
 BRIDGE = "br0"
 POINTS = {"lo": "loopback", "any": "host", BRIDGE: "bridge"}
-Packets = dict[frozenset[int], list[Packet]]  # of each connection, by its ports
 
 
 @dataclass(frozen=True)
@@ -75,19 +72,20 @@ class ChainCase:
 # -- the cases ------------------------------------------------------------------------------------
 
 
-def calls(reply: str = "90 12", think: str = "2000", request: str = "80", n: int = 14) -> Scripts:
-    """N requests and replies, of these pieces, THINK apart."""
-    return exchanges(n, request, reply, think)
-
-
-# 300 us apart, so that a relay reads and writes the pieces one by one
-REPLY, REQUEST, BOTH = calls(), calls("90", request="250 150"), calls(request="250 150")
-APART, THREE, PAUSES = calls("90 +300 12"), calls("90 +300 12 +300 30"), calls("90 +40000 12")
+# Requests and replies in pieces, and how far apart; 300 us apart, so that a relay reads and writes
+# the pieces one by one.
+REPLY, REQUEST, BOTH = (
+    "14: 80 think=2000 / 90 12",
+    "14: 250 150 think=2000 / 90",
+    "14: 250 150 think=2000 / 90 12",
+)
+APART, THREE = "14: 80 think=2000 / 90 +300 12", "14: 80 think=2000 / 90 +300 12 +300 30"
+PAUSES, THINKS = "14: 80 think=2000 / 90 +40000 12", "14: 80 think=0-5000 / 90 12"
 
 
 def all_chains() -> Iterator[ChainCase]:
     """Every chain, by who really holds data back."""
-    for id, sockets, scripts, connections in (
+    for id, sockets, talk, connections in (
         ("server-2-relays", "+ ++ ++ -", REPLY, 2),
         ("client-2-relays", "- ++ ++ +", REQUEST, 2),
         ("front-2-of-3", "+ ++ -+ ++ +", APART, 2),
@@ -95,16 +93,17 @@ def all_chains() -> Iterator[ChainCase]:
         ("server-and-front-fixed", "+ ++ -+ ++ +", THREE, 2),
         ("client-and-server", "- ++ ++ -", BOTH, 2),
         ("client-and-server-fixed", "- ++ ++ +", BOTH, 2),
-        ("load-server-10", "+ ++ ++ -", calls(think="0-30000"), 10),
+        ("load-server-10", "+ ++ ++ -", "14: 80 think=0-30000 / 90 12", 10),
         ("nodelay-everywhere", "+ ++ ++ +", REPLY, 2),
         ("nodelay-server-pauses-40000", "+ ++ ++ +", PAUSES, 4),
-        ("stalling-server-4", "+ -", calls(think="0-5000"), 4),
-        ("stalling-server-50", "+ -", calls(think="0-5000"), 50),
+        ("stalling-server-4", "+ -", THINKS, 4),
+        ("stalling-server-50", "+ -", THINKS, 50),
     ):
-        yield ChainCase(id, (Chain(sockets, scripts, connections),))
-    yield ChainCase("two-services-alike-4", (Chain("+ -", REPLY, 4),) * 2)
-    yield ChainCase("two-services-no-think", (Chain("+ -", calls(think="", n=30)),) * 2)
-    yield ChainCase("containers-client", (Chain("- ++ +", REQUEST, 2),), in_containers=True)
+        yield ChainCase(id, (Chain(sockets, spoken(talk), connections),))
+    twins = Chain("+ -", spoken(REPLY), 4), Chain("+ -", spoken("30: 80 / 90 12"))
+    yield ChainCase("two-services-alike-4", (twins[0],) * 2)
+    yield ChainCase("two-services-no-think", (twins[1],) * 2)
+    yield ChainCase("containers-client", (Chain("- ++ +", spoken(REQUEST), 2),), in_containers=True)
 
 
 # -- running --------------------------------------------------------------------------------------
@@ -115,7 +114,7 @@ class Containers(Network):
 
     def __init__(self, hosts: str, log: Path) -> None:
         self.hosts = hosts
-        super().__init__(VETH, Path(), log)
+        super().__init__(NETS["veth"], Path(), log)
 
     def _remove_namespaces(self) -> None:
         for which in "m" + self.hosts:
@@ -225,10 +224,14 @@ def port_of(first: int, last: int, hop: int) -> int:
 def record(case: ChainCase, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
     log = folder / "wire.log"
-    network = Containers(case.hosts, log) if case.in_containers else Network(LOOPBACK, Path(), log)
+    network = (
+        Containers(case.hosts, log)
+        if case.in_containers
+        else Network(NETS["loopback"], Path(), log)
+    )
     with network:
         captures = [
-            network.capture_at(*at, folder / f"{view}.pcap", "-s", "96")
+            network.capture_at(*at, folder / f"{view}.pcap", "tcp")
             for view, at in views(case).items()
         ]
         running = [Running(case, n, network, folder) for n in range(len(case.chains))]
@@ -267,63 +270,45 @@ def legs_of(case: ChainCase) -> Iterator[Leg]:
 def truth(case: ChainCase, folder: Path) -> list[Row]:
     """The truth of each capture; those of one leg are cut out of the others."""
     legs = list(legs_of(case))
-    captures = {view: by_pair(folder / f"{view}.pcap") for view in views(case)}
+    captures = {view: read_packets(folder / f"{view}.pcap") for view in views(case)}
     connections = [c for leg in legs for c in connections_of(leg, folder, captures)]
     rows = []
     for view, packets in captures.items():
-        point = POINTS[views(case)[view][1]]
-        facts = {"point": point, "case": case.id, "relays": case.relays, "rtt_ms": 0.0}
-        facts["legs"] = len(legs)
-        rows.append(row_of(view, facts, connections, packets))
-        ports = [leg.port for leg in legs if any(leg.port in pair for pair in packets)]
+        facts = {"point": POINTS[views(case)[view][1]], "case": case.id, "relays": case.relays}
+        facts |= {"rtt_ms": 0.0, "legs": len(legs)}
+        rows.append(row_of(view, facts, describe(connections, packets)))
+        ports = [leg.port for leg in legs if any(is_to(p, leg.port) for p in packets)]
         for port in ports if len(legs) > 1 else []:
             alone = f"{view}{ALONE}{port}"
             derive.only(f"tcp port {port}", folder / f"{view}.pcap", folder / f"{alone}.pcap")
-            mine = [c for c in connections if c.server_port == port]
-            own = renumbered({pair: seen for pair, seen in packets.items() if port in pair})
-            rows.append(row_of(alone, facts | {"leg": port}, mine, own))
+            own = read_packets(folder / f"{alone}.pcap")
+            rows.append(row_of(alone, facts | {"leg": port}, describe(connections, own)))
     return rows
 
 
-def connections_of(leg: Leg, folder: Path, captures: dict[str, Packets]) -> Iterator[Connection]:
+def connections_of(
+    leg: Leg, folder: Path, captures: dict[str, list[Packet]]
+) -> Iterator[Connection]:
     """The connections of a leg, each with the segments that were held."""
     logs = {side: read_log(folder / f"{leg.port}.{side}.log") for side in SIDES}
     for client_port in sorted(logs["client"].keys() | logs["server"].keys()):
-        pair = frozenset((client_port, leg.port))
-        seen = {side: captures[leg.views[side]].get(pair, []) for side in SIDES}
+        pair = {client_port, leg.port}
+        seen = {
+            side: [p for p in captures[view] if {p.source_port, p.target_port} == pair]
+            for side, view in leg.views.items()
+        }
         if all(seen.values()):
             peers = {side: logs[side].get(client_port, Peer()) for side in SIDES}
             peers["client"].server_port = leg.port
             yield Connection(client_port, peers, seen, NO_DROPS)
 
 
-def by_pair(capture: Path) -> Packets:
-    """The packets of each connection."""
-    pairs: Packets = defaultdict(list)
-    for p in read_packets(capture):
-        pairs[frozenset((p.source_port, p.target_port))].append(p)
-    return pairs
+def is_to(packet: Packet, port: int) -> bool:
+    """It belongs to the leg of this port."""
+    return port in (packet.source_port, packet.target_port)
 
 
-def renumbered(pairs: Packets) -> Packets:
-    """With the tcp.stream that they have where nothing else was captured."""
-    order = sorted(pairs, key=lambda pair: pairs[pair][0].stream)
-    return {
-        pair: [replace(p, stream=number) for p in pairs[pair]] for number, pair in enumerate(order)
-    }
-
-
-def row_of(view: str, facts: Row, connections: list[Connection], packets: Packets) -> Row:
+def row_of(view: str, facts: Row, described: Row) -> Row:
     """The truth of one capture."""
-    described: list[Row] = []
-    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
-    for c in connections:
-        seen = packets.get(frozenset((c.client_port, c.server_port)), [])
-        found = truth_rows.describe([c], seen)
-        described += found["connections"]
-        for kind in KINDS:
-            rows[kind] += found[kind]
-    described.sort(key=lambda d: d["connection"])
     head = {"name": f"{facts['case']}/{view}", "capture": f"{view}.pcap"}
-    tables = {kind: sorted(found, key=place) for kind, found in rows.items()}
-    return {**head, **facts, "connections": described, **tables}
+    return {**head, **facts, **described}

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from net import STACK_INTERFACE, Net
-
+LINUX = "linux"
+STACK_INTERFACE = "stack0"  # the TUN interface of a stack in user space
 CLIENT, SERVER, CLIENT_ROUTER, SERVER_ROUTER = "10.10.1.2", "10.10.2.2", "10.10.1.1", "10.10.2.1"
 VETH_CLIENT = "10.10.2.1"
 SIX = {"10.10.1.": "fd00:1::", "10.10.2.": "fd00:2::", "10.10.3.": "fd00:3::"}
+SNAP_LENGTH = 96  # all headers, but for the last options of an IPv6 SYN captured by '-i any'
 # Whatever keeps a wire or a stack off the processor would be a delay of the network.
 AT_ONCE = ("chrt", "--fifo", "5")
 Process = subprocess.Popen[str]
@@ -51,6 +52,46 @@ def sh(command: str, check: bool = True) -> str:
     if check and done.returncode:
         raise RuntimeError(f"{command}: {done.stderr.strip()}")
     return done.stdout
+
+
+@dataclass(frozen=True)
+class Net:
+    """The path between client and server."""
+
+    kind: str = "wire"  # wire | veth | loopback
+    rtt_ms: float = 1.9
+    share_there: float = 0.5  # of the RTT on the way to the server
+    # Options of wire.c: of both wires; of the one at the client, before the point 'middle', a link
+    # that is not merely far; and of the one at the server.
+    wire: str = ""
+    client_wire: str = ""
+    server_wire: str = ""
+    ipv6: bool = False
+    congestion: str = "cubic"  # of the peers' sockets
+    sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
+    busy: int = 0  # programs that do nothing but take processor time
+    client_quickack: bool = False  # the client acknowledges at once, as macOS does; wire only
+    stacks: tuple[str, str] = (LINUX, LINUX)  # that run TCP at the client and at the server
+
+    @property
+    def one_way_ms(self) -> tuple[float, float]:
+        """Delay there and back."""
+        rtt = self.rtt_ms if self.kind == "wire" else 0.0
+        return rtt * self.share_there, rtt * (1 - self.share_there)
+
+    def has_stack(self, which: str) -> bool:
+        """A stack in user space runs TCP in the namespace c or s."""
+        return which in "cs" and self.stacks["cs".index(which)] != LINUX
+
+    def points(self) -> dict[str, tuple[str, str]]:
+        """Where captures can be taken: name -> (namespace, interface)."""
+        if self.kind == "loopback":
+            return {"loopback": ("c", "lo")}
+        ends = {
+            "client": ("c", STACK_INTERFACE if self.has_stack("c") else "eth0"),
+            "server": ("s", STACK_INTERFACE if self.has_stack("s") else "eth0"),
+        }
+        return ends | ({"middle": ("m", "left")} if self.kind == "wire" else {})
 
 
 class Network:
@@ -146,10 +187,8 @@ class Network:
             self._address(which, "eth0", own)
 
     def _build_wires(self) -> None:
-        net = self.net
-        self._start_wire("c:eth0", "m:left", net.access.options() + self._losses("client"))
-        nat = f" --nat {CLIENT},{SERVER_ROUTER}" if net.nat else ""
-        self._start_wire("m:right", "s:eth0", self._losses("server") + nat)
+        self._start_wire("c:eth0", "m:left", self.net.client_wire)
+        self._start_wire("m:right", "s:eth0", self.net.server_wire)
         self._sysctl(
             "m",
             "net.ipv4.ip_forward=1",
@@ -178,24 +217,9 @@ class Network:
         else:
             self._ip("s" if which == "c" else "c", f"route add {network} via {stack.veth}")
 
-    def _losses(self, side: str) -> str:
-        net = self.net
-        if net.lossy_wire != side:
-            return ""
-        there, back = net.drop_every
-        return f" --loss {net.loss},{net.loss} --drop {there},{back} --dup {net.dup},{net.dup}"
-
-    def _start_wire(self, left: str, right: str, special: str) -> None:
-        net = self.net
-        there, back = (ms / 2 * 1000 for ms in net.one_way_ms)  # two wires share it
-        jitter = [net.jitter_ms * 1000 / 2 * share for share in net.jitter.ways]
-        options = (
-            f"--delay {there},{back} --jitter {jitter[0]},{jitter[1]} --shape {net.jitter.shape}"
-            f"{special} --seed {len(self.wires) + 1 + 2 * net.seed}"
-            f"{' --offload' if net.offload else ''}{' --tun' if net.tun else ''}"
-        )
-        for after_ms, extra_ms in net.changes:
-            options += f" --change {after_ms}:{extra_ms / 4 * 1000}"  # two wires, two ways
+    def _start_wire(self, left: str, right: str, own: str) -> None:
+        there, back = (ms / 2 * 1000 for ms in self.net.one_way_ms)  # two wires share it
+        options = f"--delay {there},{back} --seed {len(self.wires) + 1} {self.net.wire} {own}"
         ends = (self.prefix + left, self.prefix + right)
         command = [*AT_ONCE, str(self.wire_program), *options.split(), *ends]
         wire = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -205,7 +229,7 @@ class Network:
     def _address(self, which: str, name: str, own: str, neighbour: str | None = None) -> None:
         if not self.net.ipv6:
             self._sysctl(which, f"net.ipv6.conf.{name}.disable_ipv6=1")
-        ethernet = not self.net.tun or self.net.kind == "veth"
+        ethernet = "--tun" not in self.net.wire
         if ethernet:
             self._ip(which, f"link set {name} address {self._mac(own)}")
         self._ip(which, f"addr add {own}/24 dev {name}")
@@ -251,28 +275,19 @@ class Network:
             time.sleep(0.1)
         raise RuntimeError(f"nobody listens on {port}")
 
-    def capture(
-        self, point: str, path: Path, *options: str, interface: str = "", only: str = "tcp"
-    ) -> Process:
-        """Start tcpdump at a point and return once it is listening."""
+    def capture(self, point: str, path: Path, *options: str, interface: str = "") -> Process:
+        """Start a capture at a point; the last one of its options is a filter."""
         which, own_interface = self.net.points()[point]
-        return self.capture_at(which, interface or own_interface, path, *options, only=only)
+        return self.capture_at(which, interface or own_interface, path, *options)
 
-    def capture_at(
-        self, which: str, interface: str, path: Path, *options: str, only: str = "tcp"
-    ) -> Process:
-        """Start tcpdump in a namespace."""
+    def capture_at(self, which: str, interface: str, path: Path, *options: str) -> Process:
+        """Start tcpdump in a namespace, for a .pcapng file dumpcap; return once it listens."""
+        at = ("-i", interface, "-s", str(SNAP_LENGTH), "-w", str(path))
         # A busy machine must not lose frames: a buffer of 128 MiB.
-        usual = ("-i", interface, "--immediate-mode", "-B", "131072", "-Z", "root", "-w", str(path))
-        return self._start_capture(which, ("tcpdump", *usual, *options, only), "listening on")
-
-    def capture_pcapng(self, point: str, path: Path) -> Process:
-        """Start dumpcap at a point and return once it is writing."""
-        which, interface = self.net.points()[point]
-        command = ("dumpcap", "-q", "-n", "-i", interface, "-f", "tcp", "-w", str(path))
-        return self._start_capture(which, command, "File:")
-
-    def _start_capture(self, which: str, command: tuple[str, ...], sign: str) -> Process:
+        command = ["tcpdump", "--immediate-mode", "-B", "131072", "-Z", "root", *at, *options]
+        sign = "listening on"
+        if path.suffix == ".pcapng":
+            command, sign = ["dumpcap", "-q", "-n", *at, "-f", *options], "File:"
         process = self.start(which, *command, stderr=subprocess.PIPE)
         assert process.stderr is not None
         while sign not in (line := process.stderr.readline()):

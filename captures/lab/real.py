@@ -19,7 +19,7 @@ import time
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,42 +28,30 @@ import strace_log
 import truth_rows
 import write_log
 from accuracy_report import SUBSCRIBER
-from cases import LOOPBACK, NETS, Extra
+from cases import NETS, Extra, Run, net_of
 from logs import Peer, read_log
-from net import Access, Net
-from network import Network, Process
+from network import Net, Network, Process
 from packets import Direction, read_packets
 from tools import HERE, PROGRAMS, tool
 from truths import SIDES, Row, place
 
 TABLES = tomllib.loads((HERE / "programs.toml").read_text())
+PATHS = NETS | {name: net_of(fields) for name, fields in TABLES["nets"].items()}
 PORT = 8080
 LONGEST_RUN_S = 120
-W20 = Net(rtt_ms=20)
-PATHS = {"w20": W20, "l1": Net(rtt_ms=1), "lo": LOOPBACK}
-TROUBLES = {
-    "w20jitter": replace(W20, jitter_ms=3),
-    "w20loss": replace(W20, loss=0.01),
-    "w20rate": replace(W20, access=Access(kbit=(2000, 2000), queue_bytes=(60_000, 60_000))),
-}
-PROMPT = replace(NETS["rtt26"], client_quickack=True)
-HOW = {"": "shipped", "server": "server-refused", "client": "client-refused"}
 HTTP = "PYTHON http_client.py HOST PORT / 15"
 STRACE = f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o"
 NOT_THE_PROGRAM = ("congestion_window", "zero_window", "retransmission", "kernel")
 HOLDS = ("stalls", "short_holds")
-PROBE = "joins a small segment in flight"  # a tail loss probe sends new data past Nagle
 KEPT, DESCRIPTORS = 40, 20_000  # connections of an overloaded server, and what it may open
 
 
-@dataclass(frozen=True)
-class RealCase:
+@dataclass(frozen=True, kw_only=True)
+class RealCase(Run):
     """A server, a client that talks, and those that only listen."""
 
-    id: str
     server: str
     client: str
-    net: Net
     listeners: tuple[str, ...] = ()
     switch: str = ""
     setup: str = ""
@@ -72,49 +60,43 @@ class RealCase:
     refused: str = ""  # the side that is refused TCP_NODELAY
     kept: int = 0  # connections, of more
 
-    @property
-    def extras(self) -> tuple[Extra, ...]:
-        """A second capture of a fan-out: what a filter on one subscriber would have captured."""
-        points = self.net.points() if self.listeners else ()
-        return tuple(Extra(f"{point}{SUBSCRIBER}", point) for point in points)
 
-
-def before_and_after() -> Iterator[RealCase]:
-    """Every program of the table that has a fix, with and without it."""
+def programs() -> Iterator[RealCase]:
+    """Every program: before and after its fix, as its package ships it, overloaded."""
     for name, row in TABLES["real"].items():
         for when, switch in zip(("before", "after"), row["switch"], strict=True):
-            for net in row.get("on", "").split() or [""]:
-                id = f"{name}-{when}-{net}".rstrip("-")
-                at = (NETS | {"prompt-rtt26": PROMPT})[net or row.get("net", "rtt2")]
-                yield case_of(id, row, at, switch=switch, traced=True)
-
-
-def as_shipped() -> Iterator[RealCase]:
-    """Each other program on each path; fan-outs and pages on troubled ones, too."""
+            for path in row.get("on", "").split() or [""]:
+                net = PATHS[path or row.get("net", "rtt2")]
+                id = f"{name}-{when}-{path}".rstrip("-")
+                yield case_of(id, row, net, switch=switch, traced=True)
     for name, row in TABLES["shipped"].items():
-        troubles = TROUBLES if "listeners" in row or name.endswith("pages") else {}
-        for path, net in (PATHS | troubles).items():
-            for refused in ("", *row.get("refused", SIDES[::-1])):
-                if path in PATHS or refused != "client":
-                    yield case_of(f"{name}-{HOW[refused]}-{path}", row, net, refused=refused)
-
-
-def overloaded() -> Iterator[RealCase]:
-    """Servers on a machine that has too little processor; replies take tens of ms."""
+        for run in row["runs"].split():
+            how, _, path = run.rpartition("-")
+            refused = "" if how == "shipped" else how.removesuffix("-refused")
+            yield case_of(f"{name}-{run}", row, PATHS[path], refused=refused)
     for name, row in TABLES["overloaded"].items():
-        yield case_of(name, row, LOOPBACK, kept=KEPT)
+        yield case_of(name, row, NETS["loopback"], kept=KEPT)
 
 
 def case_of(id: str, row: dict[str, Any], net: Net, **more: Any) -> RealCase:  # noqa: ANN401
-    """A row of the table."""
+    """A row of the table; of a fan-out also what a filter on one subscriber would have captured."""
     listeners = row.get("listeners", [])
     if listeners and isinstance(listeners[-1], int):
         listeners = listeners[:1] * listeners[-1]
-    needs = (row["server"].split()[0], row.get("client", HTTP).split()[0], *row.get("needs", ()))
-    own = tuple(need for need in needs if need.islower())
-    setup = TABLES["setup"].get(row.get("setup", ""), "")
-    commands = row["server"], row.get("client", HTTP)
-    return RealCase(id, *commands, net, tuple(listeners), setup=setup, needs=own, **more)
+    server, client = row["server"], row.get("client", HTTP)
+    needs = (server.split()[0], client.split()[0], *row.get("needs", ()))
+    points = net.points() if listeners else ()
+    return RealCase(
+        id=id,
+        net=net,
+        extras=tuple(Extra(f"{point}{SUBSCRIBER}", point) for point in points),
+        server=server,
+        client=client,
+        listeners=tuple(listeners),
+        setup=TABLES["setup"].get(row.get("setup", ""), ""),
+        needs=tuple(need for need in needs if need.islower()),
+        **more,
+    )
 
 
 def missing(case: RealCase) -> list[str]:
@@ -124,7 +106,7 @@ def missing(case: RealCase) -> list[str]:
     return [program for program in case.needs if not shutil.which(program)]
 
 
-class Run:
+class Running:
     """One case while it runs."""
 
     def __init__(self, case: RealCase, network: Network, scratch: Path) -> None:
@@ -200,13 +182,13 @@ def record(case: RealCase, folder: Path) -> None:
         tempfile.TemporaryDirectory() as scratch,
         Network(case.net, tool("wire"), folder / "wire.log") as network,
     ):
-        run = Run(case, network, Path(scratch))
+        run = Running(case, network, Path(scratch))
         run.set_up()
         server = run.start("server", case.server, case.id)
         try:
             network.wait_for_listener("s", PORT)
             captures = [
-                network.capture(p, folder / f"{p}.pcap", "-s", "96", only=f"tcp port {PORT}")
+                network.capture(p, folder / f"{p}.pcap", f"tcp port {PORT}")
                 for p in case.net.points()
             ]
             run.talk()
@@ -244,10 +226,12 @@ def subscriber(folder: Path) -> int:
 
 
 def truth(case: RealCase, folder: Path) -> list[Row]:
-    """The truth of each capture."""
+    """The truth of each capture; raises `RuntimeError` if not all was logged or captured."""
     rows = truth_rows.of_run(case, folder)
     if not case.traced:
         logs = {side: read_log(folder / f"{side}.log") for side in SIDES}
+        if missing := "; ".join(gaps(folder, logs)):
+            raise RuntimeError(missing)
         for row in rows:
             settle(row, logs)
     return rows
@@ -280,27 +264,16 @@ def may_be_held(peer: Peer, wait: Row) -> bool:
     return not peer.option("nodelay", time) and (not_sent > 0 or wait["cause"] == "kernel")
 
 
-def complaints(case: RealCase, folder: Path, found: list[str]) -> list[str]:
-    """The complaints about a case, besides those of check.py."""
-    if case.traced:
-        return found
-    return [text for text in found if not (case.net.loss and PROBE in text)] + gaps(case, folder)
-
-
-def gaps(case: RealCase, folder: Path) -> list[str]:
+def gaps(folder: Path, logs: dict[str, dict[int, Peer]]) -> Iterator[str]:
     """The bytes that the log or the capture at the sender lacks."""
-    found = []
-    for side in SIDES:
-        point = "loopback" if "loopback" in case.net.points() else side
-        packets = read_packets(folder / f"{point}.pcap")
-        for client, peer in read_log(folder / f"{side}.log").items():
-            ports = (client, PORT) if side == "client" else (PORT, client)
-            sent = Direction(packets, *ports)
-            ends = [sent.offset(p.seq) + p.length for p in sent.new_segments()]
-            starts = [sent.offset(p.seq) for p in sent.new_segments()]
-            written = sum(n for _, _, n in peer.writes)
-            if starts != [0, *ends][: len(starts)]:
-                found.append(f"{side} {client}: segments that were not captured")
-            if ends and ends[-1] > written:
-                found.append(f"{side} {client}: {ends[-1]} bytes sent, {written} logged")
-    return found
+    for side, peers in logs.items():
+        whole = folder / "loopback.pcap"
+        packets = read_packets(whole if whole.exists() else folder / f"{side}.pcap")
+        for client, peer in peers.items():
+            sent = Direction(packets, *((client, PORT) if side == "client" else (PORT, client)))
+            new = [(sent.offset(p.seq), p.length) for p in sent.new_segments()]
+            end = sum(length for _, length in new)
+            if new and sum(new[-1]) != end:
+                yield f"{side} {client}: segments that were not captured"
+            if end > sum(length for _, _, length in peer.writes):
+                yield f"{side} {client}: more bytes were sent than logged"

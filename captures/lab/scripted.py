@@ -9,8 +9,7 @@ from string import ascii_letters, digits
 
 import derive
 from cases import FIRST_PORT, Case, Extra, unrolled
-from net import LINUX, STACK_INTERFACE
-from network import AT_ONCE, STACKS, Network, Process
+from network import AT_ONCE, LINUX, STACK_INTERFACE, STACKS, Network, Process
 from tools import tool
 from truths import SIDES
 
@@ -19,8 +18,13 @@ LONGEST_RUN_S = 60
 
 def missing(case: Case) -> list[str]:
     """Stacks that cannot be built here."""
-    programs = [program_of(stack) for stack in case.net.stacks if stack != LINUX]
-    return [program for program in programs if not is_built(program)]
+    lacking = []
+    for stack in set(case.net.stacks) - {LINUX}:
+        try:
+            tool(program_of(stack))
+        except subprocess.CalledProcessError:
+            lacking.append(program_of(stack))
+    return lacking
 
 
 def program_of(stack: str) -> str:
@@ -28,20 +32,11 @@ def program_of(stack: str) -> str:
     return f"{stack.rstrip(digits)}_peer"
 
 
-def is_built(program: str) -> bool:
-    """Whether a stack's program is there by now."""
-    try:
-        return tool(program).exists()
-    except (OSError, subprocess.CalledProcessError):
-        return False
-
-
 def record(case: Case, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
     with Network(case.net, tool("wire"), folder / "wire.log") as network:
-        snap = ("-s", str(case.snaplen)) if case.snaplen else ()
         captures = [
-            network.capture(point, folder / f"{point}.pcap", *snap, only=case.only)
+            network.capture(point, folder / f"{point}.pcap", case.only)
             for point in case.net.points()
         ]
         prompt = [e for e in case.extras if not e.late_s and not e.derive]
@@ -84,10 +79,8 @@ def start_peer(network: Network, case: Case, side: str, folder: Path) -> Process
 def start_extra(network: Network, extra: Extra, folder: Path) -> Process:
     """Start the capture of an Extra."""
     path = folder / f"{extra.name}{extra.suffix}"
-    if extra.pcapng:
-        return network.capture_pcapng(extra.point, path)
-    interface = extra.interface
-    return network.capture(extra.point, path, *extra.tcpdump, interface=interface, only=extra.only)
+    options = (*extra.tcpdump, extra.only)
+    return network.capture(extra.point, path, *options, interface=extra.interface)
 
 
 def start_late(network: Network, case: Case, folder: Path) -> list[Process]:

@@ -8,13 +8,12 @@ direction.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
-from typing import Protocol
 
 import sender_state
-from cases import Extra
+from cases import Run
 from logs import Peer, read_drops, read_log
-from net import Net
 from packets import ACK, MODULUS, SYN, Direction, Packet, read_packets
 from truth import (
     MS,
@@ -37,22 +36,6 @@ STATES = {
     "congestion": "congestion_window",
     "congestion+nagle": "congestion_window",
 }
-
-
-class Run(Protocol):
-    """A case of any kind, as far as its truth needs it."""
-
-    @property
-    def id(self) -> str:
-        """Its name, and its folder's."""
-
-    @property
-    def net(self) -> Net:
-        """The network it ran on."""
-
-    @property
-    def extras(self) -> tuple[Extra, ...]:
-        """Captures besides those at all points of the network."""
 
 
 class Connection:
@@ -116,19 +99,18 @@ def name_of(capture: Path) -> str:
 
 
 def describe(connections: list[Connection], packets: list[Packet]) -> Row:
-    """The part of a truth file that speaks of connections, in this capture's numbering."""
+    """The part of a truth that speaks of connections, in this capture's numbering."""
     described: list[Row] = []
     rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     one_way = False
+    streams: dict[frozenset[int], dict[int, list[Packet]]] = defaultdict(lambda: defaultdict(list))
+    for p in packets:
+        streams[frozenset((p.source_port, p.target_port))][p.stream].append(p)
     for c in connections:
-        both = c.direction(packets, "client")
-        for stream in both.streams:  # two, where a NAT lies between two captures merged
-            inside = [p for p in both.all if p.stream == stream]
-            described.append(
-                {"connection": stream}
-                | {side: describe_side(c, side) for side in SIDES}
-                | connecting(inside)
-            )
+        # Two streams, where a NAT lies between two captures merged.
+        for stream, inside in streams[frozenset(c.ports.values())].items():
+            sides = {side: describe_side(c, side) for side in SIDES}
+            described.append({"connection": stream} | sides | connecting(inside))
             for sender in SIDES:
                 seen = c.direction(inside, sender)
                 if seen.base is None:
@@ -138,13 +120,8 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
                 for kind, found in describe_direction(c, sender, seen, stream, shift).items():
                     rows[kind] += found
     described.sort(key=lambda d: d["connection"])
-    first = described[0] if described else {side: {"nagle": "unknown"} for side in SIDES}
-    return {
-        "client": first["client"],
-        "server": first["server"],
-        "connections": described,
-        "one_way": one_way,
-    } | {kind: sorted(found, key=place) for kind, found in rows.items()}
+    tables = {kind: sorted(found, key=place) for kind, found in rows.items()}
+    return {"connections": described, "one_way": one_way, **tables}
 
 
 def describe_side(c: Connection, side: str) -> Row:
