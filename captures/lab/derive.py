@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import struct
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 import disturb
-from disturb import FILE_HEADER, MS, RECORD_HEADER, Frame, Frames
+from disturb import MS, Frames
 
 
 def make(what: str, source: Path, target: Path) -> None:
@@ -85,25 +84,15 @@ def zstandard(source: Path, target: Path) -> None:
 
 
 def cut(source: Path, target: Path) -> None:
-    """The last third missing, in the middle of a record."""
+    """The last third missing, from within a record on."""
     data = source.read_bytes()
-    wanted, at = len(data) * 2 // 3, FILE_HEADER
-    for frame in disturb.read(source).frames:
-        if at + RECORD_HEADER + len(frame.data) > wanted:
-            break
-        at += RECORD_HEADER + len(frame.data)
-    target.write_bytes(data[: at + RECORD_HEADER + 20])
+    target.write_bytes(data[: len(data) * 2 // 3])
 
 
 def big_endian(source: Path, target: Path) -> None:
     """The capture as a machine of the other byte order writes it."""
-
-    def record(frame: Frame) -> bytes:
-        seconds, us = divmod(frame.time_ns // 1000, 1_000_000)
-        return struct.pack(">4I", seconds, us, len(frame.data), frame.length) + frame.data
-
-    head = struct.pack(">IHHiIII", *struct.unpack_from("<IHHiIII", source.read_bytes()))
-    target.write_bytes(head + b"".join(map(record, disturb.read(source).frames)))
+    capture = disturb.read(source)
+    disturb.write(target, capture, capture.frames, endianness=">")
 
 
 def two_taps(source: Path, target: Path) -> None:

@@ -7,19 +7,20 @@ Classic pcap files only, plain or gzipped.
 
 from __future__ import annotations
 
-import gzip
-import struct
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-FILE_HEADER, RECORD_HEADER = 24, 16
-MAGIC_US, MAGIC_NS = 0xA1B2C3D4, 0xA1B23C4D
-US, MS, HOUR = 1_000, 1_000_000, 3_600_000_000_000  # in ns
+from scapy.utils import RawPcapReader, RawPcapWriter
+
+logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # says that a file ends within a frame
+US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000  # in ns
+HOUR = 3600 * SECOND
 SWAP_NS = 20 * US
 BURST_CHANCE, BURST = 0.005, (3, 20)
 
@@ -51,34 +52,25 @@ class Capture(NamedTuple):
 
 def read(path: Path) -> Capture:
     """A pcap file of either byte order; one that ends within a frame ends before it."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    magic = struct.unpack_from("<I", data)[0]
-    order = "<" if magic in (MAGIC_US, MAGIC_NS) else ">"
-    is_ns = struct.unpack_from(f"{order}I", data)[0] == MAGIC_NS
-    unit, at = 1 if is_ns else US, FILE_HEADER
-    frames: Frames = []
-    while at + RECORD_HEADER <= len(data):
-        seconds, fraction, captured, length = struct.unpack_from(f"{order}4I", data, at)
-        body = data[at + RECORD_HEADER : at + RECORD_HEADER + captured]
-        if len(body) < captured:
-            break
-        time_ns = seconds * 1_000_000_000 + fraction * unit
-        frames.append(Frame(time_ns, body, length, len(frames) + 1))
-        at += RECORD_HEADER + captured
-    return Capture(struct.unpack_from(f"{order}I", data, 20)[0], is_ns, frames)
-
-
-def write(path: Path, capture: Capture, frames: Sequence[Frame]) -> None:
-    """These frames with the link type and the unit of time of a capture."""
-    magic, unit = (MAGIC_NS, 1) if capture.is_ns else (MAGIC_US, US)
-    parts = [struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 262_144, capture.link)]
-    for frame in frames:
-        seconds, ns = divmod(frame.time_ns, 1_000_000_000)
-        parts += [
-            struct.pack("<4I", seconds, ns // unit, len(frame.data), frame.length),
-            frame.data,
+    with RawPcapReader(str(path)) as packets:
+        unit = 1 if packets.nano else US
+        frames = [
+            Frame(about.sec * SECOND + about.usec * unit, data, about.wirelen, number)
+            for number, (data, about) in enumerate(packets, 1)
+            if len(data) == about.caplen
         ]
-    path.write_bytes(b"".join(parts))
+        return Capture(packets.linktype, packets.nano, frames)
+
+
+def write(path: Path, capture: Capture, frames: Sequence[Frame], endianness: str = "<") -> None:
+    """These frames with the link type and the unit of time of a capture."""
+    unit = 1 if capture.is_ns else US
+    head: dict[str, Any] = {"linktype": capture.link, "nano": capture.is_ns}
+    with RawPcapWriter(str(path), endianness=endianness, **head) as file:
+        file.write_header(None)
+        for frame in frames:
+            seconds, ns = divmod(frame.time_ns, SECOND)
+            file.write_packet(frame.data, sec=seconds, usec=ns // unit, wirelen=frame.length)
 
 
 def unchanged(frames: Sequence[Frame], _: Random) -> Frames:
