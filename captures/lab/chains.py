@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import derive
 import write_log
-from cases import NETS, Scripts, spoken, unrolled
+from cases import NETS, spoken, unrolled
 from logs import Peer, read_log
 from network import Network, Process, sh
 from packets import Packet, read_packets
@@ -29,7 +30,15 @@ FEW = 4  # connections; of more, TCP_INFO every 0.5 ms would keep the relays fro
 ALONE = "--leg-"  # between a capture's name and the port of the only leg in it
 NO_DROPS = Path("no wire")  # the wires of a chain lose nothing
 BRIDGE = "br0"
-POINTS = {"lo": "loopback", "any": "host", BRIDGE: "bridge"}
+
+
+@dataclass(frozen=True)
+class Leg:
+    """The connections to one port, and the hosts of their client and their server."""
+
+    port: int
+    client: str
+    server: str
 
 
 @dataclass(frozen=True)
@@ -41,13 +50,19 @@ class Chain:
     """
 
     sockets: str
-    scripts: Scripts
+    talk: str  # as in cases.toml
     connections: int = 1
 
     @property
     def hops(self) -> list[str]:
         """The sockets of each hop, from the client to the server."""
         return self.sockets.split()
+
+    def legs(self, first_port: int, hosts: str) -> list[Leg]:
+        """Its legs, from the client to the server, whose port is the first one."""
+        hops = hosts if len(hosts) > 1 else hosts * len(self.hops)
+        ports = range(first_port + len(hops) - 2, first_port - 1, -1)
+        return [Leg(port, *ends) for port, ends in zip(ports, pairwise(hops), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -56,17 +71,11 @@ class ChainCase:
 
     id: str
     chains: tuple[Chain, ...]
-    in_containers: bool = False  # each hop in one of its own
+    hosts: str = "a"  # a letter for each: of all hops, or of each its own
 
-    @property
-    def relays(self) -> int:
-        """How many there are; without any it is a look-alike."""
-        return sum(len(chain.hops) - 2 for chain in self.chains)
-
-    @property
-    def hosts(self) -> str:
-        """A letter for each host."""
-        return "abcdefg"[: len(self.chains[0].hops)] if self.in_containers else "a"
+    def legs(self, number: int) -> list[Leg]:
+        """The legs of one of the chains."""
+        return self.chains[number].legs(FIRST_PORT + PORTS_OF_A_CHAIN * number, self.hosts)
 
 
 # -- the cases ------------------------------------------------------------------------------------
@@ -99,18 +108,18 @@ def all_chains() -> Iterator[ChainCase]:
         ("stalling-server-4", "+ -", THINKS, 4),
         ("stalling-server-50", "+ -", THINKS, 50),
     ):
-        yield ChainCase(id, (Chain(sockets, spoken(talk), connections),))
-    twins = Chain("+ -", spoken(REPLY), 4), Chain("+ -", spoken("30: 80 / 90 12"))
+        yield ChainCase(id, (Chain(sockets, talk, connections),))
+    twins = Chain("+ -", REPLY, 4), Chain("+ -", "30: 80 / 90 12")
     yield ChainCase("two-services-alike-4", (twins[0],) * 2)
     yield ChainCase("two-services-no-think", (twins[1],) * 2)
-    yield ChainCase("containers-client", (Chain("- ++ +", spoken(REQUEST), 2),), in_containers=True)
+    yield ChainCase("containers-client", (Chain("- ++ +", REQUEST, 2),), "abc")
 
 
 # -- running --------------------------------------------------------------------------------------
 
 
 class Containers(Network):
-    """A network namespace for each hop, and a host's bridge that joins them."""
+    """A network namespace for each host, and a bridge that joins them."""
 
     def __init__(self, hosts: str, log: Path) -> None:
         self.hosts = hosts
@@ -130,37 +139,30 @@ class Containers(Network):
             ends = f"veth{host} netns {self.prefix}m type veth peer name eth0 netns"
             sh(f"ip link add {ends} {self.prefix}{host}")
             self._ip("m", f"link set veth{host} master {BRIDGE} up")
-            self._address(host, "eth0", address(host))
+            self._address(host, "eth0", container(host))
 
 
-def address(host: str) -> str:
+def container(host: str) -> str:
     """The IP address of a container."""
     return f"10.10.4.{ord(host) - ord('a') + 2}"
-
-
-def views(case: ChainCase) -> dict[str, tuple[str, str]]:
-    """The captures: name -> (namespace, interface); at every container, and at their host."""
-    if not case.in_containers:
-        return {"a": ("c", "lo")}
-    return {h: (h, "any") for h in case.hosts} | {"bridge": ("m", BRIDGE), "any": ("m", "any")}
 
 
 class Running:
     """The hops of one chain while they run."""
 
     def __init__(self, case: ChainCase, number: int, network: Network, folder: Path) -> None:
-        self.case, self.chain = case, case.chains[number]
-        self.first = FIRST_PORT + PORTS_OF_A_CHAIN * number
+        self.chain, self.legs = case.chains[number], case.legs(number)
         self.network, self.folder = network, folder
-        self.last = len(self.chain.hops) - 1
+        self.noted = folder / f"{self.legs[-1].port}.noted"
+        self.is_local = len(case.hosts) == 1
         self.relays: list[Process] = []
-        self.noted = folder / f"{self.first}.noted"
 
     def start(self) -> list[Process]:
         """Start all hops, the client last; the two ends."""
-        server = self._peer(self.last, "server", "listen")
-        self.relays += [self._relay(hop) for hop in range(self.last - 1, 0, -1)]
-        return [server, self._peer(0, "client", "connect")]
+        server = self._peer(self.legs[-1], "server")
+        hops = [*zip(self.chain.hops[1:-1], pairwise(self.legs), strict=True)]
+        self.relays = [self._relay(sockets, *legs) for sockets, legs in reversed(hops)]
+        return [server, self._peer(self.legs[0], "client")]
 
     def stop(self) -> None:
         """End the relays, and turn what was noted of them into the logs of both their sides."""
@@ -169,70 +171,42 @@ class Running:
         for relay in self.relays:
             relay.wait()
         calls = write_log.read(self.noted) if self.relays else []
-        for hop in range(1, self.last):
-            for port, side in ((self._port(hop), "server"), (self._port(hop + 1), "client")):
-                Path(self._log(port, side)).write_text(write_log.logs(calls, int(port))[side])
+        for front, back in pairwise(self.legs):
+            for leg, side in ((front, "server"), (back, "client")):
+                self._log(leg, side).write_text(write_log.logs(calls, leg.port)[side])
         self.noted.unlink(missing_ok=True)
 
-    def _port(self, hop: int) -> str:
-        return str(port_of(self.first, self.last, hop))
+    def _log(self, leg: Leg, side: str) -> Path:
+        return self.folder / f"{leg.port}.{side}.log"
 
-    def _address(self, hop: int) -> str:
-        """Where the hop before it finds it."""
-        return address(host_of(self.case, hop)) if self.case.in_containers else "127.0.0.1"
+    def _address(self, leg: Leg) -> str:
+        return "127.0.0.1" if self.is_local else container(leg.server)
 
-    def _log(self, port: str, side: str) -> str:
-        return str(self.folder / f"{port}.{side}.log")
+    def _peer(self, leg: Leg, side: str) -> Process:
+        number = SIDES.index(side)
+        nodelay = "nodelay:1 " if self.chain.hops[-number] == "+" else ""
+        script = nodelay + unrolled(spoken(self.chain.talk)[number])
+        command = [str(tool("peer")), "--log", str(self._log(leg, side))]
+        command += ["--no-watch"] if self.chain.connections > FEW else []
+        command += [("connect", "listen")[number], self._address(leg)]
+        command += [str(leg.port), script] * self.chain.connections
+        return self.network.start_ready((leg.client, leg.server)[number], *command)
 
-    def _listen(self) -> str:
-        return "0.0.0.0" if self.case.in_containers else "127.0.0.1"
-
-    def _peer(self, hop: int, side: str, mode: str) -> Process:
-        port = self._port(max(hop, 1))
-        nodelay = "nodelay:1 " if self.chain.hops[hop] == "+" else ""
-        script = nodelay + unrolled(self.chain.scripts[SIDES.index(side)])
-        options = ["--log", self._log(port, side)]
-        options += ["--no-watch"] if self.chain.connections > FEW else []
-        at = self._address(1) if side == "client" else self._listen()
-        each = [port, script] * self.chain.connections
-        return self.network.start_ready(
-            self._where(hop), str(tool("peer")), *options, mode, at, *each
-        )
-
-    def _relay(self, hop: int) -> Process:
-        front, back = (str(int(option == "+")) for option in self.chain.hops[hop])
-        here = (self._listen(), self._port(hop), front)
-        onward = (self._address(hop + 1), self._port(hop + 1), back)
-        watched = (f"LD_PRELOAD={tool('write_log.so')}", f"WRITE_LOG={self.noted}")
-        words = ("env", *watched, str(tool("relay")), *here, *onward)
-        return self.network.start_ready(self._where(hop), *words)
-
-    def _where(self, hop: int) -> str:
-        return host_of(self.case, hop) if self.case.in_containers else "c"
-
-
-def host_of(case: ChainCase, hop: int) -> str:
-    """Where a hop runs."""
-    return case.hosts[hop] if case.in_containers else "a"
-
-
-def port_of(first: int, last: int, hop: int) -> int:
-    """Where a hop listens."""
-    return first + last - hop
+    def _relay(self, sockets: str, front: Leg, back: Leg) -> Process:
+        command = ["env", f"LD_PRELOAD={tool('write_log.so')}", f"WRITE_LOG={self.noted}"]
+        command += [str(tool("relay"))]
+        for leg, option in zip((front, back), sockets, strict=True):
+            command += [self._address(leg), str(leg.port), str(int(option == "+"))]
+        return self.network.start_ready(front.server, *command)
 
 
 def record(case: ChainCase, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
-    log = folder / "wire.log"
-    network = (
-        Containers(case.hosts, log)
-        if case.in_containers
-        else Network(NETS["loopback"], Path(), log)
-    )
-    with network:
+    interface = "any" if len(case.hosts) > 1 else "lo"
+    with Containers(case.hosts, folder / "wire.log") as network:
         captures = [
-            network.capture_at(*at, folder / f"{view}.pcap", "tcp")
-            for view, at in views(case).items()
+            network.capture_at(host, interface, folder / f"{host}.pcap", "tcp")
+            for host in case.hosts
         ]
         running = [Running(case, n, network, folder) for n in range(len(case.chains))]
         ends = [end for r in running for end in r.start()]
@@ -250,40 +224,30 @@ def record(case: ChainCase, folder: Path) -> None:
 # -- truth ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Leg:
-    """The connections to one port, and the captures at their client's and their server's host."""
-
-    port: int
-    views: dict[str, str]
-
-
-def legs_of(case: ChainCase) -> Iterator[Leg]:
-    """Each leg, by the port it goes to; of a chain the server's is the last."""
-    for number, chain in enumerate(case.chains):
-        first, last = FIRST_PORT + PORTS_OF_A_CHAIN * number, len(chain.hops) - 1
-        for hop in range(1, last + 1):
-            seen = {"client": host_of(case, hop - 1), "server": host_of(case, hop)}
-            yield Leg(port_of(first, last, hop), seen)
-
-
 def truth(case: ChainCase, folder: Path) -> list[Row]:
     """The truth of each capture; those of one leg are cut out of the others."""
-    legs = list(legs_of(case))
-    captures = {view: read_packets(folder / f"{view}.pcap") for view in views(case)}
+    legs = [leg for number in range(len(case.chains)) for leg in case.legs(number)]
+    captures = {host: read_packets(folder / f"{host}.pcap") for host in case.hosts}
     connections = [c for leg in legs for c in connections_of(leg, folder, captures)]
+    facts: Row = {"point": "loopback" if case.hosts == "a" else "host", "case": case.id}
+    # A chain without relays is a look-alike.
+    facts |= {"relays": len(legs) - len(case.chains), "rtt_ms": 0.0, "legs": len(legs)}
     rows = []
-    for view, packets in captures.items():
-        facts = {"point": POINTS[views(case)[view][1]], "case": case.id, "relays": case.relays}
-        facts |= {"rtt_ms": 0.0, "legs": len(legs)}
-        rows.append(row_of(view, facts, describe(connections, packets)))
-        ports = [leg.port for leg in legs if any(is_to(p, leg.port) for p in packets)]
-        for port in ports if len(legs) > 1 else []:
-            alone = f"{view}{ALONE}{port}"
-            derive.only(f"tcp port {port}", folder / f"{view}.pcap", folder / f"{alone}.pcap")
-            own = read_packets(folder / f"{alone}.pcap")
-            rows.append(row_of(alone, facts | {"leg": port}, describe(connections, own)))
+    for host, packets in captures.items():
+        rows.append(row_of(host, facts, describe(connections, packets)))
+        for leg in legs if len(legs) > 1 else []:
+            if host in (leg.client, leg.server):
+                alone = f"{host}{ALONE}{leg.port}"
+                path = folder / f"{alone}.pcap"
+                derive.only(f"tcp port {leg.port}", folder / f"{host}.pcap", path)
+                own = describe(connections, read_packets(path))
+                rows.append(row_of(alone, facts | {"leg": leg.port}, own))
     return rows
+
+
+def row_of(name: str, facts: Row, described: Row) -> Row:
+    """The truth of one capture."""
+    return {"name": f"{facts['case']}/{name}", "capture": f"{name}.pcap", **facts, **described}
 
 
 def connections_of(
@@ -294,21 +258,10 @@ def connections_of(
     for client_port in sorted(logs["client"].keys() | logs["server"].keys()):
         pair = {client_port, leg.port}
         seen = {
-            side: [p for p in captures[view] if {p.source_port, p.target_port} == pair]
-            for side, view in leg.views.items()
+            side: [p for p in captures[host] if {p.source_port, p.target_port} == pair]
+            for side, host in zip(SIDES, (leg.client, leg.server), strict=True)
         }
         if all(seen.values()):
             peers = {side: logs[side].get(client_port, Peer()) for side in SIDES}
             peers["client"].server_port = leg.port
             yield Connection(client_port, peers, seen, NO_DROPS)
-
-
-def is_to(packet: Packet, port: int) -> bool:
-    """It belongs to the leg of this port."""
-    return port in (packet.source_port, packet.target_port)
-
-
-def row_of(view: str, facts: Row, described: Row) -> Row:
-    """The truth of one capture."""
-    head = {"name": f"{facts['case']}/{view}", "capture": f"{view}.pcap"}
-    return {**head, **facts, **described}
