@@ -13,13 +13,17 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import permutations
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "lab"))
 
-from packets import ACK, FIN, MODULUS, SYN, Packet, later, read_packets  # noqa: E402
+from packets import ACK, FIN, SYN, Direction, Packet, later, read_packets  # noqa: E402
+from truths import SIDES  # noqa: E402
 
 ACK_IS_LATE_NS = 10_000_000  # a quick ACK takes 0.03 ms on loopback, a delayed one 40 ms
 RELEASE_IS_PROMPT_NS = 2_000_000  # it takes 0.003 to 0.14 ms
@@ -33,96 +37,65 @@ SECOND_WRITES = {
 }
 
 
-class End:
-    """All segments that one end has sent."""
-
-    def __init__(self) -> None:
-        self.base, self.has_data = 0, False  # sequence number of its first byte
-        # Its last segment, until it is acknowledged; and with its late pure ACK, until more data.
-        self.unacked: Packet | None = None
-        self.late: tuple[Packet, Packet] | None = None
-
-
-Ends = dict[str, End]
-Held = tuple[str, Packet, Packet, Packet]
-
-
-def held_segments(pcap: Path) -> tuple[dict[int, Ends], list[Held]]:
-    """Connections, and (role of the sender, A, K, B) for every A - late pure ACK K - prompt B."""
-    clients: dict[int, int] = {}
-    connections: dict[int, Ends] = {}
-    held: list[Held] = []
-    for frame in read_packets(pcap):
-        if frame.flags & (SYN | ACK) == SYN:
-            clients[frame.stream] = frame.source_port
-            connections[frame.stream] = {"client": End(), "server": End()}
-        is_client = frame.source_port == clients[frame.stream]
-        role, peer = ("client", "server") if is_client else ("server", "client")
-        sender, receiver = connections[frame.stream][role], connections[frame.stream][peer]
-        if frame.flags & SYN:
-            sender.base = frame.seq + 1
-
-        data = receiver.unacked
-        if data and not later(data.end, frame.ack):
-            receiver.unacked = None
-            if frame.length == 0 and frame.time_ns - data.time_ns >= ACK_IS_LATE_NS:
-                receiver.late = (data, frame)
-        if frame.length:
-            if sender.late and frame.time_ns - sender.late[1].time_ns < RELEASE_IS_PROMPT_NS:
-                held.append((role, *sender.late, frame))
-            sender.has_data, sender.unacked, sender.late = True, frame, None
-    return connections, held
+def released(direction: Direction) -> Iterator[tuple[Packet, Packet, Packet]]:
+    """A segment, its late pure ACK, and the data that follows at once, for each such three."""
+    data: Packet | None = None
+    ack: Packet | None = None
+    for frame in direction.all:
+        if frame in direction.sent_set and frame.length:
+            if data and ack and frame.time_ns - ack.time_ns < RELEASE_IS_PROMPT_NS:
+                yield data, ack, frame
+            data, ack = frame, None
+        elif data and not ack and frame not in direction.sent_set:
+            is_late = frame.time_ns - data.time_ns >= ACK_IS_LATE_NS and not frame.length
+            if not later(data.end, frame.ack):
+                data, ack = (data, frame) if is_late else (None, None)
 
 
-def offset(connections: dict[int, Ends], role: str, segment: Packet) -> int:
-    """The place of a segment's first byte in the stream of its end."""
-    return (segment.seq - connections[segment.stream][role].base) % MODULUS
-
-
-def describe(
-    connections: dict[int, Ends], role: str, data: Packet, ack: Packet, segment: Packet
-) -> dict[str, Any]:
-    """A stall as the expectation file names it."""
-    return {
-        "connection": segment.stream,
-        "sender": role,
-        "rel_seq": offset(connections, role, segment),
-        "len": segment.length,
-        "frame_unacked": data.frame,
-        "frame_ack": ack.frame,
-        "frame_held": segment.frame,
-        "cause": "nagle_delack",
-        "wait_ms": round((segment.time_ns - data.time_ns) / 1e6, 1),
-    }
+def stalls(stream: list[Packet], ports: tuple[int, int], name: str) -> Iterator[dict[str, Any]]:
+    """The stalls of a connection between a client and a server port, as the file names them."""
+    for role, (own, peer) in zip(SIDES, permutations(ports), strict=True):
+        direction = Direction(stream, own, peer)
+        for data, ack, held in released(direction):
+            sender, first, both = SECOND_WRITES[name]
+            at = direction.offset(held.seq)
+            assert (role, at % both) == (sender, first), held
+            yield {
+                "connection": held.stream,
+                "sender": role,
+                "rel_seq": at,
+                "len": held.length,
+                "frame_unacked": data.frame,
+                "frame_ack": ack.frame,
+                "frame_held": held.frame,
+                "cause": "nagle_delack",
+                "wait_ms": round((held.time_ns - data.time_ns) / 1e6, 1),
+            }
 
 
 def expectation(name: str, before: dict[str, Any]) -> dict[str, Any]:
     """The expected findings of a capture; before them, the story and the sockets' options."""
-    connections, held = held_segments(HERE / f"{name}.pcap")
-    for role, _, _, segment in held:
-        sender, first, both = SECOND_WRITES[name]
-        assert (role, offset(connections, role, segment) % both) == (sender, first), segment
-    timed_out = [h for h in held if not h[2].flags & FIN]
-    freed_by_fin = [h for h in held if h[2].flags & FIN]
+    packets = {p.frame: p for p in read_packets(HERE / f"{name}.pcap")}
     options = next(one for one in before["nagle"].values() if one["client"])
-    expected = {
-        **before,
-        "connections": len(connections),
+    held: list[dict[str, Any]] = []
+    nagle = {}
+    for syn in (p for p in packets.values() if p.flags & (SYN | ACK) == SYN):
+        stream = [p for p in packets.values() if p.stream == syn.stream]
+        held += stalls(stream, (syn.source_port, syn.target_port), name)
+        # wrk's first connection only tests the address: nothing is sent, so nothing is claimed.
+        is_used = any(p.length for p in stream)
+        nagle[str(syn.stream)] = options if is_used else dict.fromkeys(SIDES)
+    held.sort(key=itemgetter("frame_held"))
+    by_fin = [stall for stall in held if packets[stall["frame_ack"]].flags & FIN]
+    timed_out = [stall for stall in held if stall not in by_fin]
+    found = {
+        "connections": len(nagle),
         "verdict": "stalls" if timed_out else "clean",
-        "stalls": [describe(connections, *h) for h in timed_out],
-        "nagle": {str(n): nagle_of(ends, options) for n, ends in connections.items()},
+        "stalls": timed_out,
+        "nagle": nagle,
     }
-    expected.pop("freed_by_fin", None)
-    if freed_by_fin:
-        expected["freed_by_fin"] = [describe(connections, *h) for h in freed_by_fin]
-    return expected
-
-
-def nagle_of(ends: Ends, options: dict[str, str | None]) -> dict[str, str | None]:
-    """wrk's first connection only tests the address: nothing is sent, so nothing is claimed."""
-    if any(direction.has_data for direction in ends.values()):
-        return options
-    return {"client": None, "server": None}
+    before.pop("freed_by_fin", None)
+    return before | found | ({"freed_by_fin": by_fin} if by_fin else {})
 
 
 def to_text(expected: dict[str, Any]) -> str:
