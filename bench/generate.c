@@ -15,8 +15,9 @@
  * The capture point is the server. The same arguments give the same bytes, another seed others. Memory grows with
  * CONNECTIONS, never with PACKETS. The truth is JSON, on standard error.
  */
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,6 @@
 #define SHORT_PACKETS 10 /* per connection in mode short */
 #define SCAN_PACKETS 2   /* in modes scan and half */
 #define CROWD 10000      /* more connections than this think longer: the packet rate stays */
-#define RECORD_HEADER 16
-#define FRAME_MAX (14 + 20 + 40 + BULK_LENGTH)
 #define OUTPUT_BYTES (256 * 1024)
 
 enum { FIN = 0x01, SYN = 0x02, RST = 0x04, PSH = 0x08, ACK = 0x10 };
@@ -87,9 +86,7 @@ struct simulation {
     uint64_t random_state;
     struct truth truth;
     struct payload nothing, head, tail, bulk, requests[REQUEST_LENGTHS];
-    int output;
-    size_t buffered;
-    uint8_t buffer[OUTPUT_BYTES + RECORD_HEADER + FRAME_MAX];
+    FILE *output;
 };
 
 struct packet {
@@ -98,66 +95,29 @@ struct packet {
     const struct payload *payload;
 };
 
+/* The head of a pcap file, and all of a frame before its payload: the record's header in the
+ * machine's own byte order, Ethernet, IPv4 and TCP in the network's. */
+struct pcap_head {
+    uint32_t magic;
+    uint16_t major, minor;
+    uint32_t zone, accuracy, snap_length, link_type;
+};
+
+struct frame {
+    uint32_t seconds, microseconds, captured, length;
+    uint8_t towards[14];
+    uint16_t version, total, id, fragment, ttl_and_protocol, ip_sum;
+    uint32_t addresses[2];
+    uint16_t ports[2];
+    uint32_t sequence, ack;
+    uint16_t flags, window, tcp_sum, urgent;
+    uint8_t options[20];
+} __attribute__((packed));
+
 static void fail(const char *what)
 {
     fprintf(stderr, "generate: %s\n", what);
     exit(2);
-}
-
-/* ---- output ---- */
-
-static void flush_output(struct simulation *sim)
-{
-    for (size_t done = 0; done < sim->buffered;) {
-        ssize_t written = write(sim->output, sim->buffer + done, sim->buffered - done);
-        if (written < 0)
-            fail("cannot write the capture");
-        done += (size_t)written;
-    }
-    sim->buffered = 0;
-}
-
-static uint8_t *put8(uint8_t *at, unsigned value)
-{
-    *at = (uint8_t)value;
-    return at + 1;
-}
-
-static uint8_t *put16(uint8_t *at, unsigned value)
-{
-    return put8(put8(at, value >> 8), value);
-}
-
-static uint8_t *put32(uint8_t *at, uint32_t value)
-{
-    return put16(put16(at, value >> 16), value & 0xffff);
-}
-
-static uint8_t *put32_little(uint8_t *at, uint32_t value)
-{
-    return put8(put8(put8(put8(at, value), value >> 8), value >> 16), value >> 24);
-}
-
-static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t length)
-{
-    memcpy(at, bytes, length);
-    return at + length;
-}
-
-static uint8_t *put_pcap_header(uint8_t *at)
-{
-    at = put32_little(at, 0xa1b2c3d4);         /* microseconds */
-    at = put32_little(at, 4u << 16 | 2);       /* version 2.4 */
-    at = put32_little(put32_little(at, 0), 0); /* zone, accuracy */
-    at = put32_little(at, 262144);             /* snap length */
-    return put32_little(at, 1);                /* Ethernet */
-}
-
-static uint8_t *put_pcap_record(uint8_t *at, uint64_t time_us, uint32_t length)
-{
-    at = put32_little(at, (uint32_t)(time_us / 1000000));
-    at = put32_little(at, (uint32_t)(time_us % 1000000));
-    return put32_little(put32_little(at, length), length);
 }
 
 /* ---- one packet ---- */
@@ -173,11 +133,10 @@ static uint32_t add_words(uint32_t sum, const void *bytes, size_t length)
     return sum;
 }
 
-static void put_checksum(uint8_t *at, uint32_t sum)
+static uint16_t checksum(uint32_t sum)
 {
     sum = (sum >> 16) + (sum & 0xffff);
-    uint16_t folded = (uint16_t)~((sum >> 16) + sum);
-    memcpy(at, &folded, sizeof folded);
+    return (uint16_t)~((sum >> 16) + sum);
 }
 
 /* 62,500 client hosts; a host's connections differ in their ports. */
@@ -191,71 +150,25 @@ static unsigned client_port(uint32_t index)
     return 32768 + (index / 62500 + index % 62500 * 7919) % 28232;
 }
 
-static uint32_t frame_length(const struct packet *packet)
-{
-    return 14 + 20 + (packet->flags & SYN ? 40 : 32) + packet->payload->length;
-}
-
-static uint8_t *put_ethernet(uint8_t *at, const struct packet *packet)
-{
-    static const uint8_t towards[2][14] = {
-        [CLIENT] = {2, 0, 0, 0, 0, 0x50, 2, 0, 0, 0, 0, 0xc1, 8, 0},
-        [SERVER] = {2, 0, 0, 0, 0, 0xc1, 2, 0, 0, 0, 0, 0x50, 8, 0},
-    };
-    return put_bytes(at, towards[packet->from], 14);
-}
-
-static uint8_t *put_ipv4(uint8_t *at, uint32_t index, unsigned id, const struct packet *packet)
-{
-    const uint32_t server = 0xc0000250; /* 192.0.2.80 */
-    uint32_t client = client_address(index);
-    uint8_t *start = at;
-    at = put16(at, 0x4500);
-    at = put16(at, 20u + (packet->flags & SYN ? 40 : 32) + packet->payload->length);
-    at = put16(put16(at, id), 0x4000);   /* don't fragment */
-    at = put16(put16(at, 64 << 8 | 6), 0); /* TTL, TCP, checksum to come */
-    at = put32(at, packet->from == CLIENT ? client : server);
-    at = put32(at, packet->from == CLIENT ? server : client);
-    put_checksum(start + 10, add_words(0, start, 20));
-    return at;
-}
-
-static uint8_t *put_options(uint8_t *at, const struct connection *c, const struct packet *packet)
-{
-    bool syn = packet->flags & SYN;
-    if (syn)
-        at = put16(put32(at, 2u << 24 | 4 << 16 | MSS), 0x0402); /* MSS, SACK permitted */
-    else
-        at = put16(at, 0x0101);
-    at = put32(put16(at, 0x080a), c->clock_ms[packet->from]);
-    at = put32(at, packet->flags & ACK ? c->clock_ms[!packet->from] : 0);
-    return syn ? put32(at, 0x01030307) : at; /* window scale 7 */
-}
-
-static unsigned window(const struct packet *packet)
+static uint16_t window(const struct packet *packet)
 {
     if (packet->flags & SYN)
         return packet->from == CLIENT ? 64240 : 65160;
     return packet->from == CLIENT ? 502 : 509;
 }
 
-static uint8_t *put_tcp(uint8_t *at, uint32_t index, const struct connection *c,
-                        const struct packet *packet)
+/* Of a SYN: MSS, SACK permitted, timestamps, window scale 7. Of others: two NOPs, timestamps. */
+static void put_options(uint8_t *at, const struct connection *c, const struct packet *packet)
 {
-    uint8_t *start = at;
-    unsigned header = packet->flags & SYN ? 40 : 32;
-    uint32_t ack = packet->from == CLIENT ? c->client_ack : c->sequence[CLIENT];
-    at = put16(at, packet->from == CLIENT ? client_port(index) : 8080);
-    at = put16(at, packet->from == CLIENT ? 8080 : client_port(index));
-    at = put32(at, c->sequence[packet->from]);
-    at = put32(at, packet->flags & ACK ? ack : 0);
-    at = put16(put16(at, header / 4 << 12 | packet->flags), window(packet));
-    at = put_options(put32(at, 0), c, packet);
-    uint8_t length_and_protocol[4];
-    put16(put16(length_and_protocol, 6), header + packet->payload->length);
-    uint32_t sum = add_words(packet->payload->sum, start - 8, 8 + header); /* with both addresses */
-    put_checksum(start + 16, add_words(sum, length_and_protocol, 4));
-    return at;
+    static const uint8_t syn[20] = {2, 4, MSS >> 8, MSS & 0xff, 4, 2, 8, 10, [16] = 1, 3, 3, 7};
+    static const uint8_t other[12] = {1, 1, 8, 10};
+    const bool is_syn = packet->flags & SYN;
+    const uint32_t clocks[] = {
+        htonl(c->clock_ms[packet->from]),
+        packet->flags & ACK ? htonl(c->clock_ms[!packet->from]) : 0,
+    };
+    memcpy(at, is_syn ? syn : other, is_syn ? sizeof syn : sizeof other);
+    memcpy(at + (is_syn ? 8 : 4), clocks, sizeof clocks);
 }
 
 /* A sender's millisecond clock when it sent what the server sees now: a client half an RTT ago. */
@@ -268,21 +181,44 @@ static uint32_t clock_ms(const struct simulation *sim, uint32_t index, enum side
 
 static void send_packet(struct simulation *sim, uint32_t index, struct packet packet)
 {
+    static const uint8_t towards[2][14] = {
+        [CLIENT] = {2, 0, 0, 0, 0, 0x50, 2, 0, 0, 0, 0, 0xc1, 8, 0},
+        [SERVER] = {2, 0, 0, 0, 0, 0xc1, 2, 0, 0, 0, 0, 0x50, 8, 0},
+    };
     struct connection *c = &sim->connections[index];
-    uint8_t *at = sim->buffer + sim->buffered;
-    c->clock_ms[packet.from] = clock_ms(sim, index, packet.from);
-    uint64_t time_us = EPOCH_S * 1000000ull + sim->now_us;
-    uint32_t length = frame_length(&packet);
-    at = put_pcap_record(at, time_us, length);
-    at = put_ethernet(at, &packet);
-    at = put_ipv4(at, index, c->ip_id[packet.from]++, &packet);
-    at = put_tcp(at, index, c, &packet);
-    at = put_bytes(at, packet.payload->bytes, packet.payload->length);
-    c->sequence[packet.from] += packet.payload->length + (packet.flags & (SYN | FIN) ? 1u : 0);
+    const enum side from = packet.from;
+    const uint16_t header = packet.flags & SYN ? 40 : 32, size = header + packet.payload->length;
+    const uint32_t client = htonl(client_address(index)), server = htonl(0xc0000250); /* 192.0.2.80 */
+    const uint16_t port = htons(client_port(index)), service = htons(8080);
+    const uint32_t ack = from == CLIENT ? c->client_ack : c->sequence[CLIENT];
+    c->clock_ms[from] = clock_ms(sim, index, from);
+    struct frame frame = {
+        .seconds = EPOCH_S + (uint32_t)(sim->now_us / 1000000),
+        .microseconds = (uint32_t)(sim->now_us % 1000000),
+        .captured = 14 + 20 + size,
+        .length = 14 + 20 + size,
+        .version = htons(0x4500),
+        .total = htons(20 + size),
+        .id = htons(c->ip_id[from]++),
+        .fragment = htons(0x4000), /* don't */
+        .ttl_and_protocol = htons(64 << 8 | 6),
+        .addresses = {from == CLIENT ? client : server, from == CLIENT ? server : client},
+        .ports = {from == CLIENT ? port : service, from == CLIENT ? service : port},
+        .sequence = htonl(c->sequence[from]),
+        .ack = packet.flags & ACK ? htonl(ack) : 0,
+        .flags = htons(header / 4 << 12 | packet.flags),
+        .window = htons(window(&packet)),
+    };
+    memcpy(frame.towards, towards[from], sizeof frame.towards);
+    put_options(frame.options, c, &packet);
+    frame.ip_sum = checksum(add_words(0, &frame.version, 20));
+    const uint16_t protocol_and_length[] = {htons(6), htons(size)};
+    uint32_t sum = add_words(packet.payload->sum, frame.addresses, 8 + header);
+    frame.tcp_sum = checksum(add_words(sum, protocol_and_length, 4));
+    fwrite(&frame, offsetof(struct frame, ports) + header, 1, sim->output);
+    fwrite(packet.payload->bytes, packet.payload->length, 1, sim->output);
+    c->sequence[from] += packet.payload->length + (packet.flags & (SYN | FIN) ? 1u : 0);
     sim->truth.packets++;
-    sim->buffered = (size_t)(at - sim->buffer);
-    if (sim->buffered >= OUTPUT_BYTES)
-        flush_output(sim);
 }
 
 /* ---- time ---- */
@@ -495,7 +431,8 @@ static bool is_fixed(enum mode mode)
 static void simulate(struct simulation *sim)
 {
     const uint64_t interval_us = is_fixed(sim->mode) ? 20 : 5;
-    sim->buffered = (size_t)(put_pcap_header(sim->buffer) - sim->buffer);
+    const struct pcap_head head = {0xa1b2c3d4, 2, 4, .snap_length = 262144, .link_type = 1};
+    fwrite(&head, sizeof head, 1, sim->output); /* microseconds, Ethernet */
     while (sim->truth.packets < sim->packets_wanted) {
         uint64_t opening_us = sim->opened * interval_us;
         bool may_open = sim->opened < sim->connections_wanted;
@@ -504,7 +441,8 @@ static void simulate(struct simulation *sim)
         else
             take_next_event(sim);
     }
-    flush_output(sim);
+    if (fflush(sim->output) || ferror(sim->output))
+        fail("cannot write the capture");
 }
 
 static void fill_payload(struct payload *payload, const char *opening, size_t length)
@@ -577,17 +515,19 @@ static void print_truth(const struct truth *truth)
 
 int main(int argc, char **argv)
 {
-    static struct simulation sim = {.output = STDOUT_FILENO, .random_state = 896};
+    static struct simulation sim = {.random_state = 896};
+    sim.output = stdout;
     for (int option; (option = getopt(argc, argv, "o:s:")) != -1;) {
         if (option == 'o' && strcmp(optarg, "-") != 0)
-            sim.output = open(optarg, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+            sim.output = fopen(optarg, "w");
         else if (option == 's')
             sim.random_state = parse_count(optarg, UINT64_MAX);
         else if (option == '?')
             fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [-s SEED]");
     }
-    if (sim.output < 0)
+    if (sim.output == NULL)
         fail("cannot create the output file");
+    setvbuf(sim.output, NULL, _IOFBF, OUTPUT_BYTES);
     parse_plan(&sim, argc - optind, argv + optind);
     sim.connections = calloc(sim.connections_wanted, sizeof *sim.connections);
     sim.events = calloc(sim.connections_wanted, sizeof *sim.events);
