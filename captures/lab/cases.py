@@ -247,7 +247,7 @@ EXTRAS = {
     "disturbed": (
         *disturbed("client"),
         *derived("server", step1ms="coarse:1"),
-        Extra("two-taps", "client", derive="two_taps"),
+        Extra("two-taps", "client", derive="both_ends"),
     ),
     "loopback": (
         Extra("loopback-any", "loopback", interface="any"),
@@ -279,12 +279,12 @@ EXTRAS = {
     ),
     # both ends in one file, by clocks that differ by so many milliseconds
     "two-clocks": tuple(
-        Extra(f"both-{number}", "client", derive=f"two_clocks:{ms}")
+        Extra(f"both-{number}", "client", derive=f"both_ends:{ms}")
         for number, ms in enumerate((-6.5, 0.3, 7.9, -40))
     ),
     # both sides of a NAT in one file
     "both-sides": (
-        Extra("both-sides", "client", derive="two_taps"),
+        Extra("both-sides", "client", derive="both_ends"),
         Extra("middle-any", "middle", interface="any"),
     ),
 }

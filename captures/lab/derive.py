@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -52,12 +51,6 @@ def uneven(frames: Frames, mean_ms: float) -> Frames:
     return made
 
 
-def shifted(frames: Frames, late_ms: float) -> Frames:
-    """A clock that is late by so much, or early."""
-    late_ns = round(late_ms * 1000) * 1000
-    return [replace(frame, time_ns=frame.time_ns + late_ns) for frame in frames]
-
-
 FRAMES: dict[str, Callable[..., Frames]] = {
     # the connections were open by then
     "joined": lambda frames, share: disturb.without(frames, Random(), 0.0, share),
@@ -95,22 +88,12 @@ def big_endian(source: Path, target: Path) -> None:
     disturb.write(target, capture, capture.frames, endianness=">")
 
 
-def two_taps(source: Path, target: Path) -> None:
-    """Both ends in one file, in the order of time: every frame twice, one way apart."""
-    merge(target, source, source.with_name("server.pcap"))
-
-
-def two_clocks(source: Path, target: Path, late_ms: float) -> None:
-    """Both ends in one file, the server's by a clock that is late by so much, or early."""
-    with tempfile.TemporaryDirectory() as folder:
-        server, other = disturb.read(source.with_name("server.pcap")), Path(folder) / "server.pcap"
-        disturb.write(other, server, shifted(server.frames, late_ms))
-        merge(target, source, other)
-
-
-def merge(target: Path, *sources: Path) -> None:
-    """One file of several, in the order of time."""
-    subprocess.run(["mergecap", "-F", "pcap", "-w", target, *sources], check=True)
+def both_ends(source: Path, target: Path, late_ms: float = 0.0) -> None:
+    """Both ends in one file, in the order of time; the server's clock may be late, or early."""
+    client, server = (disturb.read(path) for path in (source, source.with_name("server.pcap")))
+    late_ns = round(late_ms * 1000) * 1000
+    shifted = [replace(frame, time_ns=frame.time_ns + late_ns) for frame in server.frames]
+    disturb.write(target, client, disturb.in_order([*client.frames, *shifted]))
 
 
 FILES: dict[str, Callable[..., None]] = {
@@ -118,6 +101,5 @@ FILES: dict[str, Callable[..., None]] = {
     "zstandard": zstandard,
     "cut": cut,
     "big_endian": big_endian,
-    "two_taps": two_taps,
-    "two_clocks": two_clocks,
+    "both_ends": both_ends,
 }

@@ -60,7 +60,7 @@ static int is_pure_ack(const struct segment *s)
 static int is_lost(struct direction *d, const struct segment *s)
 {
     if (s->flags & SYN && d->drop_syns > 0) return d->drop_syns--, 1;
-    if (s->payload > 0 && d->drop_every && ++d->payload_frames % d->drop_every == 0) return 1;
+    if (s->payload > 0 && d->drop_every && ++d->payload_frames % (long)d->drop_every == 0) return 1;
     return d->loss > 0 && drand48() < d->loss;
 }
 

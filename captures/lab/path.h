@@ -21,11 +21,11 @@ struct change { int64_t after_ns, extra_ns; };
 struct direction {
     const char *name;
     int from, to;
-    int64_t delay_ns, jitter_ns, keep_ns, grid_ns, ack_grid_ns, late_ns;
+    double delay_ns, jitter_ns, kbit, queue_bytes, grid_ns, ack_grid_ns;
+    double thin, reorder, late_ns, loss, drop_every, drop_syns, dup;
     enum shape shape;
-    double loss, dup, reorder, kbit;
-    long drop_every, drop_syns, queue_bytes, payload_frames;
-    int thin;
+    int64_t keep_ns;
+    long payload_frames;
     uint32_t nat_from, nat_to;  /* this address becomes that one, big endian */
     struct change changes[CHANGES_MAX];
     int64_t busy_until_ns, last_due_ns, jitter_now_ns, jitter_since_ns;

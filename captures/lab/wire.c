@@ -19,7 +19,8 @@
  *     --grid US,US     frames leave only at multiples of this
  *     --ack-grid US,US pure ACKs do
  *     --thin N,N       1: a pure ACK takes the place of an older one that waits to leave
- *     --reorder P,P    chance that a TCP frame comes --late US later than its turn
+ *     --reorder P,P    chance that a TCP frame comes later than its turn, and by how much:
+ *     --late US,US
  *     --loss P,P       chance that a TCP frame is lost
  *     --drop N,N       also lose every N-th frame with TCP payload
  *     --drop-syn N,N   also lose the first N frames with SYN
@@ -44,6 +45,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,27 +165,6 @@ static void run_fast(void)
     prctl(PR_SET_TIMERSLACK, 1);
 }
 
-static void pair(const char *text, double *a, double *b)
-{
-    if (sscanf(text, "%lf,%lf", a, b) != 2) { errno = EINVAL; die(text); }
-}
-
-static void pair_ns(const char *text, int64_t *a, int64_t *b)
-{
-    double x, y;
-    pair(text, &x, &y);
-    *a = x * 1000;
-    *b = y * 1000;
-}
-
-static void pair_long(const char *text, long *a, long *b)
-{
-    double x, y;
-    pair(text, &x, &y);
-    *a = x;
-    *b = y;
-}
-
 static void add_change(const char *text)
 {
     static int n;
@@ -212,43 +193,51 @@ static void set_nat(const char *text)
     there.nat_to = back.nat_from = ntohl(b.s_addr);
 }
 
-static void read_option(int c, const char *text)
+/* Options with a number for each way; their fields of a direction, and units. */
+static const struct { const char *name; size_t field; double unit; } WAYS[] = {
+    {"delay", offsetof(struct direction, delay_ns), 1000},
+    {"jitter", offsetof(struct direction, jitter_ns), 1000},
+    {"rate", offsetof(struct direction, kbit), 1},
+    {"queue", offsetof(struct direction, queue_bytes), 1},
+    {"grid", offsetof(struct direction, grid_ns), 1000},
+    {"ack-grid", offsetof(struct direction, ack_grid_ns), 1000},
+    {"thin", offsetof(struct direction, thin), 1},
+    {"reorder", offsetof(struct direction, reorder), 1},
+    {"late", offsetof(struct direction, late_ns), 1000},
+    {"loss", offsetof(struct direction, loss), 1},
+    {"drop", offsetof(struct direction, drop_every), 1},
+    {"drop-syn", offsetof(struct direction, drop_syns), 1},
+    {"dup", offsetof(struct direction, dup), 1},
+};
+enum { WAYS_COUNT = sizeof WAYS / sizeof *WAYS };
+
+static void set_ways(int number, const char *text)
 {
-    long thin[2];
-    switch (c) {
-    case 'd': pair_ns(text, &there.delay_ns, &back.delay_ns); break;
-    case 'j': pair_ns(text, &there.jitter_ns, &back.jitter_ns); break;
-    case 'h': set_shape(text); break;
-    case 'c': add_change(text); break;
-    case 'r': pair(text, &there.kbit, &back.kbit); break;
-    case 'q': pair_long(text, &there.queue_bytes, &back.queue_bytes); break;
-    case 'g': pair_ns(text, &there.grid_ns, &back.grid_ns); break;
-    case 'a': pair_ns(text, &there.ack_grid_ns, &back.ack_grid_ns); break;
-    case 'i': pair_long(text, &thin[0], &thin[1]); there.thin = thin[0]; back.thin = thin[1]; break;
-    case 'e': pair(text, &there.reorder, &back.reorder); break;
-    case 'w': there.late_ns = back.late_ns = atof(text) * 1000; break;
-    case 'l': pair(text, &there.loss, &back.loss); break;
-    case 'n': pair_long(text, &there.drop_every, &back.drop_every); break;
-    case 'y': pair_long(text, &there.drop_syns, &back.drop_syns); break;
-    case 'u': pair(text, &there.dup, &back.dup); break;
-    case 'x': set_nat(text); break;
-    case 's': srand48(atol(text)); break;
-    case 'o': offload = 1; break;
-    case 't': tun = 1; break;
-    default: exit(2);
-    }
+    struct direction *both[] = {&there, &back};
+    double values[2];
+    if (sscanf(text, "%lf,%lf", &values[0], &values[1]) != 2) { errno = EINVAL; die(text); }
+    for (int i = 0; i < 2; i++)
+        *(double *)((char *)both[i] + WAYS[number].field) = values[i] * WAYS[number].unit;
 }
 
 static void read_options(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"delay", 1, 0, 'd'}, {"jitter", 1, 0, 'j'}, {"shape", 1, 0, 'h'}, {"change", 1, 0, 'c'},
-        {"rate", 1, 0, 'r'}, {"queue", 1, 0, 'q'}, {"grid", 1, 0, 'g'}, {"ack-grid", 1, 0, 'a'},
-        {"thin", 1, 0, 'i'}, {"reorder", 1, 0, 'e'}, {"late", 1, 0, 'w'}, {"loss", 1, 0, 'l'},
-        {"drop", 1, 0, 'n'}, {"drop-syn", 1, 0, 'y'}, {"dup", 1, 0, 'u'}, {"nat", 1, 0, 'x'}, {"seed", 1, 0, 's'},
-        {"offload", 0, 0, 'o'}, {"tun", 0, 0, 't'}, {0}};
+    struct option options[WAYS_COUNT + 7] = {
+        {"shape", 1, 0, 'h'}, {"change", 1, 0, 'c'}, {"nat", 1, 0, 'x'}, {"seed", 1, 0, 's'},
+        {"offload", 0, 0, 'o'}, {"tun", 0, 0, 't'}};
+    for (int i = 0; i < WAYS_COUNT; i++) options[6 + i] = (struct option){WAYS[i].name, 1, 0, 256 + i};
     srand48(1);
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) read_option(c, optarg);
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (c) {
+        case 'h': set_shape(optarg); break;
+        case 'c': add_change(optarg); break;
+        case 'x': set_nat(optarg); break;
+        case 's': srand48(atol(optarg)); break;
+        case 'o': offload = 1; break;
+        case 't': tun = 1; break;
+        case '?': exit(2);
+        default: set_ways(c - 256, optarg);
+        }
     if (argc - optind != 2) { fprintf(stderr, "wire: two NAMESPACE:INTERFACE needed\n"); exit(2); }
     ip_offset = (offload ? VNET_HEADER : 0) + (tun ? 0 : ETHERNET_HEADER);
 }
