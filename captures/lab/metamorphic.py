@@ -27,9 +27,10 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -50,7 +51,7 @@ AS_IT_IS = "as it is"
 FAULTS = ["false", "certain", "raised", "clean", "clean 3", "nodelay", "refused"]
 COLUMNS = ["captures", "true", "found", *FAULTS]
 MANY = 3
-Ports = frozenset[int]
+Socket = tuple[frozenset[int], int]  # both ports of its connection, and its own
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Labelled:
     places: dict[int, Place]  # of frames with data
     needs: dict[Place, tuple[int, int, int]]  # frames of the data before, the ACK, the segment
     holds: dict[Place, Row]
-    options: dict[Ports, dict[int, set[str]]]  # of the sockets, by port
+    options: dict[Socket, set[str]]  # right answers on TCP_NODELAY
 
     def is_false(self, where: Place) -> bool:
         """Nothing was held there, and the wire can tell."""
@@ -93,47 +94,41 @@ def labelled(folder: Path, truth: Row) -> Labelled:
     path = truths.capture(folder, truth)
     scan, capture = nagle_scan.scan(path, threads=1), disturb.read(path)
     made = Labelled(truth, capture, {}, {}, holds_of(truth), options(truth))
-    pure_acks, syns, senders = set(), set(), {}
-    for connection in truth["connections"]:
-        table = scan.segments(connection["connection"])
-        data, ack = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
+    seen = {}
+    for number in (connection["connection"] for connection in truth["connections"]):
+        table = scan.segments(number)
+        data, ack = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)  # the last frames of each side
         names = ("frame", "sender", "rel_seq", "len", "flags_text")
         for frame, sender, at, length, flags in zip(*(table[n] for n in names), strict=True):
+            is_pure_ack = not length and flags == "ACK"
+            seen[frame] = {"sender": sender, "is_pure_ack": is_pure_ack, "is_syn": flags == "SYN"}
             if length:
-                where = made.places[frame] = (connection["connection"], sender, at)
+                where = made.places[frame] = (number, sender, at)
                 other = SIDES[sender == "client"]
                 made.needs.setdefault(where, (data[sender], ack[other], frame))
                 data[sender] = frame
-            elif flags == "ACK":
-                pure_acks.add(frame)
-            if flags == "SYN":
-                syns.add(frame)
-            senders[frame] = sender
             if "ACK" in flags:
                 ack[sender] = frame
-    frames = [
-        replace(
-            f,
-            is_pure_ack=f.number in pure_acks,
-            is_syn=f.number in syns,
-            sender=senders.get(f.number, ""),
-        )
-        for f in capture.frames
-    ]
+    frames = [replace(frame, **seen.get(frame.number, {})) for frame in capture.frames]
     return replace(made, capture=capture._replace(frames=frames))
 
 
-def options(truth: Row) -> dict[Ports, dict[int, set[str]]]:
-    """The right answers on TCP_NODELAY, by the ports of a connection and the socket's."""
-    found: dict[Ports, dict[int, set[str]]] = {}
+def options(truth: Row) -> dict[Socket, set[str]]:
+    """The right answers on the TCP_NODELAY of each socket."""
+    found: dict[Socket, set[str]] = defaultdict(set)
     for connection in truth["connections"]:
-        ends = [connection[side] for side in SIDES]
-        of_ports = found.setdefault(frozenset(end["port"] for end in ends), {})
-        for end in ends:
+        for end, socket in zip(
+            (connection[side] for side in SIDES), sockets(connection), strict=True
+        ):
             is_open = end["nagle"] == "switched" or end.get("waits_for_acks")
-            right = {end["nagle"], "on", "off"} if is_open else {end["nagle"]}
-            of_ports.setdefault(end["port"], set()).update(right)
+            found[socket] |= {end["nagle"], "on", "off"} if is_open else {end["nagle"]}
     return found
+
+
+def sockets(connection: Row) -> list[Socket]:
+    """Client's and server's of a connection, in a truth or a result."""
+    ports = [connection[side]["port"] for side in SIDES]
+    return [(frozenset(ports), port) for port in ports]
 
 
 @dataclass
@@ -141,7 +136,7 @@ class Finding:
     """The findings in a disturbed capture, in the places of the original."""
 
     confidence: dict[Place, str] = field(default_factory=dict)
-    wrong_options: set[tuple[Ports, int]] = field(default_factory=set)
+    wrong_options: set[Socket] = field(default_factory=set)
     verdict: str = ""
 
     @property
@@ -162,11 +157,10 @@ def look(own: Labelled, frames: Sequence[Frame]) -> Finding:
             number = frames[stall["frame_held"] - 1].number
             where = own.places.get(number, (-1, "", number))
             finding.confidence[where] = stall["confidence"]
-        ports = frozenset(connection[side]["port"] for side in SIDES)
-        for side in SIDES:
-            port, said = connection[side]["port"], connection[side]["nagle"]
-            if said != "unknown" and said not in own.options.get(ports, {}).get(port, {said}):
-                finding.wrong_options.add((ports, port))
+        for side, socket in zip(SIDES, sockets(connection), strict=True):
+            said = connection[side]["nagle"]
+            if said not in {"unknown"} | own.options.get(socket, {said}):
+                finding.wrong_options.add(socket)
     return finding
 
 
@@ -225,9 +219,7 @@ def table(totals: dict[str, Counter[str]]) -> pd.DataFrame:
 
 def read_table(text: str) -> pd.DataFrame:
     """The numbers of a printed table."""
-    rows = (line.rsplit(maxsplit=len(COLUMNS)) for line in text.splitlines()[1:])
-    known = {name.strip(): map(int, numbers) for name, *numbers in rows}
-    return pd.DataFrame.from_dict(known, orient="index", columns=COLUMNS)
+    return pd.read_csv(StringIO(text), sep=r"\s{2,}", engine="python", index_col=0)
 
 
 def more_faults(totals: pd.DataFrame, known: pd.DataFrame) -> list[str]:

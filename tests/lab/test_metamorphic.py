@@ -98,9 +98,7 @@ def test_what_must_not_happen_is_counted_and_what_may_is_not(stalled: Labelled) 
 
 
 def test_a_wrong_answer_about_the_option_is_noticed(stalled: Labelled) -> None:
-    ports = next(iter(stalled.options))
-    other = {port: {"off"} for port in ports}
-    lying = replace(stalled, options={ports: other})
+    lying = replace(stalled, options={socket: {"off"} for socket in stalled.options})
     frames = stalled.capture.frames
     assert not metamorphic.look(stalled, frames).wrong_options
     assert metamorphic.look(lying, frames).wrong_options
