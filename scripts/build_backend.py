@@ -14,7 +14,8 @@ from pathlib import Path
 import maturin
 import stub
 import toolchain
-from maturin import build_sdist, get_requires_for_build_sdist
+from maturin import build_sdist as build_sdist
+from maturin import get_requires_for_build_sdist as get_requires_for_build_sdist
 
 Hook = Callable[..., object]
 
@@ -52,14 +53,3 @@ prepare_metadata_for_build_wheel = _after(_end_if_too_old, "prepare_metadata_for
 prepare_metadata_for_build_editable = _after(_end_if_too_old, "prepare_metadata_for_build_editable")
 build_wheel = _after(_prepare, "build_wheel")
 build_editable = _after(_prepare, "build_editable")
-
-__all__ = [
-    "build_editable",
-    "build_sdist",
-    "build_wheel",
-    "get_requires_for_build_editable",
-    "get_requires_for_build_sdist",
-    "get_requires_for_build_wheel",
-    "prepare_metadata_for_build_editable",
-    "prepare_metadata_for_build_wheel",
-]
