@@ -13,7 +13,7 @@ from conversation import Conversation, Frame, stalled
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from nagle_scan import timeline
-from nagle_scan.timeline import arrows, subject, wait
+from nagle_scan.timeline import arrows, subject
 from nagle_scan.words import certainty
 from pictures import MADE, capture, outside, overlaps, texts
 
@@ -53,7 +53,7 @@ def test_each_segment_is_half_a_round_trip_from_the_capture(
 ) -> None:
     scan = scan_frames(stalled(Conversation(rtt_ms=20.0), rounds=2).frames)
     shown = subject.of(scan, 0)
-    found = arrows.shown(shown, wait.stall(shown, 0))[0]
+    found = arrows.shown(shown, shown.stall(0))[0]
     assert {arrow.role for arrow in found} >= {"1", "2", "3"}
     for arrow in found:
         client, server = arrow.at("client"), arrow.at("server")
@@ -78,7 +78,7 @@ def test_segments_arrive_in_the_order_in_which_they_left() -> None:
     """Also where an ACK shows that the later one came sooner than half a round trip."""
     scan = nagle_scan.scan(LABELLED / "body-200k-rtt26/middle.pcap.gz")
     shown = subject.of(scan, None)
-    found = arrows.shown(shown, wait.stall(shown, 0))[0]
+    found = arrows.shown(shown, shown.stall(0))[0]
     for side in ("client", "server"):
         arrivals = [arrow.received_ms for arrow in found if arrow.sender == side]
         assert arrivals == sorted(arrivals)
@@ -132,7 +132,7 @@ def test_what_was_released_leaves_after_its_ack_by_any_clock(
         frame.time_ns -= frame.time_ns % 10_000_000
     scan = scan_frames(frames)
     shown = subject.of(scan, 0)
-    found = arrows.shown(shown, wait.stall(shown, 0))[0]
+    found = arrows.shown(shown, shown.stall(0))[0]
     by_role = {arrow.role: arrow for arrow in found}
     assert by_role["1"].received_ms <= by_role["2"].sent_ms
     assert by_role["2"].received_ms <= by_role["3"].sent_ms
@@ -158,7 +158,7 @@ def test_without_a_stall_it_shows_the_longest_other_wait(tmp_path: Path) -> None
 def test_it_shows_the_longest_wait_that_the_reports_name() -> None:
     """Not the time in which the client was idle."""
     scan = nagle_scan.scan(LABELLED / "sleep200-nodelay-rtt26/client.pcap.gz")
-    shown = wait.longest_wait(subject.of(scan, None))
+    shown = subject.of(scan, None).longest_wait
     assert shown is not None
     assert shown.frame_from == scan.core.longest_waits(1)[0].frame_from
 

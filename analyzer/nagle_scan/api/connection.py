@@ -88,9 +88,8 @@ class Connection:
         together: held with a probability of
         """
         from nagle_scan.timeline.subject import Subject
-        from nagle_scan.timeline.wait import row_of_stall
 
-        row = row_of_stall(Subject(self.scan, self.row), stall)
+        row = Subject(self.scan, self.row).stall(stall)
         return row.evidence if row else []
 
     def segments(self) -> pd.DataFrame:

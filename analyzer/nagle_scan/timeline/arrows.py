@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
-from nagle_scan.timeline.wait import Wait
+from nagle_scan.words import causes
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.result.rows import Rows
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
@@ -34,17 +36,17 @@ class Arrow:
     sender: str
     length: int
     flags: int
+    end: int
+    """The sequence number after its last byte."""
+    ack: int
     captured_ms: float
     sent_ms: float
     received_ms: float
-    role: str = ""
-    end: int | None = None
-    """The sequence number after its last byte; None where only the scan's own row is known."""
-    ack: int | None = None
+    role: str
 
     def acknowledges(self, other: Arrow) -> bool:
         """Does it cover all the bytes of `other`?"""
-        if self.ack is None or other.end is None or not other.length or not self.flags & ACK:
+        if not other.length or not self.flags & ACK:
             return False
         return (self.ack - other.end) % SEQUENCE_SPACE < SEQUENCE_SPACE // 2
 
@@ -78,23 +80,28 @@ def peer(side: str) -> str:
     return "server" if side == "client" else "client"
 
 
-def shown(subject: Subject, wait: Wait | None) -> tuple[list[Arrow], list[Omitted]]:
-    """The arrows around a wait, in the order of capture, and what was left out between them."""
-    if wait is None:
-        return _beginning(subject), []
+def shown(subject: Subject, wait: _core.WaitRow | None) -> tuple[list[Arrow], list[Omitted]]:
+    """The arrows around a wait, in the order of capture, and what was left out between them.
+
+    Without a wait, the first segments of the connection.
+    """
     segments = subject.segments
+    if wait is None:
+        first = () if segments is None else segments[:FIRST_SEGMENTS]
+        return _in_order([_arrow(subject, segment, None) for segment in first]), []
     if segments is None or not _holds(subject, segments, wait):
-        return _frames_of(subject, wait), []
+        known = [_arrow(subject, segment, wait) for segment in _kept_by_scan(wait)]
+        return _in_order(_causal(known)), []
     rows, gap = _neighbours(segments, wait)
     arrows = [_arrow(subject, segment, wait) for segment in rows]
     omitted = []
     if len(gap):
-        first = _arrow(subject, next(iter(gap)), wait)
-        omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
+        first_left_out = _arrow(subject, next(iter(gap)), wait)
+        omitted = [Omitted(len(gap), first_left_out.sender, first_left_out.sent_ms)]
     return _in_order(_causal(arrows)), omitted
 
 
-def _holds(subject: Subject, segments: Rows, wait: Wait) -> bool:
+def _holds(subject: Subject, segments: Rows, wait: _core.WaitRow) -> bool:
     """Is the wait among the segments? In an excerpt it may not be."""
     if not subject.is_excerpt:
         return True
@@ -102,7 +109,7 @@ def _holds(subject: Subject, segments: Rows, wait: Wait) -> bool:
     return bool(len(frames) and frames[0] <= wait.frame_from and wait.frame_to <= frames[-1])
 
 
-def _neighbours(segments: Rows, wait: Wait) -> tuple[Rows, Rows]:
+def _neighbours(segments: Rows, wait: _core.WaitRow) -> tuple[Rows, Rows]:
     """The segments to show, and those left out in the middle of the wait."""
     frames = segments["frame"]
     first = int(frames.searchsorted(wait.frame_from))
@@ -116,65 +123,52 @@ def _neighbours(segments: Rows, wait: Wait) -> tuple[Rows, Rows]:
         return segments[begin:end], segments[:0]
     half = MAX_WITHIN // 2
     at = np.arange(begin, end)
-    is_left_out = (at > first + half) & (at < last - half) & (frames[begin:end] != wait.frame_ack)
+    is_left_out = (at > first + half) & (at < last - half)
+    is_left_out &= ~np.isin(frames[begin:end], list(_roles(wait)))
     return segments[begin:end][~is_left_out], segments[begin:end][is_left_out]
 
 
-def _arrow(subject: Subject, segment: SimpleNamespace, wait: Wait) -> Arrow:
-    frame, sender = int(segment.frame), str(segment.sender)
-    length, flags = int(segment.len), int(segment.flags)
-    time_ns = int(segment.time_ns)
-    end = (int(segment.seq) + length) % SEQUENCE_SPACE
-    ack = int(segment.ack)
-    placed = _placed(subject, wait, frame, sender, length, flags, time_ns)
-    return replace(placed, end=end, ack=ack)
+def _roles(wait: _core.WaitRow | None) -> dict[int, str]:
+    """The roles of the three frames that make a stall; none of another wait."""
+    if wait is None or not causes.of(wait.cause).is_stall:
+        return {}
+    return {wait.frame_from: UNACKED, wait.frame_ack: RELEASE, wait.frame_to: HELD}
 
 
-def _placed(
-    subject: Subject,
-    wait: Wait,
-    frame: int,
-    sender: str,
-    length: int,
-    flags: int,
-    time_ns: int,
-) -> Arrow:
+def _arrow(subject: Subject, segment: SimpleNamespace, wait: _core.WaitRow | None) -> Arrow:
     """The capture point saw it half a round trip after its sender, before its receiver."""
     shares = {
         "client": max(subject.row.client_rtt_ms or 0.0, LEAST_SHARE_MS),
         "server": max(subject.row.server_rtt_ms or 0.0, LEAST_SHARE_MS),
     }
-    captured_ms = (time_ns - wait.from_ns) / NS_PER_MS
-    sent_ms = captured_ms - shares[sender] / 2
-    received_ms = captured_ms + shares[peer(sender)] / 2
-    roles = {wait.frame_from: UNACKED, wait.frame_ack: RELEASE, wait.frame_to: HELD}
-    role = roles.get(frame, "") if wait.frame_ack is not None else ""
-    return Arrow(frame, sender, length, flags, captured_ms, sent_ms, received_ms, role)
+    frame, sender = int(segment.frame), str(segment.sender)
+    begin_ns = subject.row.first_ns if wait is None else wait.from_ns
+    captured_ms = (int(segment.time_ns) - begin_ns) / NS_PER_MS
+    return Arrow(
+        frame=frame,
+        sender=sender,
+        length=int(segment.len),
+        flags=int(segment.flags),
+        end=(int(segment.seq) + int(segment.len)) % SEQUENCE_SPACE,
+        ack=int(segment.ack),
+        captured_ms=captured_ms,
+        sent_ms=captured_ms - shares[sender] / 2,
+        received_ms=captured_ms + shares[peer(sender)] / 2,
+        role=_roles(wait).get(frame, ""),
+    )
 
 
-def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
+def _kept_by_scan(wait: _core.WaitRow) -> Iterator[SimpleNamespace]:
     """The frames that the scan itself kept of a stall: enough where nothing can be read again."""
-    if wait.frame_ack is None:
-        return []
-    frames = [
+    if not causes.of(wait.cause).is_stall:
+        return
+    for frame, sender, length, time_ns in (
         (wait.frame_from, wait.sender, wait.len_unacked, wait.from_ns),
         (wait.frame_ack, peer(wait.sender), 0, wait.ack_ns),
         (wait.frame_to, wait.sender, wait.len, wait.to_ns),
-    ]
-    placed = [
-        _placed(subject, wait, frame, sender, length, 0, time_ns)
-        for frame, sender, length, time_ns in frames
-    ]
-    return _in_order(_causal(placed))
-
-
-def _beginning(subject: Subject) -> list[Arrow]:
-    """The first segments, for a connection that never waited."""
-    if subject.segments is None:
-        return []
-    begin = Wait("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
-    rows = subject.segments[:FIRST_SEGMENTS]
-    return _in_order([_arrow(subject, segment, begin) for segment in rows])
+    ):
+        numbers = {"flags": 0, "seq": 0, "ack": 0}
+        yield SimpleNamespace(frame=frame, sender=sender, len=length, time_ns=time_ns, **numbers)
 
 
 def _in_order(arrows: list[Arrow]) -> list[Arrow]:

@@ -13,8 +13,8 @@ from nagle_scan.timeline.shapes import LINE
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.timeline.subject import Subject
-    from nagle_scan.timeline.wait import Wait
 
 GAP_PT = 9.0
 """From a host's line to the texts beside it."""
@@ -71,7 +71,7 @@ class Plan:
 
 def plan(
     subject: Subject,
-    wait: Wait | None,
+    wait: _core.WaitRow | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
     width_pt: float,
@@ -130,7 +130,7 @@ def _captured(subject: Subject, side: str) -> str:
     return " (captured here)" if subject.row.capture_point == side else ""
 
 
-def _label(arrow: Arrow, wait: Wait | None, width_pt: float, size_pt: float) -> list[Line]:
+def _label(arrow: Arrow, wait: _core.WaitRow | None, width_pt: float, size_pt: float) -> list[Line]:
     """Frame, content, time; and for the three that make a stall, what they mean."""
     what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\N{NO-BREAK SPACE}B")
     when = words.since(arrow.captured_ms)
@@ -145,7 +145,7 @@ def _label(arrow: Arrow, wait: Wait | None, width_pt: float, size_pt: float) -> 
 
 
 def _scale(
-    wait: Wait | None,
+    wait: _core.WaitRow | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
     labels: dict[int, list[Line]],
@@ -169,7 +169,7 @@ def _scale(
     return scale(instants, boxes, _extent(wait, arrows), wait_pt)
 
 
-def _extent(wait: Wait | None, arrows: list[Arrow]) -> tuple[float, float]:
+def _extent(wait: _core.WaitRow | None, arrows: list[Arrow]) -> tuple[float, float]:
     """The time that the height of the wait stands for: between the first frame and the last."""
     ends = [
         arrow.sent_ms
@@ -181,7 +181,7 @@ def _extent(wait: Wait | None, arrows: list[Arrow]) -> tuple[float, float]:
     return (min(ends), max(ends)) if ends else (0.0, 1.0)
 
 
-def _foot(arrows: list[Arrow], wait: Wait | None) -> str:
+def _foot(arrows: list[Arrow], wait: _core.WaitRow | None) -> str:
     if not arrows:
         return "The capture cannot be read a second time, so there is nothing to draw."
     begin = f"frame {wait.frame_from}" if wait is not None else "the first frame"

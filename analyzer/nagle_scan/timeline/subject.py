@@ -57,13 +57,33 @@ class Subject:
     @cached_property
     def waits(self) -> Rows:
         """The waits that are no stalls."""
-        columns = ["cause", "sender", "frame_from", "frame_to", "time_ns", "wait_ms"]
-        return findings(self.scan, False, columns, self.row.connection)
+        return findings(self.scan, False, ["time_ns", "wait_ms"], self.row.connection)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
         """The clearest stall."""
-        return next(iter(self.scan.core.stalls_of(self.row.connection, 1)), None)
+        return self.stall(0)
+
+    def stall(self, number: int) -> _core.WaitRow | None:
+        """The `number`-th clearest stall; None where the connection has no stall at all.
+
+        Raises `IndexError`, `TypeError`.
+        """
+        if not hasattr(number, "__index__"):
+            kind = type(number).__name__
+            raise TypeError(f"a stall is a number, 0 for the clearest, not {kind}")
+        count = self.row.stalls
+        if not count and number == 0:
+            return None
+        if not 0 <= number < count:
+            has = f"0 to {count - 1}" if count else "none"
+            raise IndexError(f"stall {number}: tcp.stream {self.row.connection} has {has}")
+        return self.scan.core.stalls_of(self.row.connection, number + 1)[number]
+
+    @property
+    def longest_wait(self) -> _core.WaitRow | None:
+        """The longest wait that is no stall; an idle client's only where there is no other."""
+        return next(iter(self.scan.core.longest_waits(1, self.row.connection)), None)
 
     def since_begin_ms(self, time_ns: np.ndarray) -> np.ndarray:
         """Times as milliseconds since the connection's first segment."""

@@ -8,8 +8,8 @@ from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.timeline.subject import Subject
-    from nagle_scan.timeline.wait import Wait
 
 
 def since(milliseconds: float) -> str:
@@ -22,14 +22,14 @@ def since(milliseconds: float) -> str:
     return f"{sign}{abs(milliseconds):.3f} ms"
 
 
-def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
+def headline(subject: Subject, wait: _core.WaitRow | None) -> tuple[str, str]:
     """The headline of a ladder and the sentence below it."""
     stream = f"tcp.stream {subject.row.connection}"
     if wait is None:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {wait.frame_from} to {wait.frame_to}"
     if not causes.of(wait.cause).is_stall:
-        longest = f"he longest wait: {duration(wait.wait_ms)}, {wait.words}"
+        longest = f"he longest wait: {duration(wait.wait_ms)}, {causes.in_few_words(wait)}"
         # With one direction only, there may be stalls that do not show.
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
@@ -41,7 +41,7 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     return first, f"{until} ({wait.cause}; {stream}, {frames})"
 
 
-def note(role: str, wait: Wait) -> str:
+def note(role: str, wait: _core.WaitRow) -> str:
     """The meaning of a numbered arrow."""
     if role == "1":
         return "no ACK yet"

@@ -285,6 +285,11 @@ def acks_of(name: str, is_measured: bool) -> Acks:
     return UNMEASURED if acks is PROMPT and not is_measured else acks
 
 
+def in_few_words(wait: _core.WaitRow) -> str:
+    """The event, for a picture."""
+    return of(wait.cause).words.format(by=wait.sender)
+
+
 def ack(stall: Stall) -> str:
     """Words for the ACK of the segment before the held one."""
     late = f"{'' if stall.is_measured else 'up to '}{stall.ack_delay_ms:.1f} ms"

@@ -11,34 +11,33 @@ from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.plan import Plan
 from nagle_scan.timeline.room import Stroke, freest
 from nagle_scan.timeline.shapes import LINE, MIDDLE, Path, Point, Text
-from nagle_scan.words import colours
+from nagle_scan.words import causes, colours
 from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.timeline.subject import Subject
-    from nagle_scan.timeline.wait import Wait
 
 
 def bands(
-    drawn: Plan, subject: Subject, wait: Wait | None, arrows: list[Arrow]
+    drawn: Plan, subject: Subject, wait: _core.WaitRow | None, arrows: list[Arrow]
 ) -> Iterator[Path | Text]:
     """The wait, and other stalls inside the picture."""
     by_frame = {arrow.frame: arrow for arrow in arrows}
     lines = [drawn.stroke(arrow) for arrow in arrows]
+    shown: list[tuple[tuple[int, int, int], float, _core.WaitRow | None]] = []
     if wait is not None:
-        ends = [by_frame.get(frame) for frame in (wait.frame_from, wait.frame_to)]
-        ack = by_frame.get(wait.frame_ack or -1)
-        if ends[0] is not None and ends[1] is not None:
-            three = (ends[0], ack or ends[1], ends[1])
-            yield from _band(drawn, lines, three, wait.wait_ms, wait)
-    seen = subject.stalls_in(by_frame)
-    columns = ("frame_unacked", "frame_ack", "frame_held", "wait_ms")
-    for unacked, release, held, wait_ms in zip(*(seen[name] for name in columns), strict=True):
-        if wait is not None and held == wait.frame_to:
-            continue
-        first, middle, last = (by_frame.get(int(frame)) for frame in (unacked, release, held))
-        if first and middle and last:
-            yield from _band(drawn, lines, (first, middle, last), float(wait_ms), None)
+        is_released = causes.of(wait.cause).is_stall and wait.frame_ack in by_frame
+        release = wait.frame_ack if is_released else wait.frame_to
+        shown.append(((wait.frame_from, release, wait.frame_to), wait.wait_ms, wait))
+    for stall in subject.stalls_in(by_frame):
+        if wait is None or stall.frame_held != wait.frame_to:
+            frames = (stall.frame_unacked, stall.frame_ack, stall.frame_held)
+            shown.append((frames, float(stall.wait_ms), None))
+    for (begin, release, end), wait_ms, told in shown:
+        if begin in by_frame and release in by_frame and end in by_frame:
+            ends = (by_frame[begin], by_frame[release], by_frame[end])
+            yield from _band(drawn, lines, ends, wait_ms, told)
 
 
 def _band(
@@ -46,7 +45,7 @@ def _band(
     lines: list[Stroke],
     ends: tuple[Arrow, Arrow, Arrow],
     wait_ms: float,
-    wait: Wait | None,
+    wait: _core.WaitRow | None,
 ) -> Iterator[Path | Text]:
     """A shaded band between two arrows."""
     first, ack, last = ends
@@ -58,20 +57,24 @@ def _band(
         (drawn.x(other), drawn.y(ack.at(other))),
         (drawn.x(by), drawn.y(last.at(by))),
     ]
-    held = wait is None or wait.frame_ack is not None
+    held = wait is None or causes.of(wait.cause).is_stall
     yield Path([corners], colours.HELD if held else colours.OTHER, opacity=0.16)
     yield from _wait_text(drawn, lines, corners, wait_ms, wait)
 
 
 def _wait_text(
-    drawn: Plan, lines: list[Stroke], corners: list[Point], wait_ms: float, wait: Wait | None
+    drawn: Plan,
+    lines: list[Stroke],
+    corners: list[Point],
+    wait_ms: float,
+    wait: _core.WaitRow | None,
 ) -> Iterator[Text]:
     """The length of the wait, written where no arrow crosses it."""
     size = drawn.size_pt
     big = size + 4 if wait is not None else size
     how_long = duration(wait_ms)
     room_pt = (drawn.server_pt - drawn.client_pt) * 0.76
-    below = fit.wrapped(wait.words, room_pt, size) if wait is not None else []
+    below = fit.wrapped(causes.in_few_words(wait), room_pt, size) if wait is not None else []
     widths = [text_width_pt(how_long, big, bold=True), *(text_width_pt(one, size) for one in below)]
     height = (big + len(below) * size) * LINE
     x, y = freest(corners, lines, max(widths), height)

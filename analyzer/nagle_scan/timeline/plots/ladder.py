@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.timeline import arrows as arrows_of
-from nagle_scan.timeline import wait as waits
 from nagle_scan.timeline import words
 from nagle_scan.timeline.arrows import Arrow, Omitted
 from nagle_scan.timeline.plan import GAP_PT, Plan, plan
@@ -17,8 +16,8 @@ from nagle_scan.timeline.subject import Subject, of
 from nagle_scan.words import colours
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.result import Result
-    from nagle_scan.timeline.wait import Wait
 
 WAIT_PT = 105.0
 LEAST_WAIT_PT = 40.0
@@ -30,7 +29,7 @@ class _Shown(NamedTuple):
     """The contents of the ladder."""
 
     subject: Subject
-    wait: Wait | None
+    wait: _core.WaitRow | None
     arrows: list[Arrow]
     omitted: list[Omitted]
 
@@ -52,7 +51,7 @@ def drawing(
     what is no number.
     """
     subject = of(scan, connection)
-    wait = waits.stall(subject, stall) or waits.longest_wait(subject)
+    wait = subject.stall(stall) or subject.longest_wait
     shown = _Shown(subject, wait, *arrows_of.shown(subject, wait))
     if height_pt is None:
         drawn = shown.plan(width_pt, TEXT_PT, WAIT_PT)
