@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from nagle_scan.moves import check, only_pairs
+from nagle_scan.moves import check, only_pairs, servers
 from nagle_scan.result import Endpoint, Pairs, Result
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import PERCENTILES, endpoint
@@ -169,20 +169,22 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
     check(known, before, after)
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
+    is_conclusive = servers(after)
     if stalled - new.keys():
-        new = _quiet(after, {port for _, port in (*stalled, *(now for _, now in known))}) | new
+        ports = {port for _, port in (*stalled, *(now for _, now in known))}
+        quiet = (place for place, seen in is_conclusive.items() if seen and place[1] in ports)
+        new = dict.fromkeys(quiet, Numbers()) | new
     moved = {now: was for was, now in known if now in new and was in old}
     rest = set(old) - set(moved.values()), set(new) - set(moved)
     by_port = only_pairs(*rest, lambda place: place[1])
     moved |= by_port
-    hidden = _hidden(after)
     names = before.core.names() | after.core.names()
     changes = [
         ServerChange(
             *place,
             old.get(moved.get(place, place)),
             new[place],
-            place in hidden,
+            not is_conclusive.get(place, True),
             names.get(place[0], ""),
             _shown(by_port[place], names) if place in by_port else "",
         )
@@ -239,25 +241,3 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
             **certainty.total([known, group])._asdict(),
         )
     return numbers
-
-
-def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:
-    """Servers on these ports with conclusive connections, but neither exchanges nor stalls."""
-    table = result.core.columns("connections")
-    rows = zip(table["server_addr"], table["server_port"], table["conclusive"], strict=True)
-    return {
-        (addr, int(port)): Numbers()
-        for addr, port, conclusive in rows
-        if conclusive and port in ports
-    }
-
-
-def _hidden(result: Result) -> set[Endpoint]:
-    """Servers with data of which no connection is conclusive."""
-    table = result.core.columns("connections")
-    names = ("server_addr", "server_port", "conclusive")
-    judged: dict[Endpoint, bool] = {}
-    for addr, port, conclusive in zip(*(table[name] for name in names), strict=True):
-        place = (addr, int(port))
-        judged[place] = judged.get(place, False) or bool(conclusive)
-    return {place for place, conclusive in judged.items() if not conclusive}

@@ -70,13 +70,16 @@ def check(known: Pairs, before: Result, after: Result) -> None:
     """Raises `CaptureError` for a server that is not in its capture."""
     for result, side, where in ((before, 0, "the baseline"), (after, 1, "the new capture")):
         places = {pair[side] for pair in known}
-        for place in sorted(places - _servers(result) if places else ()):
+        for place in sorted(places - servers(result).keys() if places else ()):
             raise CaptureError(f"baseline-map: {endpoint(*place)} is not a server in {where}")
 
 
-def _servers(result: Result) -> set[Endpoint]:
+def servers(result: Result) -> dict[Endpoint, bool]:
+    """All servers with data, and whether any connection of each is conclusive."""
     table = result.core.columns("connections")
-    return {
-        (addr, int(port))
-        for addr, port in zip(table["server_addr"], table["server_port"], strict=True)
-    }
+    names = ("server_addr", "server_port", "conclusive")
+    judged: dict[Endpoint, bool] = {}
+    for addr, port, conclusive in zip(*(table[name] for name in names), strict=True):
+        place = (addr, int(port))
+        judged[place] = judged.get(place, False) or bool(conclusive)
+    return judged
