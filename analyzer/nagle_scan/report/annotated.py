@@ -19,11 +19,9 @@ NUMBERS = (
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the capture. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
     evidence.check(result, path)
-    comments: evidence.Comments = defaultdict(list)
+    comments: every_stall.Comments = defaultdict(list)
     for stall in every_stall.of(result):
-        said = every_stall.said(stall, "frame {}".format)
-        for frame, sentence in zip(every_stall.frames(stall), said, strict=True):
-            comments[frame].append(sentence)
+        every_stall.comment(stall, "frame {}".format, comments)
     about = "\n".join(evidence.about(result, options.payload, NUMBERS))
     with files.whole(path) as name:
         _core.annotate(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
 
     from nagle_scan import _core
     from nagle_scan.result import Result
+
+
+Comments = defaultdict[int, list[str]]
+"""Sentences by frame."""
 
 
 class Stall(NamedTuple):
@@ -32,43 +36,26 @@ class Stall(NamedTuple):
     """Is the round trip to the other end known?"""
 
 
+COLUMNS = (
+    *("connection", "sender", "cause", "confidence"),
+    *("frame_unacked", "frame_ack", "frame_held", "wait_ms", "ack_delay_ms"),
+)
+"""Columns of `Scan.stalls` that hold the fields of a `Stall`, but for the last one."""
+
+
 def of(result: Result) -> Iterator[Stall]:
     """In the order of `Scan.stalls`."""
-    columns = result.core.columns("stalls")
-    names = (
-        "connection",
-        "sender",
-        "cause",
-        "confidence",
-        "frame_unacked",
-        "frame_ack",
-        "frame_held",
-        "wait_ms",
-        "ack_delay_ms",
-    )
-    measured = _measured(result)
-    for row in zip(*(_values(columns[name]) for name in names), strict=True):
-        yield Stall._make((*row, row[:2] in measured))
+    from nagle_scan.result.rows import Rows
 
+    @cache
+    def is_measured(connection: int, sender: str) -> bool:
+        row = result.core.connection(connection)
+        rtt_ms = row and (row.server_rtt_ms if sender == "client" else row.client_rtt_ms)
+        return rtt_ms is not None
 
-def _measured(result: Result) -> set[tuple[int, str]]:
-    """Connections and senders to whose other end the round trip is known."""
-    columns = result.core.columns("connections")
-    numbers = _values(columns["connection"])
-    sides = {"client": "server", "server": "client"}
-    return {
-        (number, sender)
-        for sender, other in sides.items()
-        for number, rtt_ms in zip(numbers, _values(columns[f"{other}_rtt_ms"]), strict=True)
-        if rtt_ms == rtt_ms
-    }
-
-
-def _values(column: NDArray[Any] | tuple[NDArray[Any], Sequence[str]]) -> list[Any]:
-    if isinstance(column, tuple):
-        codes, words = column
-        return [words[code] for code in codes.tolist()]
-    return list(column.tolist())
+    stalls = Rows(result.core.columns("stalls"))
+    for values in zip(*(stalls[name].tolist() for name in COLUMNS), strict=True):
+        yield Stall._make((*values, is_measured(*values[:2])))
 
 
 def frames(stall: Stall | _core.WaitRow) -> tuple[int, int, int]:
@@ -85,3 +72,9 @@ def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str
         f"[{ack}] {causes.ack(stall)}; it releases {held}",
         f"[{held}] {was_held} by Nagle; released by {ack}",
     )
+
+
+def comment(stall: Stall | _core.WaitRow, named: Callable[[int], str], comments: Comments) -> None:
+    """Adds its sentences to the comments on its frames."""
+    for frame, sentence in zip(frames(stall), said(stall, named), strict=True):
+        comments[frame].append(sentence)

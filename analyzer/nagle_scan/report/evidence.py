@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 from nagle_scan import _core
@@ -27,25 +28,29 @@ FEW_NAMES = 20
 NUMBERS = "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
 NO_FRAMES_HERE = "No stall was found: this file contains no frames"
 
-Comments = dict[int, list[str]]
-
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the evidence. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
     check(result, path)
     rows = _connections(result)
-    wanted = [_wanted(result, row) for row in rows]
+    wanted = [
+        (row.connection, [(stall.frame_from, stall.frame_to) for stall in stalls])
+        for row in rows
+        for stalls in [result.core.stalls_of(row.connection, SHOWN_STALLS)]
+    ]
     shown = _core.choose_frames(result.paths, result.filter, wanted, result.threads)
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
     frames = _core.read_frames(result.paths, numbers, options.payload, result.key, result.core)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
-    comments: Comments = defaultdict(list)
+    comments: every_stall.Comments = defaultdict(list)
     names, used = result.core.names(), dict[str, str]()
     for row, connection in zip(rows, shown, strict=True):
         _comment_connection(row, connection, here, comments)
         for stall in result.core.stalls_of(row.connection, MAX_STALLS):
-            _comment_stall(stall, here, comments)
-            used |= _names_of(names, stall)
+            ends = (stall.sender_ip, stall.receiver_ip)
+            used |= {addr: names[addr] for addr in ends if addr in names}
+            if all(frame in here for frame in every_stall.frames(stall)):
+                every_stall.comment(stall, partial(_named, here=here), comments)
     numbering = NUMBERS if result.core.summary().stalls else f"{NO_FRAMES_HERE}\n{NUMBERS}"
     said = "\n".join(about(result, options.payload, numbering))
     with files.whole(path) as name:
@@ -73,13 +78,11 @@ def _connections(result: Result) -> list[_core.ConnectionRow]:
     return [*rows[:-1], row] if row is not None else rows
 
 
-def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, int]]]:
-    stalls = result.core.stalls_of(row.connection, SHOWN_STALLS)
-    return row.connection, [(stall.frame_from, stall.frame_to) for stall in stalls]
-
-
 def _comment_connection(
-    row: _core.ConnectionRow, shown: _core.ChosenFrames, here: dict[int, int], comments: Comments
+    row: _core.ConnectionRow,
+    shown: _core.ChosenFrames,
+    here: dict[int, int],
+    comments: every_stall.Comments,
 ) -> None:
     """Comments on its first frame and on each frame after a gap."""
     present = [(frame, place) for frame, place in shown.frames if frame in here]
@@ -95,20 +98,6 @@ def _comment_connection(
             comments[frame].append(
                 f"{count(place - before - 1, 'earlier frame')} of this connection not in this file"
             )
-
-
-def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comments) -> None:
-    keys = every_stall.frames(stall)
-    if all(frame in here for frame in keys):
-        said = every_stall.said(stall, lambda frame: _named(frame, here))
-        for frame, sentence in zip(keys, said, strict=True):
-            comments[frame].append(sentence)
-
-
-def _names_of(names: Mapping[str, str], stall: _core.WaitRow) -> dict[str, str]:
-    """The user's names for the ends of a stall, by address."""
-    ends = (stall.sender_ip, stall.receiver_ip)
-    return {addr: names[addr] for addr in ends if addr in names}
 
 
 def _named(frame: int, here: dict[int, int]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def covered(begins: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
     """The share of each column that the intervals cover, 0 to 1; overlaps count once."""
-    begins, ends = merged(begins, ends, 0.0)
+    begins, ends = merged(begins, ends)
     if not len(begins):
         return np.zeros(len(edges) - 1)
     lengths = np.concatenate([[0.0], np.cumsum(ends - begins)])
@@ -27,12 +27,12 @@ def covered(begins: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
     return np.clip(np.diff(lengths[started] - ahead) / np.diff(edges), 0.0, 1.0)
 
 
-def merged(begins: Numbers, ends: Numbers, gap: float) -> tuple[Numbers, Numbers]:
-    """Intervals in order, those that touch or are less than `gap` apart made one."""
+def merged(begins: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+    """Intervals in order, those that touch or overlap made one."""
     order = np.argsort(begins, kind="stable")
     begins, reach = begins[order], np.maximum.accumulate(ends[order]) if len(ends) else ends
     apart = np.ones(len(begins), dtype=bool)
-    apart[1:] = begins[1:] > reach[:-1] + gap
+    apart[1:] = begins[1:] > reach[:-1]
     last = np.append(apart[1:], True)[: len(begins)]
     return begins[apart], reach[last]
 

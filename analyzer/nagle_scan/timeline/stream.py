@@ -41,7 +41,8 @@ def stream(subject: Subject, segments: Rows, side: str, begin_ms: float, end_ms:
     """The segments of `side` between two times, and the ACKs of its peer."""
     sent = segments[(segments["sender"] == side) & (segments["len"] > 0)]
     sent_ms = subject.since_begin_ms(sent["time_ns"])
-    sent, sent_ms = _between(sent, sent_ms, begin_ms, end_ms)
+    inside = (sent_ms >= begin_ms) & (sent_ms <= end_ms)
+    sent, sent_ms = sent[inside], sent_ms[inside]
     low = sent["rel_seq"].astype(float)
     acked_ms, acked, allowed = _acknowledged(subject, segments, side, begin_ms, end_ms)
     return Stream(
@@ -54,11 +55,6 @@ def stream(subject: Subject, segments: Rows, side: str, begin_ms: float, end_ms:
         allowed,
         *_waits(subject, side, begin_ms, end_ms),
     )
-
-
-def _between(rows: Rows, at_ms: Numbers, begin_ms: float, end_ms: float) -> tuple[Rows, Numbers]:
-    inside = (at_ms >= begin_ms) & (at_ms <= end_ms)
-    return rows[inside], at_ms[inside]
 
 
 def _acknowledged(

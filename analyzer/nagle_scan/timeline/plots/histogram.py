@@ -61,12 +61,12 @@ def planned(scan: Result, connection: int | None, width_pt: float) -> Graph:
 
 
 def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
-    """Durations of waits by cause, in the order of the stack."""
+    """Durations of waits by cause, stalls first, since they are at the bottom of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
     tables = {
         stalls: findings(scan, stalls, ["cause", "wait_ms"], connection) for stalls in (True, False)
     }
-    for cause in causes.stalls_first():
+    for cause in sorted(causes.CAUSES, key=lambda cause: not cause.is_stall):
         chosen = tables[cause.is_stall]
         values = chosen["wait_ms"][chosen["cause"] == cause.name]
         if len(values):

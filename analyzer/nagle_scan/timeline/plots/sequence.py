@@ -154,7 +154,7 @@ def _steps(x: list[float], y: list[float], low: float, high: float) -> list[list
 
 
 def _waits(shown: Stream, per_ms: float, low: float, high: float) -> Iterator[Path]:
-    begins, ends = columns.merged(*shown.waits_ms, 0.0)
+    begins, ends = columns.merged(*shown.waits_ms)
     if not len(begins):
         return
     typical = duration(float(np.median(shown.wait_lengths_ms)))
