@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -47,6 +48,10 @@ def group(**fields: Any) -> _core.Group:
         "frame_first_reply": None,
     }
     return cast(_core.Group, SimpleNamespace(**{**usual, **fields}))
+
+
+def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[advice.Remedy]:
+    return advice.for_groups([group], paths)[0].remedies
 
 
 def sample(role: str, port: int = 7001, *messages: bytes, cut_at: int = 0) -> Sample:
@@ -113,8 +118,8 @@ def test_a_header_names_its_program(setting: Setting) -> None:
     ],
 )
 def test_where_nothing_shows_the_program_none_is_named(role: str, message: bytes) -> None:
-    assert known.likely(sample(role, 7001, message)) == known.NONE
-    assert known.likely(sample(role, 8080, message)) == known.NONE
+    assert known.likely(sample(role, 7001, message)) == known.Hints()
+    assert known.likely(sample(role, 8080, message)) == known.Hints()
 
 
 def test_a_port_suggests_and_says_that_it_only_does() -> None:
@@ -157,7 +162,7 @@ def test_a_protocol_is_known_by_its_messages_on_any_port(
 def test_a_likeness_counts_only_if_every_stall_has_it() -> None:
     alike = PayloadPair(QUERY[:20], QUERY[20:], 7001, by_client=True)
     other = PayloadPair(b"secret", b"secret", 7001, by_client=True)
-    assert known.likely(Sample(7001, True, [alike, other])) == known.NONE
+    assert known.likely(Sample(7001, True, [alike, other])) == known.Hints()
 
 
 def test_what_tls_hides_the_port_may_tell() -> None:
@@ -201,11 +206,11 @@ def test_a_report_tells_where_messages_were_split_or_cut(
 
 
 def test_the_fixes_come_in_their_order() -> None:
-    wheres = [remedy.where for remedy in advice.for_group(group())]
+    wheres = [remedy.where for remedy in for_group(group())]
     assert [where.split()[0:2] for where in wheres] == [
         ["the", "program"], ["the", "socket"], ["the", "other"],
     ]  # fmt: skip
-    assert len(advice.for_group(group(cause="nagle_rtt"))) == 2
+    assert len(for_group(group(cause="nagle_rtt"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -216,9 +221,9 @@ def test_keystrokes_cannot_be_sent_in_one_write(
     port: int, lengths: tuple[int, int], typed: bool
 ) -> None:
     known = group(server_port=port, len_unacked=lengths[0], len=lengths[1])
-    wheres = [remedy.where for remedy in advice.for_group(known)]
+    wheres = [remedy.where for remedy in for_group(known)]
     assert ("the program on {sender}" in wheres) == (not typed)
-    assert ("nothing to merge" in advice.for_group(known)[0].what) == typed
+    assert ("nothing to merge" in for_group(known)[0].what) == typed
 
 
 BANNER = b"SSH-2.0-OpenSSH_9.2\r\n"
@@ -248,26 +253,26 @@ def test_a_key_exchange_is_not_to_be_changed(
             hold.unacked.packet[Raw].load = message
     path = write(tmp_path / "ssh.pcap", interleaved(*made))
     (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
-    remedies = advice.for_group(found.worst, [str(path)])
+    remedies = for_group(found.worst, [str(path)])
     assert (remedies == [advice.KEY_EXCHANGE]) == is_nothing
     assert any("set TCP_NODELAY" in one.short for one in remedies) != is_nothing
 
 
 def test_without_payloads_the_last_packet_in_the_clear_is_known_by_its_length() -> None:
-    assert advice.for_group(group(server_port=22, stalls=1, len_unacked=16, len=44)) == [
+    assert for_group(group(server_port=22, stalls=1, len_unacked=16, len=44)) == [
         advice.KEY_EXCHANGE
     ]
 
 
 def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
-    remedies = advice.for_group(group(unacked_full_sized=True, len_unacked=1448))
+    remedies = for_group(group(unacked_full_sized=True, len_unacked=1448))
     assert "TCP_NODELAY" in remedies[0].what
     assert "merging helps only if" in remedies[1].what
     assert all("send the whole message in one write" not in remedy.what for remedy in remedies)
 
 
 def test_messages_without_answers_are_not_pieces_of_one() -> None:
-    remedies = advice.for_group(group(stalls=90, exchanges=1))
+    remedies = for_group(group(stalls=90, exchanges=1))
     assert "TCP_NODELAY" in remedies[0].what
     assert all("segments of" not in remedy.what for remedy in remedies)
     assert advice.test_well(group(stalls=90, exchanges=1)) == ""
@@ -293,20 +298,20 @@ def test_separate_messages_are_not_to_be_sent_in_one_write(
         hold.unacked.packet[Raw].load = hold.held.packet[Raw].load = message
     path = write(tmp_path / "separate.pcap", made.frames)
     (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
-    first, *others = advice.for_group(found.worst, [str(path)])
+    first, *others = for_group(found.worst, [str(path)])
     assert first.short == "set TCP_NODELAY"
     assert first.what.startswith("these are separate messages (")
     assert all("send the whole message" not in remedy.what for remedy in others)
 
 
 def test_the_pieces_are_told_with_their_sizes() -> None:
-    assert "typically 143 and 6 bytes: send" in advice.for_group(group())[0].what
-    assert "of 143 and 6 bytes: send" in advice.for_group(group(stalls=1))[0].what
-    assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
+    assert "typically 143 and 6 bytes: send" in for_group(group())[0].what
+    assert "of 143 and 6 bytes: send" in for_group(group(stalls=1))[0].what
+    assert "perhaps an HTTP head" in for_group(group(server_port=80))[0].what
 
 
 def test_what_may_be_one_message_or_several_is_said_to_be_unknown() -> None:
-    first, second, *_ = advice.for_group(group(alternate=False))
+    first, second, *_ = for_group(group(alternate=False))
     assert first.short == "set TCP_NODELAY"
     assert "if these are parts of one message, which the capture does not show" in second.what
 
@@ -321,8 +326,8 @@ def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
 
 
 def test_a_capture_that_is_gone_costs_the_name_only(tmp_path: Path) -> None:
-    gone = advice.for_group(group(frames_split=[(1, 2)]), [str(tmp_path / "gone.pcap")])
-    assert gone == advice.for_group(group())
+    gone = for_group(group(frames_split=[(1, 2)]), [str(tmp_path / "gone.pcap")])
+    assert gone == for_group(group())
 
 
 @pytest.mark.parametrize(
@@ -368,7 +373,5 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
     found = group.worst
     assert found.sender == "server"
     assert (found.len_unacked, found.len) == (10, 300)
-    (settings,) = (
-        remedy.settings for remedy in advice.for_group(found, [str(path)]) if remedy.settings
-    )
+    (settings,) = (remedy.settings for remedy in for_group(found, [str(path)]) if remedy.settings)
     assert [setting.program for setting in settings] == ["Swoole"]

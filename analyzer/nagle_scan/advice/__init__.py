@@ -9,11 +9,11 @@ from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
-from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
+from nagle_scan.messages.services import Sample, ends_http_head, ports_of, recognised, service_of
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import range_ms
 
-__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "test_well"]
+__all__ = ["Remedy", "Setting", "for_groups", "test_well"]
 
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth re-reading that much."""
@@ -97,8 +97,8 @@ LEGS = {
 """Sockets of a relay, by the side on which it holds."""
 SEPARATE = "these are separate messages"
 TYPED = "there is nothing to merge in messages this small"
-TERMINAL_PORTS = (22, 23)
-"""SSH and Telnet (IANA)."""
+TERMINAL_PORTS = ports_of("SSH") | {23}
+"""Ports of SSH, and of Telnet (IANA)."""
 MOST_OF_A_KEY = 4
 """Bytes of a character (RFC 3629); parts of a message are usually longer."""
 MOST_OF_A_CIPHERED_KEY = 100
@@ -124,18 +124,14 @@ class Advised(NamedTuple):
     """Are parts of one message held, not messages of their own? `None` if that does not show."""
 
 
-def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
-    """Remedies for the stalls of `group`, in the order to try them.
-
-    With the `paths` of the captures, the sender's first bytes may reveal its program.
-    """
-    return for_groups([group], paths)[0].remedies
-
-
 def for_groups(
     groups: Sequence[_core.Group], paths: Sequence[str] = (), scan: _core.Scan | None = None
 ) -> list[Advised]:
-    """Advice as that of `for_group` for several groups, in one pass over the `scan`'s captures."""
+    """Remedies for the stalls of each group.
+
+    With the `paths` of the `scan`'s captures, which are read once, the senders' first bytes may
+    reveal their programs.
+    """
     found = _payloads([frame for group in groups for frame in _frames(group)], paths, scan)
     return [_advised(group, _sample(group, found)) for group in groups]
 
@@ -226,11 +222,6 @@ def _negotiates(message: bytes) -> bool:
     return message[:4] == b"SSH-" or (not message[0] and is_whole and message[5] in KEY_CODES)
 
 
-def has_quick_acks(group: _core.Group) -> bool:
-    """Does the receiver start connections with quick ACKs, as Linux does?"""
-    return _receiver_delays(group) and group.quick_acks
-
-
 def _receiver_delays(group: _core.Group) -> bool:
     """Did the receiver delay its ACKs, and not the path?"""
     return causes.of(group.cause).ack_was_delayed
@@ -254,7 +245,7 @@ def test_well(
     ):
         return ""
     sentences = []
-    if has_quick_acks(group) and not first_told:
+    if group.quick_acks and not first_told:
         sentences.append(
             "The first exchange of a connection may be fast: Linux begins with quick ACKs."
         )

@@ -20,9 +20,6 @@ class Hints(NamedTuple):
     settings: tuple[Setting, ...] = ()
 
 
-NONE = Hints()
-
-
 def likely(sample: Sample) -> Hints:
     """Settings that may turn on TCP_NODELAY at the sender's end, the likeliest first.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from nagle_scan.messages import units
 from nagle_scan.messages.payloads import PayloadPair
+from nagle_scan.messages.services import ports_of
 from nagle_scan.messages.units import HEADER_BYTES, Unit
 
 
@@ -134,9 +135,9 @@ def _walk(framing: Framing, data: bytes, cut: int, by_client: bool) -> Walk | No
 FRAMINGS = (
     Framing("TLS", units.tls, parts=None),
     Framing("BGP", units.bgp),
-    Framing("PostgreSQL", units.postgres, frozenset({5432}), parts=True),
+    Framing("PostgreSQL", units.postgres, ports_of("PostgreSQL"), parts=True),
     Framing("HTTP/2", units.http2, parts=True),
-    Framing("MySQL", units.mysql, frozenset({3306, 33060}), anywhere=False, parts=True),
+    Framing("MySQL", units.mysql, ports_of("MySQL") | {33060}, anywhere=False, parts=True),
     Framing("Modbus", units.modbus, frozenset({502}), anywhere=False),
     Framing("ADS", units.ads, frozenset({48898}), anywhere=False),
 )

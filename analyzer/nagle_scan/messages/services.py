@@ -79,6 +79,12 @@ SERVICES = (
 )
 """The protocols that settings name; and TLS, which hides others."""
 
+
+def ports_of(name: str) -> frozenset[int]:
+    """The usual ports of the service of this name."""
+    return next(frozenset(service.ports) for service in SERVICES if service.name == name)
+
+
 HTTP_START = r"HTTP/1\.[01] |[A-Z]{3,16} \S{1,900} HTTP/1\.[01]\r\n"
 
 

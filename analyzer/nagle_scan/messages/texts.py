@@ -1,11 +1,11 @@
 """Text protocols, recognised by the payloads before and after the wait."""
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from nagle_scan.messages.framings import Told
 from nagle_scan.messages.payloads import PayloadPair
+from nagle_scan.messages.services import ports_of
 
 
 class Text(NamedTuple):
@@ -17,11 +17,11 @@ class Text(NamedTuple):
     ports: frozenset[int] = frozenset()
 
 
-def _text(unacked: bytes, held: bytes, says: str, ports: Sequence[int] = ()) -> Text:
+def _text(unacked: bytes, held: bytes, says: str, ports: frozenset[int] = frozenset()) -> Text:
     """`says` begins with the protocol, and has `{a}` and `{b}` for the two segments."""
     protocol, _, words = says.partition(" ")
     told = Told(protocol, words, is_split=", the next " not in words)
-    return Text(unacked, held, told, frozenset(ports))
+    return Text(unacked, held, told, ports)
 
 
 METHOD = rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [^\r\n]* HTTP/1\.[01]\r\n"
@@ -75,7 +75,7 @@ TEXTS = (
         rb"[0-9A-Fa-f]{1,8}\r\n\Z",
         rb"",
         "HTTP chunk size in {a}, the chunk in {b}",
-        (80, 8000, 8080, 8888),
+        ports_of("HTTP") | {8000, 8888},
     ),
     _text(
         rb"(?:" + RESP_LENGTH + rb")+\Z",
@@ -92,16 +92,16 @@ TEXTS = (
         rb"(?:[+:-][^\r\n]*\r\n)+\Z",
         rb"[+:$*-]",
         "Redis RESP reply in {a}, the next in {b}",
-        (6379,),
+        ports_of("Redis"),
     ),
     _text(STORE + rb"\Z", rb"", "memcached command line ends with {a}, its data in {b}"),
     _text(STORE, rb"", "memcached command in {a}, more in {b}"),
-    _text(FETCH, FETCH, "memcached command in {a}, the next in {b}", (11211,)),
+    _text(FETCH, FETCH, "memcached command in {a}, the next in {b}", ports_of("memcached")),
     _text(
         rb"VALUE \S{1,250} \d{1,10} \d{1,10}(?: \d{1,20})?\r\n",
         rb"",
         "memcached value begins in {a}, goes on in {b}",
-        (11211,),
+        ports_of("memcached"),
     ),
 )
 """The first that matches both payloads counts."""
