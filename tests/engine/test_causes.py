@@ -55,7 +55,6 @@ def test_no_two_causes_look_or_read_alike() -> None:
 def test_stalls_are_the_causes_that_begin_with_nagle() -> None:
     stalls = [cause.name for cause in causes.CAUSES if cause.is_stall]
     assert stalls == [name for name in _core.CAUSES if name.startswith("nagle_")]
-    assert [cause.name for cause in causes.stalls_first()][: len(stalls)] == stalls
 
 
 def test_a_program_is_late_only_with_what_somebody_asked_for() -> None:

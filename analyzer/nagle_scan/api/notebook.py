@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from nagle_scan.result import Result
 
-LIMITS = Limits(
-    groups=20, fixes=2, connections=5, servers=0, compared=0, waits=0, sockets=5, hops=0
-)  # fmt: skip
+LIMITS = Limits(groups=20, fixes=2, connections=5, sockets=5)
 MARKS = sections.Marks()
 
 

@@ -13,16 +13,11 @@ if TYPE_CHECKING:
     from nagle_scan import _core
 
 
-def describe(paths: Sequence[str], stall: _core.WaitRow) -> list[str]:
-    """The message that the unacknowledged segment of a stall ended, and what the held one carried.
+def describe(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
+    """For each stall, the message that its unacknowledged segment ended, and what the held carried.
 
-    Empty where that is not known. Reads the captures again: use `describe_all` for several.
+    Empty where that is not known. Reads the captures again, once for all of them.
     """
-    return describe_all(paths, [stall])[0]
-
-
-def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
-    """The descriptions of several stalls, in one pass over the captures."""
     numbers = [number for stall in stalls for number in (stall.frame_from, stall.frame_to)]
     found = payloads.read(paths, numbers)
     return [_described(stall, found) for stall in stalls]
@@ -35,8 +30,5 @@ def _described(stall: _core.WaitRow, found: Mapping[int, Payload]) -> list[str]:
     server = stall.sender_end if stall.sender == "server" else stall.receiver_end
     port = int(server.rpartition(":")[2])
     told = recognise(pair_of(unacked, held, port, stall.sender == "client"))
-    return (
-        []
-        if told is None
-        else [told.sentence(f"frame {stall.frame_from}", f"frame {stall.frame_to}")]
-    )
+    names = f"frame {stall.frame_from}", f"frame {stall.frame_to}"
+    return [] if told is None else [told.sentence(*names)]

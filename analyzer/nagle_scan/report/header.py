@@ -47,7 +47,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         from nagle_scan.report import calls
 
         yield from calls.items(view, traced)
-    told = _rest(view), sentences.stale_requests(view.core), view.not_judged
+    told = _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
     yield "rest", " ".join(filter(None, told))
 
 

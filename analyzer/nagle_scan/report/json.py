@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
-LIMITS = Limits(
-    groups=20, fixes=20, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
-)
+LIMITS = Limits(groups=20, fixes=20)
 
 
 def members(result: Result, options: Options) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
-LIMITS = Limits(groups=1000, fixes=5, connections=0, servers=1000, compared=0, waits=0)
+LIMITS = Limits(groups=1000, fixes=5, servers=1000)
 NOT_JUDGED = "No stall found, but most of this server's connections cannot be judged."
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Not allowed in XML 1.0, not even escaped."""
@@ -106,7 +106,8 @@ def _add_cases(suite: Element, view: View) -> None:
         if others[server].verdict == "inconclusive":
             SubElement(case, "skipped", message=NOT_JUDGED)
     if view.summary.verdict == "inconclusive":
-        SubElement(_case(suite, "capture"), "skipped", message=sentence_start(view.cannot_tell))
+        message = sentence_start(verdicts.cannot_tell(view.summary))
+        SubElement(_case(suite, "capture"), "skipped", message=message)
     elif suite.find("testcase") is None:
         _case(suite, "capture")
 

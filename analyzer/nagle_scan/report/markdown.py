@@ -75,7 +75,7 @@ def _clean(view: View) -> Iterator[str]:
     yield from _laid_out(sections.chains(view, marks))
     yield from _laid_out(sections.latencies(view, marks))
     if view.waits:
-        yield from _laid_out(sections.waits(view, marks))
+        yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks))
     yield from (f"{escaped(told)}\n" for told in view.other_waits)
 
 
@@ -113,7 +113,7 @@ def _marked(view: View, text: str) -> str:
 def _clearest(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield f"### The clearest stall is {stall.confidence}"
     yield from ("```text", *ladder(stall), "```")
-    for said in split.describe(view.result.files, stall):
+    for said in split.describe(view.result.files, [stall])[0]:
         yield f"- {escaped(said)}."
     yield from (f"- {escaped(reason)}." for reason in stall.evidence[:MAX_REASONS])
     if view.plain_words is not None:
@@ -130,7 +130,7 @@ def _setting(setting: Setting) -> str:
 
 def _marks(view: View) -> sections.Marks:
     """Wireshark counts other streams than a scan with a filter."""
-    stream = "stream" if view.is_filtered else "tcp.stream"
+    stream = "tcp.stream" if view.result.filter is None else "stream"
     return sections.Marks(code, lambda text: escaped(text.replace("tcp.stream", stream)), _setting)
 
 

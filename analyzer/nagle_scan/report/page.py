@@ -60,6 +60,7 @@ class Page(View):
         self.header = header.of(self)
         self.mark = verdicts.mark(self.summary)
         self.word = verdicts.heading(self.summary)
+        self.not_judged = verdicts.not_judged(self.summary)
         self.drawn_head = "What happens on the wire" if self.summary.stalls else "The longest wait"
         self.waits_head = WAITS.get(self.summary.verdict, "Other waits")
         self.captures = [_name(path) for path in result.captures[:MAX_CAPTURES]]
@@ -96,7 +97,7 @@ class Page(View):
         """The worst connections, told in full."""
         rows = self.connections[:MAX_IN_DETAIL]
         stalls = [self.core.stalls_of(row.connection, MAX_STALLS) for row in rows]
-        told = split.describe_all(self.result.files, [clearest[0] for clearest in stalls])
+        told = split.describe(self.result.files, [clearest[0] for clearest in stalls])
         return [
             Detail(row, stalls_of, kinds, self._pictures_of(row.connection))
             for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)

@@ -18,6 +18,7 @@ from nagle_scan.words.wording import (
 )
 
 if TYPE_CHECKING:
+    from nagle_scan import _core
     from nagle_scan.advice import Setting
     from nagle_scan.report.fixes import Fix
     from nagle_scan.report.view import View
@@ -195,9 +196,11 @@ def causes(view: View, marks: Marks) -> Iterator[Block]:
     yield from map(marks.text, view.other_waits)
 
 
-def waits(view: View, marks: Marks) -> Iterator[Block]:
-    """The longest of them."""
-    yield Head(view.waits_heading)
+def waits(
+    heading: str, longest: Sequence[tuple[_core.WaitRow, str]], marks: Marks
+) -> Iterator[Block]:
+    """The longest of them, and what each means."""
+    yield Head(heading)
     rows: list[Row] = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [
         (
@@ -208,6 +211,6 @@ def waits(view: View, marks: Marks) -> Iterator[Block]:
             f"{wait.frame_from}-{wait.frame_to}",
             marks.text(meaning),
         )
-        for wait, meaning in view.waits
+        for wait, meaning in longest
     ]
     yield Table(rows)

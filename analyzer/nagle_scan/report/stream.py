@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.report import sections, sentences, text, verdicts
@@ -13,7 +12,6 @@ from nagle_scan.words import causes
 from nagle_scan.words.wording import count, duration, maybe_duration, printable, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.report.view import View
     from nagle_scan.result import Result
     from nagle_scan.system.terminal import Style
 
@@ -32,8 +30,8 @@ def render(result: Result, number: int, style: Style) -> str:
     waits = result.core.longest_waits(MOST_ROWS, number)
     if waits:
         told = [(wait, causes.meaning_of(wait)) for wait in waits]
-        shown = SimpleNamespace(waits=told, waits_heading="Its longest other waits")
-        parts += text.laid_out(sections.waits(cast("View", shown), text.PLAIN), style)
+        section = sections.waits("Its longest other waits", told, text.PLAIN)
+        parts += text.laid_out(section, style)
     return "\n".join(parts)
 
 
@@ -48,8 +46,7 @@ def _header(result: Result, row: _core.ConnectionRow, style: Style) -> str:
     names = printable(", ".join(result.captures))
     counts = f"{count(row.segments, 'segment')}, {count(row.exchanges, 'exchange')}"
     ends = f"tcp.stream {row.connection}, {row.client} to {row.server}: {counts}"
-    told = style.wrapped(f"nagle-scan {_core.VERSION}: {names}: {ends}", "  ")
-    return f"{style.faint}{told}{style.end}"
+    return text.title(f"{names}: {ends}", style)
 
 
 def _answer(row: _core.ConnectionRow, style: Style) -> Iterator[str]:
@@ -67,11 +64,7 @@ def _answer(row: _core.ConnectionRow, style: Style) -> Iterator[str]:
         ("SEEN", f"{sentences.place(row)}; round trip {maybe_duration(row.rtt_ms)}; MSS "
          f"{row.mss:,} bytes{' (inferred)' * row.mss_inferred}."),
     ]  # fmt: skip
-    colours = {"STALLS": style.bad, "CLEAN": style.good}
-    told = [fact for fact in facts if fact[1]]
-    width = max(len(head) for head, _ in told)
-    for head, said in told:
-        yield style.headed(head.ljust(width), colours.get(head, style.bold), said)
+    return text.items([fact for fact in facts if fact[1]], style)
 
 
 def _latency(row: _core.ConnectionRow) -> str:

@@ -53,9 +53,13 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
         f"{count(summary.packets, 'packet')}, {count(summary.connections, 'TCP connection')}, "
         f"{count(summary.exchanges, 'exchange')}"
     )
-    title = f"nagle-scan {_core.VERSION}{verdicts.mark(summary)}"
-    header = style.wrapped(f"{title}: {names}: {counts}", "  ")
-    return f"{style.faint}{header}{style.end}"
+    return title(f"{names}: {counts}", style, verdicts.mark(summary))
+
+
+def title(about: str, style: Style, mark: str = "") -> str:
+    """The first line of a report: the version, and what was scanned."""
+    said = style.wrapped(f"nagle-scan {_core.VERSION}{mark}: {about}", "  ")
+    return f"{style.faint}{said}{style.end}"
 
 
 def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
@@ -66,11 +70,15 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 
 def _answer(view: View, style: Style) -> Iterator[str]:
     """Verdict, cost, fix and rest, on the first screen."""
-    colours = {"stalls": style.bad, "stalls, minor": style.bad, "clean": style.good}
-    items = header.of(view)
-    width = max(len(item.head) for item in items)
-    for head, text in items:
-        yield style.headed(head.upper().ljust(width), colours.get(head, style.bold), text)
+    return items([(head.upper(), text) for head, text in header.of(view)], style)
+
+
+def items(told: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
+    """Heads, of one width, and their texts."""
+    colours = {"STALLS": style.bad, "STALLS, MINOR": style.bad, "CLEAN": style.good}
+    width = max(len(head) for head, _ in told)
+    for head, text in told:
+        yield style.headed(head.ljust(width), colours.get(head, style.bold), text)
 
 
 def _stalls(view: View, style: Style) -> Iterator[str]:
@@ -87,25 +95,23 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         yield f"\n{view.fixes_more}"
     if view.first_exchange is not None:
         yield "\n" + style.wrapped(f"  {view.first_exchange}", "  ")
-    for section in (
-        sections.nodelay,
-        sections.chains,
-        sections.latencies,
-        sections.slowest,
-        sections.connections,
-    ):
-        yield from laid_out(section(view, PLAIN), style)
+    yield from laid_out(sections.nodelay(view, PLAIN), style)
+    yield from _exchanges(view, style)
+    yield from laid_out(sections.connections(view, PLAIN), style)
     if view.summary.verdict == "possible":
         yield from _other_waits(view, style)
 
 
 def _rest(view: View, style: Style) -> Iterator[str]:
     """Sections worth seeing without a stall."""
-    yield from laid_out(sections.chains(view, PLAIN), style)
-    yield from laid_out(sections.latencies(view, PLAIN), style)
-    yield from laid_out(sections.slowest(view, PLAIN), style)
+    yield from _exchanges(view, style)
     yield from _other_waits(view, style)
     yield from laid_out(sections.nodelay(view, PLAIN), style)
+
+
+def _exchanges(view: View, style: Style) -> Iterator[str]:
+    for section in (sections.chains, sections.latencies, sections.slowest):
+        yield from laid_out(section(view, PLAIN), style)
 
 
 def _other_waits(view: View, style: Style) -> Iterator[str]:
@@ -113,7 +119,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
     yield from laid_out(sections.causes(view, PLAIN), style)
-    yield from laid_out(sections.waits(view, PLAIN), style)
+    yield from laid_out(sections.waits(view.waits_heading, view.waits, PLAIN), style)
 
 
 def laid_out(blocks: Iterable[Block], style: Style) -> Iterator[str]:

@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
 SIZE_IN = (15.0, 9.2)
 DPI = 130
-LIMITS = Limits(
-    groups=0, fixes=0, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
-)  # fmt: skip
 
 
 def write(result: Result, path: str, options: Options) -> None:
     """Draws the connection of the clearest stall, else of the longest wait."""
     kind = formats.suffix(path).lstrip(".")
-    title = View(result, LIMITS, options).in_one_line
+    title = View(result, Limits(), options).in_one_line
     dated = {"Date": None} if kind == "svg" else None
     drawn = io.BytesIO()
     with axes.settings():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nagle_scan import _core
-from nagle_scan.report import calls
+from nagle_scan.report import calls, text
 from nagle_scan.system.terminal import Style
 from nagle_scan.words.wording import count, printable, sentence_start
 
@@ -28,10 +27,9 @@ def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
     facts = ", ".join(
         [count(alone["lines"], "line"), count(alone["connections"], "connection"), "no capture"]
     )
-    header = style.wrapped(f"nagle-scan {_core.VERSION}: {printable(names)}: {facts}", "  ")
-    items = [(head, text) for head, text in _items(alone, hides=hides) if text]
-    told = [style.headed(head.ljust(7), style.bold, text) for head, text in items]
-    return "\n".join([f"{style.faint}{header}{style.end}", "", *told])
+    title = text.title(f"{printable(names)}: {facts}", style)
+    items = [item for item in _items(alone, hides=hides) if item[1]]
+    return "\n".join([title, "", *text.items(items, style)])
 
 
 def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:

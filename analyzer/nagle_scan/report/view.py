@@ -34,12 +34,12 @@ MOST_STALLING_SERVERS = 1000
 class Limits(NamedTuple):
     """How many of each fit a format."""
 
-    groups: int
-    fixes: int
-    connections: int
-    servers: int
-    compared: int
-    waits: int
+    groups: int = 0
+    fixes: int = 0
+    connections: int = 0
+    servers: int = 0
+    compared: int = 0
+    waits: int = 0
     sockets: int = 0
     hops: int = 0
     slowest: int = 0
@@ -122,16 +122,14 @@ class View:
         """
         if len(self.groups) < 2:
             return []
-        fixes = [self._few_words(group) for group in self.shown_groups]
+        by_sender = {sender: fix for fix in self._shared.fixes for sender in fix.senders}
+        looked_at = (by_sender.get(held.party(group)) for group in self.shown_groups)
+        fixes = [fix.in_few_words if fix else "" for fix in looked_at]
         rows = [held.cells(group, name) for group in self.shown_groups]
         if len(set(fixes)) == 1:
             return [held.HEADS, *rows]
         told = zip([held.HEADS, *rows], ["fix", *fixes], strict=True)
         return [(*row[:-1], fix, row[-1]) for row, fix in told]
-
-    def _few_words(self, group: _core.ServerGroup) -> str:
-        fix = self.fix_for(group)
-        return fix.in_few_words if fix else ""
 
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays forward it."""
@@ -163,13 +161,9 @@ class View:
         """The stalls' share of the latency, and their cost per exchange."""
         points = {row.capture_point for row in self._shared.worst}
         elsewhere = not points.isdisjoint({"server", "between"})
-        return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
-
-    @cached_property
-    def _stalling_servers(self) -> list[_core.ServerRow]:
-        """Servers whose stalls count, the worst first."""
         rows = self.core.servers(MOST_STALLING_SERVERS)
-        return [row for row in rows if row.affected_connections]
+        stalling = [row for row in rows if row.affected_connections]
+        return sentences.cost(self.summary, stalling, elsewhere=elsewhere)
 
     @property
     def in_one_line(self) -> str:
@@ -185,16 +179,6 @@ class View:
         if not self.groups:
             return None
         return held.in_plain_words(self.groups[0], self._shared.fixes[0].is_split)
-
-    @property
-    def not_judged(self) -> str:
-        """How many connections cannot be judged, and why; empty if all can."""
-        return verdicts.not_judged(self.summary)
-
-    @property
-    def cannot_tell(self) -> str:
-        """Why there is no verdict, beginning in lower case."""
-        return verdicts.cannot_tell(self.summary)
 
     @cached_property
     def connections(self) -> list[_core.ConnectionRow]:
@@ -260,11 +244,6 @@ class View:
         """Fixes for these sides, whatever a format shows below."""
         alike = (fix.of(senders) for fix in self._shared.fixes)
         return [fix for fix in alike if fix.senders]
-
-    def fix_for(self, group: _core.ServerGroup) -> "Fix | None":
-        """The fix for the side that holds, if it was looked at."""
-        sender = held.party(group)
-        return next((fix for fix in self._shared.fixes if sender in fix.senders), None)
 
     @cached_property
     def nodelay(self) -> list[Answer]:
@@ -363,12 +342,7 @@ class View:
     @cached_property
     def numbering(self) -> list[str]:
         """Where stream and frame numbers differ from Wireshark's; without full stops."""
-        return list(wireshark.numbering(self.is_filtered, len(self.result.paths)))
-
-    @property
-    def is_filtered(self) -> bool:
-        """Was a capture filter used? Then Wireshark counts more streams."""
-        return self.result.filter is not None
+        return list(wireshark.numbering(self.result.filter is not None, len(self.result.paths)))
 
     @cached_property
     def comparison(self) -> "ShownComparison | None":

@@ -25,8 +25,8 @@ class Cause(NamedTuple):
     hatch: str = ""
     acks: Acks | None = None
     """The ACK that ended it, if it is a stall."""
-    meaning_of_one: Mapping[str, str] | None = None
-    """Meaning of a single wait, where that is more specific."""
+    meaning_of_one: Mapping[str, str] = {}
+    """Meaning of a single wait, by the same side, where that is more specific."""
     meaning_midway: str = ""
     """Meaning between two sends of `{by}`; if unknown, where it may be a hold."""
     meaning_idle: str = ""
@@ -115,8 +115,6 @@ CAUSES = (
         meaning_of_one={
             "client": "a SYN was sent again before its SYN-ACK came: one was lost; look for "
             "loss, firewalls that drop packets, and full accept queues",
-            "server": "a SYN was answered late, or the answer was lost; look at the server's load "
-            "and accept queue, and at any upstream it connects to first",
         },
         colour=colours.DARK,
         hatch="..",
@@ -137,8 +135,7 @@ CAUSES = (
         name="retransmission",
         words="retransmission",
         meaning=_both(
-            "sent again: the data was lost, or its ACK was lost or late; look at interface errors, "
-            "queues and policers"
+            f"sent again: the data was lost, or its ACK was lost or late; {RESENT_REMEDY}"
         ),
         colour=colours.DARK,
         hatch="xx",
@@ -296,11 +293,6 @@ def ack(stall: Stall) -> str:
     return acks_of(stall.cause, stall.is_measured).one.format(late=late)
 
 
-def stalls_first() -> list[Cause]:
-    """All causes, stalls first."""
-    return sorted(CAUSES, key=lambda cause: not cause.is_stall)
-
-
 def meaning_of_all(row: _core.CauseRow) -> str:
     """The meaning of all waits of one cause, side and turn."""
     return _by_turn(row) or of(row.cause).meaning[row.sender]
@@ -335,7 +327,7 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return f"{RESENT[wait.ended_by]}; {RESENT_REMEDY}"
     if wait.cause == "unknown" and wait.owed in UNTOLD:
         return UNTOLD[wait.owed].format(by=wait.sender)
-    return _by_turn(wait) or (cause.meaning_of_one or cause.meaning)[wait.sender]
+    return _by_turn(wait) or {**cause.meaning, **cause.meaning_of_one}[wait.sender]
 
 
 def _in_vain(wait: _core.WaitRow) -> str:

@@ -58,9 +58,9 @@ def total(counted: Sequence[Counted]) -> Total:
 
 def shares(counted: Counted) -> list[Share]:
     """The non-empty shares, the surest first."""
-    words = ("possible", "likely", "certain")
-    rows = zip(words, counted.stalls_by_confidence, counted.stalled_ms_by_confidence, strict=True)
-    return [Share(*row) for row in rows if row[1]][::-1]
+    sums = zip(counted.stalls_by_confidence, counted.stalled_ms_by_confidence, strict=True)
+    rows = [Share(word, *row) for word, row in zip(CONFIDENCES[::-1], sums, strict=True)]
+    return [share for share in rows[::-1] if share.stalls]
 
 
 def counted_shares(counted: Counted) -> list[Share]:
