@@ -34,11 +34,6 @@ class Numbers(NamedTuple):
     stalls_by_confidence: tuple[int, ...] = (0, 0, 0)
     stalled_ms_by_confidence: tuple[float, ...] = (0.0, 0.0, 0.0)
 
-    @property
-    def only_possible(self) -> bool:
-        """Are there stalls, and is none more than possible?"""
-        return certainty.is_only_possible(self)
-
     def lost_ms(self, per_exchange: bool) -> float:
         """Time lost to stalls that count, in all or per exchange."""
         lost_ms = certainty.counted_ms(self) if self.stalls else 0.0
@@ -77,7 +72,7 @@ class ServerChange(NamedTuple):
         exchange (in all, where there are no exchanges).
         """
         before, after = self.before or Numbers(), self.after or Numbers()
-        if after.only_possible:
+        if certainty.is_only_possible(after):
             return "possible"
         if not before.stalls:
             return "new" if after.stalls else "none"
@@ -133,7 +128,7 @@ class Comparison(NamedTuple):
         """`inconclusive` if no server that stalled before can be judged after, or if one is as slow
         as it was."""
         states = {server.state for server in self.servers}
-        if self.after.only_possible:
+        if certainty.is_only_possible(self.after):
             return "possible"
         if self.after.stalls:
             return "worse" if any(map(self._is_worse, self.servers)) else "remain"

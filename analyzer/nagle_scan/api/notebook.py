@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(groups=20, fixes=2, connections=5, sockets=5)
-MARKS = sections.Marks()
 
 
 def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFrame) -> str:
@@ -56,13 +55,13 @@ def scan_html(scan: Result) -> str:
     view = View(scan, LIMITS, Options())
     first, *others = header.of(view)
     read = f"{', '.join(scan.captures)}: {count(view.summary.packets, 'packet')}"
-    affected = sections.connections(view, MARKS) if view.connections else ()
+    affected = sections.connections(view, sections.PLAIN) if view.connections else ()
     return _page(
         _strong(verdicts.in_one_line(view.summary), read),
         _paragraph(first.text),
         *(_paragraph(f"{sentence_start(item.head)}: {item.text}") for item in others),
         *(_paragraph(f"note: {notice.text}") for notice in notices.of(scan)),
-        *map(_block, sections.nodelay(view, MARKS)),
+        *map(_block, sections.nodelay(view, sections.PLAIN)),
         _picture("histogram", scan),
         *map(_block, affected),
     )

@@ -68,7 +68,9 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
         return _begun(framing, pair)
     held_len = len(pair.held) + pair.held_cut
     if first.missing > held_len:
-        return _goes_on(framing, first)
+        # Only the header of a message longer than both segments shows.
+        says = f"{first.last.kind} begins in {{a}} and goes on beyond {{b}}"
+        return Told(framing.protocol, says) if first.has_magic else None
     rest, cut = pair.held[first.missing :], held_len - max(first.missing, len(pair.held))
     then = _walk(framing, rest, cut, pair.by_client) if rest or cut else None
     if (rest or cut) and (then is None or then.missing):
@@ -90,13 +92,6 @@ def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
     says = f"{then.first.kind} begins with {{b}}"
     told = _weighed(framing, pair, then.messages, says, then.has_magic)
     return told._replace(is_split=framing.parts) if told and told.is_sure else None
-
-
-def _goes_on(framing: Framing, walk: Walk) -> Told | None:
-    """A message longer than both segments, of which only the header shows."""
-    if not walk.has_magic:
-        return None
-    return Told(framing.protocol, f"{walk.last.kind} begins in {{a}} and goes on beyond {{b}}")
 
 
 def _weighed(framing: Framing, pair: PayloadPair, fits: int, says: str, magic: bool) -> Told | None:

@@ -50,10 +50,8 @@ def read(
     wanted = sorted(set(numbers))
     if not wanted or not paths or not all(os.path.isfile(path) for path in paths):
         return {}
-    rows = _core.read_frames(list(paths), wanted, True, None, scan)
-    return {row.frame: _payload(row) for row in rows}
-
-
-def _payload(row: _core.FrameRow) -> Payload:
-    data = row.data[row.payload_at : row.payload_at + row.payload_len]
-    return Payload(data, row.payload_len - len(data), len(row.data))
+    found = {}
+    for row in _core.read_frames(list(paths), wanted, True, None, scan):
+        data = row.data[row.payload_at : row.payload_at + row.payload_len]
+        found[row.frame] = Payload(data, row.payload_len - len(data), len(row.data))
+    return found

@@ -212,17 +212,13 @@ def _parties(
     chosen = list(worst.items())[:MOST_PARTIES]
     advised = advice.for_groups([group.worst for _, group in chosen], paths, scan)
     relays = _relays(scan)
-    return [
-        _Party(name, group, _of(group.worst, told, relays), frozenset(receivers[name]))
-        for (name, group), told in zip(chosen, advised, strict=True)
-    ]
-
-
-def _of(
-    pair: _core.Group, told: advice.Advised, relays: Set[tuple[str, str, str]]
-) -> advice.Advised:
-    is_relay = (pair.sender, held.server(pair), pair.sender_addr) in relays
-    return advice.of_relay(told, pair.sender) if is_relay else told
+    parties = []
+    for (name, group), told in zip(chosen, advised, strict=True):
+        pair = group.worst
+        if (pair.sender, held.server(pair), pair.sender_addr) in relays:
+            told = advice.of_relay(told, pair.sender)
+        parties.append(_Party(name, group, told, frozenset(receivers[name])))
+    return parties
 
 
 def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
@@ -275,10 +271,10 @@ def _may_forward(group: _core.ServerGroup) -> bool:
 
 def _relays(scan: _core.Scan) -> set[tuple[str, str, str]]:
     """Relays that were seen to pass on: the side on which they may hold, the server, the sender."""
-    rows = scan.hops()
-    called = {relay for row in rows for relay in row.called_by}
-    downstream = {("server", server, server.rpartition(":")[0]) for server in called}
-    upstream = {
-        ("client", row.server, relay.rpartition(":")[0]) for row in rows for relay in row.called_by
+    relays = [(relay, hop.server) for hop in scan.hops() for relay in hop.called_by]
+    downstream = [("server", relay, relay) for relay, _ in relays]
+    upstream = [("client", server, relay) for relay, server in relays]
+    return {
+        (side, server, relay.rpartition(":")[0].strip("[]"))
+        for side, server, relay in downstream + upstream
     }
-    return {(side, server, sender.strip("[]")) for side, server, sender in downstream | upstream}

@@ -75,15 +75,16 @@ def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
     """The cells of a hop, below `HEADS`; `name` marks up who calls and who is called."""
+    stalls = (hop.client_stalls, "client"), (hop.server_stalls, "server")
     return (
         str(hop.number),
         name(caller(hop)),
         IN_EFFECT[hop.client_nagle],
         name(hop.server),
         IN_EFFECT[hop.server_nagle],
-        stalls(hop),
+        ", ".join(f"{number:,} {side}" for number, side in stalls if number) or "-",
         duration(hop.stalled_ms) if hop.stalled_ms else "-",
-        passed(hop),
+        f"{hop.client_passed_on + hop.server_passed_on:,}",
         maybe_duration(hop.mean_latency_ms),
     )
 
@@ -93,17 +94,6 @@ def caller(hop: _core.HopRow) -> str:
     if hop.called_by:
         return _names(hop.called_by, " or ")
     return hop.client if hop.clients == 1 else count(hop.clients, "client")
-
-
-def stalls(hop: _core.HopRow) -> str:
-    """How many, and which side holds."""
-    sides = [(hop.client_stalls, "client"), (hop.server_stalls, "server")]
-    return ", ".join(f"{number:,} {side}" for number, side in sides if number) or "-"
-
-
-def passed(hop: _core.HopRow) -> str:
-    """How many waits were for another hop."""
-    return f"{hop.client_passed_on + hop.server_passed_on:,}"
 
 
 def _holds(hop: _core.HopRow) -> bool:
@@ -116,7 +106,8 @@ def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
         parts.append(f"{hop.server} holds data back")
     if hop.client_stalls:
         several = not hop.called_by and hop.clients > 1
-        parts.append(f"{_as_client(hop)} {'hold' if several else 'holds'} data back")
+        holds = "hold" if several else "holds"
+        parts.append(f"{caller(hop)} (client of {hop.server}) {holds} data back")
     sides = [side for side in ("server", "client") if getattr(hop, f"{side}_stalls")]
     lost = f"{duration(hop.stalled_ms)} lost"
     if elsewhere := _elsewhere(hop, chain, sides):
@@ -134,10 +125,6 @@ def _elsewhere(hop: _core.HopRow, chain: Sequence[_core.HopRow], sides: Sequence
     if "client" in sides and replying:
         told.append("its own replies are as late")
     return ", and ".join(told)
-
-
-def _as_client(hop: _core.HopRow) -> str:
-    return f"{caller(hop)} (client of {hop.server})"
 
 
 def _relays(hop: _core.HopRow, chain: Sequence[_core.HopRow], side: str) -> list[str]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 ROOM_BYTES = 1_200_000
 """For all pictures of a page: pages must stay below 2 MB."""
 
-DESK_IN, PHONE_IN = 7.2, 4.6
+WIDTHS_IN = (7.2, 4.6)
+"""Widths of a picture on a desk's screen and on a phone's."""
 IN_FULL = 3
 """Connections with all pictures, opened on the page; the others get a ladder."""
 
@@ -79,15 +80,10 @@ def drawn(
     """Draws one after the other until the room is used up."""
     for number, one in enumerate(wanted, 1):
         result.doing(f"drawing picture {number} of {len(wanted)}")
-        picture = _drawn(result, one)
+        svgs = [timeline.svg(one.kind, result, one.connection, width) for width in WIDTHS_IN]
+        # The texts in them are escaped.
+        picture = Picture(one, *map(Markup, svgs))
         room_bytes -= len(picture.svg) + len(picture.narrow)
         if room_bytes < 0:
             return
         yield picture
-
-
-def _drawn(result: Result, wanted: Wanted) -> Picture:
-    # The texts in it are escaped.
-    widths = (DESK_IN, PHONE_IN)
-    texts = (timeline.svg(wanted.kind, result, wanted.connection, width) for width in widths)
-    return Picture(wanted, *map(Markup, texts))

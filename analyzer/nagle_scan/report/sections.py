@@ -67,6 +67,10 @@ class Marks(NamedTuple):
     setting: Callable[[Setting], str] = str
 
 
+PLAIN = Marks()
+"""Texts for a terminal, as they are."""
+
+
 def _note(about: str, more: int, file: str) -> str:
     """The brackets of a heading: also how many are not shown, and the file that has them."""
     return "; ".join(filter(None, (about, f"{more:,} more: -o {file}" if more else "")))

@@ -30,7 +30,7 @@ def render(result: Result, number: int, style: Style) -> str:
     waits = result.core.longest_waits(MOST_ROWS, number)
     if waits:
         told = [(wait, causes.meaning_of(wait)) for wait in waits]
-        section = sections.waits("Its longest other waits", told, text.PLAIN)
+        section = sections.waits("Its longest other waits", told, sections.PLAIN)
         parts += text.laid_out(section, style)
     return "\n".join(parts)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.report import header, sections, verdicts
-from nagle_scan.report.sections import SPARE_OF_LATENCIES, Block, Head, Step, Table
+from nagle_scan.report.sections import PLAIN, SPARE_OF_LATENCIES, Block, Head, Step, Table
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system.terminal import Style
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
-PLAIN = sections.Marks()
 LIMITS = Limits(
     groups=10, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12,
     slowest=3,

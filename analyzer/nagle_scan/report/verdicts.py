@@ -43,11 +43,6 @@ SHORT_LISTED_MS = 1.0
 """`--min-wait` that lists every hold that is counted."""
 
 
-def word(verdict: str) -> str:
-    """The verdict as a title."""
-    return verdict.capitalize()
-
-
 def in_one_line(summary: _core.Summary) -> str:
     """The verdict for a title, without a full stop."""
     return _in_one_line(summary) + mark(summary)
@@ -62,7 +57,7 @@ def mark(summary: _core.Summary) -> str:
 
 def heading(summary: _core.Summary) -> str:
     """The verdict above a report; stalls that cost hardly anything are minor."""
-    return word(summary.verdict) + (", minor" if sentences.is_minor(summary) else "")
+    return summary.verdict.capitalize() + (", minor" if sentences.is_minor(summary) else "")
 
 
 def _in_one_line(summary: _core.Summary) -> str:
@@ -95,7 +90,7 @@ def _no_tcp(summary: _core.Summary) -> str:
 def of_connection(row: _core.ConnectionRow) -> str:
     """The verdict on one connection, without a full stop."""
     if row.stalls:
-        return f"{word(row.verdict)}: {certainty.told(row)}"
+        return f"{row.verdict.capitalize()}: {certainty.told(row)}"
     if row.verdict == "clean":
         return "Clean: no Nagle stall"
     return "Inconclusive: this connection cannot be judged"

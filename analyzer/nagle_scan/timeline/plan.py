@@ -110,7 +110,9 @@ def _heads(
 ) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
     """The hosts' names above their lines, or one below the other if they are too long."""
     names = {side: printable(subject.name(side)) for side in ("client", "server")}
-    roles = {side: side + _captured(subject, side) for side in names}
+    roles = {side: side for side in names}
+    if subject.row.capture_point in roles:
+        roles[subject.row.capture_point] += " (captured here)"
     line_pt = size_pt * LINE
     room_pt = min(2 * client_pt, width_pt - 2 * client_pt) - size_pt
     texts = [*names.values(), *roles.values()]
@@ -124,10 +126,6 @@ def _heads(
         "server": (width_pt, y + 2 * line_pt, "end", lines["server"]),
     }
     return heads, y + 5.2 * line_pt
-
-
-def _captured(subject: Subject, side: str) -> str:
-    return " (captured here)" if subject.row.capture_point == side else ""
 
 
 def _label(arrow: Arrow, wait: _core.WaitRow | None, width_pt: float, size_pt: float) -> list[Line]:

@@ -43,16 +43,16 @@ class Subject:
 
     @cached_property
     def stalls(self) -> Rows:
-        """When the stalls were and who held what, in the order of time."""
-        columns = ["sender", "time_ns", "wait_ms", "frame_held"]
+        """When the stalls were, who held and which frames, in the order of time."""
+        columns = ["sender", "time_ns", "wait_ms", "frame_unacked", "frame_ack", "frame_held"]
         return findings(self.scan, True, columns, self.row.connection)
 
     def stalls_in(self, frames: Collection[int]) -> Rows:
-        """The frames of the stalls whose ACK or held segment is among `frames`."""
-        columns = ["frame_unacked", "frame_ack", "frame_held", "wait_ms"]
-        stalls = findings(self.scan, True, columns, self.row.connection)
-        wanted = list(frames)
-        return stalls[np.isin(stalls["frame_held"], wanted) | np.isin(stalls["frame_ack"], wanted)]
+        """The stalls whose ACK or held segment is among `frames`."""
+        held, acks = (
+            np.isin(self.stalls[name], list(frames)) for name in ("frame_held", "frame_ack")
+        )
+        return self.stalls[held | acks]
 
     @cached_property
     def waits(self) -> Rows:
