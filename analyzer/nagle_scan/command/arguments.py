@@ -17,7 +17,8 @@ from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 
 DESCRIPTION = """\
@@ -73,8 +74,8 @@ def _epilog() -> str:
     return f"{formats_of}\n\n{epilog(EXAMPLES, EXIT_STATUS)}\n{FLEET}\n"
 
 
-class _Short(argparse.Action):
-    """Prints what most people need, and exits."""
+class _Ends(argparse.Action):
+    """Prints something and exits, as `--help` does."""
 
     def __call__(
         self,
@@ -83,33 +84,152 @@ class _Short(argparse.Action):
         values: str | Sequence[object] | None,
         option: str | None = None,
     ) -> None:
-        """`--help` has the rest."""
-        del namespace, values, option
-        terminal.say(SHORT)
+        """What is printed depends on the option: `-h` has what most people need."""
+        del namespace
+        if option == "-h":
+            terminal.say(SHORT)
+        else:
+            _explain(parser, values)
         parser.exit()
 
 
-class _Explain(argparse.Action):
-    """Prints the documentation of a cause and exits, as `--help` does."""
+def _explain(parser: argparse.ArgumentParser, cause: str | Sequence[object] | None) -> None:
+    """Prints the documentation of a cause, or lists all if none, or an unknown one, is named."""
+    from nagle_scan.command import explain
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[object] | None,
-        option: str | None = None,
-    ) -> None:
-        """Lists the causes if none, or an unknown one, is named."""
-        from nagle_scan.command import explain
+    if cause is not None and cause not in _core.CAUSES:
+        print(explain.listing(terminal.PLAIN), file=sys.stderr)
+        parser.error(f"no such cause: {cause!r}")
+    if sys.stdout is not None:
+        style = terminal.style_of(sys.stdout)
+        terminal.say(explain.render(str(cause), style) if cause else explain.listing(style))
 
-        del namespace, option
-        if values is not None and values not in _core.CAUSES:
-            print(explain.listing(terminal.PLAIN), file=sys.stderr)
-            parser.error(f"no such cause: {values!r}")
-        if sys.stdout is not None:
-            style = terminal.style_of(sys.stdout)
-            terminal.say(explain.render(str(values), style) if values else explain.listing(style))
-        parser.exit()
+
+FLAG: Mapping[str, Any] = {"action": "store_true"}
+MANY: Mapping[str, Any] = {"action": "append", "default": []}
+FILE: Mapping[str, Any] = {"metavar": "FILE", "type": values.utf8}
+TIME: Mapping[str, Any] = {"metavar": "TIME", "type": values.seconds}
+FILTER = "only packets matching this capture filter"
+ANONYMIZE = (
+    "replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and remove anything "
+    f"else that may contain one; {keys.VARIABLE} holds the key, as `openssl rand -hex 32` makes it"
+)
+OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "capture": (
+        {"nargs": "*", "type": values.utf8},
+        "pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard input",
+    ),
+    "--merge": (
+        FLAG,
+        "read all files as one capture (default: merge only files named like one rotation)",
+    ),
+    "-f --filter": (
+        {"metavar": "BPF", "type": values.utf8},
+        f"{FILTER} (also in --baseline)",
+    ),
+    "--from": (
+        {"dest": "since", **TIME},
+        "only packets at or after this time: '2026-11-23 12:00:00.5' (local; Z or +01:00 behind it "
+        "for others), or seconds",
+    ),
+    "--to": ({"dest": "until", **TIME}, "only packets before this time, as --from"),
+    "--min-wait": (
+        {"metavar": "MS", "type": values.milliseconds, "default": DEFAULT_MIN_WAIT_MS},
+        f"list no wait shorter than this (default {DEFAULT_MIN_WAIT_MS:g}); below "
+        f"{DEFAULT_MIN_WAIT_MS:g} it also searches for shorter stalls",
+    ),
+    "-o --output": (
+        {**MANY, "metavar": "FILE", "type": values.output},
+        "also write the result, in the format of the suffix, listed below (may be repeated); "
+        f"{', '.join(OF_MANY)} hold several captures; DIR/ gets the reports of each and an "
+        "index.html; '-' is standard output, in the format of --format",
+    ),
+    "--format": (
+        {"metavar": "FORMAT", "choices": PRINTED},
+        "format on standard output: one of the text formats below (json, md ...); default: text, "
+        "the report",
+    ),
+    "-q --quiet": (
+        {"action": "store_const", "const": 1, "default": 0},
+        "print only the verdict, in one line",
+    ),
+    "--names": (
+        {**MANY, "metavar": "FILE|ADDRESS=NAME", "type": values.names},
+        "show names instead of IP addresses: of a file in the format of /etc/hosts, or a .csv with "
+        "address and service, or one, as 10.0.0.5=payments (may be repeated); .json has both, .csv "
+        "keeps the address",
+    ),
+    "--calls": (
+        {**MANY, "metavar": "TRACE", "nargs": "?", "const": "", "type": values.utf8},
+        "what strace wrote of the program meanwhile (a file, the folder of -ff, '-'; may be "
+        "repeated): names the calls that wrote what was held, and proves it; without a capture it "
+        "looks for the pattern; without TRACE it prints the strace command to use",
+    ),
+    "--why": (
+        {"metavar": "FRAME", "type": values.number("a frame number", 1)},
+        "print only why the wait that this frame ended counts as held or not: the numbers from "
+        "which its probability is computed",
+    ),
+    "--stream": (
+        {"metavar": "N", "type": values.number("a number")},
+        "print only this connection (tcp.stream): its stalls, why the clearest is one, its other "
+        "waits",
+    ),
+    "--baseline": (
+        {**MANY, **FILE},
+        "compare with a capture of the same service from before a change (may be repeated for a "
+        "rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or "
+        "the servers that stalled carry no data now",
+    ),
+    "--baseline-map": (
+        {**MANY, "metavar": "OLD=NEW", "type": values.pair},
+        "server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be repeated; "
+        "servers on the same port are paired automatically)",
+    ),
+    "--anonymize": (
+        FLAG,
+        f"{ANONYMIZE}, else it is random",
+    ),
+    "--payload": (
+        FLAG,
+        f"keep the payload of the frames in {formats.with_option('payload')} (default: removed)",
+    ),
+    "--max-lost": (
+        {"metavar": "TIME", "type": values.duration},
+        "exit 1 only if likely stalls cost more than TIME in one capture: 500ms, 1s",
+    ),
+    "--exit-zero": (FLAG, "exit 0 whatever the verdict"),
+    "-h": (
+        {"action": _Ends, "nargs": 0, "default": argparse.SUPPRESS},
+        "show the options most people need",
+    ),
+    "--help": ({"action": "help"}, "show this help message and exit"),
+    "--explain": (
+        {"metavar": "CAUSE", "nargs": "?", "action": _Ends, "default": argparse.SUPPRESS},
+        "explain a cause: what it is, how it is recognised, what to do; without CAUSE list them "
+        "all",
+    ),
+    "-V --version": (
+        {"action": "version", "version": f"nagle-scan {_core.VERSION}"},
+        "show program's version number and exit",
+    ),
+}
+"""Each option by its names, what argparse needs to know of it, and its help."""
+GROUPS = {
+    (
+        "input",
+        "nagle-scan captures/ -f 'tcp port 8888'",
+    ): "capture --merge -f --from --to --min-wait",
+    (
+        "reports",
+        "nagle-scan traffic.pcap -o report.html -o ticket.md",
+    ): "-o --format -q --names --calls --why --stream",
+    ("comparing", "nagle-scan after.pcap --baseline before.pcap"): "--baseline --baseline-map",
+    ("privacy", "nagle-scan traffic.pcap --anonymize -o ticket.zip"): "--anonymize --payload",
+    ("gates", "nagle-scan traffic.pcap -q --max-lost 1s -o junit.xml"): "--max-lost --exit-zero",
+    ("help", "nagle-scan --explain nagle_delack"): "-h --help --explain -V",
+}
+"""The options of the command by the heads in its help, with an example of each."""
 
 
 def chosen(words: Sequence[str]) -> Chosen:
@@ -134,225 +254,18 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.set_defaults(**Chosen._field_defaults)
-    _add_input(made.add_argument_group("input", "nagle-scan captures/ -f 'tcp port 8888'"))
-    _add_reports(
-        made.add_argument_group("reports", "nagle-scan traffic.pcap -o report.html -o ticket.md")
-    )
-    _add_comparing(
-        made.add_argument_group("comparing", "nagle-scan after.pcap --baseline before.pcap")
-    )
-    _add_privacy(
-        made.add_argument_group("privacy", "nagle-scan traffic.pcap --anonymize -o ticket.zip")
-    )
-    _add_gates(
-        made.add_argument_group("gates", "nagle-scan traffic.pcap -q --max-lost 1s -o junit.xml")
-    )
-    more = made.add_argument_group("help", "nagle-scan --explain nagle_delack")
-    _add_explanations(more)
+    for (head, example), names in GROUPS.items():
+        add(made.add_argument_group(head, example), names)
     return made
 
 
-def _add_input(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "capture",
-        nargs="*",
-        type=values.utf8,
-        help="pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard "
-        "input",
-    )
-    group.add_argument(
-        "--merge",
-        action="store_true",
-        help="read all files as one capture (default: merge only files named like one rotation)",
-    )
-    add_filter(group)
-    for name, dest, which in (
-        ("--from", "since", "at or after this time"),
-        ("--to", "until", "before this time"),
-    ):
-        also = ": '2026-11-23 12:00:00.5' (local; Z or +01:00 behind it for others), or seconds"
-        group.add_argument(
-            name,
-            dest=dest,
-            metavar="TIME",
-            type=values.seconds,
-            help=f"only packets {which}{also if dest == 'since' else ', as --from'}",
-        )
-    add_min_wait(group)
-
-
-def _add_reports(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=values.output,
-        help="also write the result, in the format of the suffix, listed below (may be repeated); "
-        f"{', '.join(OF_MANY)} hold several captures; DIR/ gets the reports of each and an "
-        "index.html; '-' is standard output, in the format of --format",
-    )
-    group.add_argument(
-        "--format",
-        metavar="FORMAT",
-        choices=PRINTED,
-        help="format on standard output: one of the text formats below (json, md ...); default: "
-        "text, the report",
-    )
-    add_quiet(group)
-    group.add_argument(
-        "--names",
-        metavar="FILE|ADDRESS=NAME",
-        action="append",
-        default=[],
-        type=values.names,
-        help="show names instead of IP addresses: of a file in the format of /etc/hosts, or a .csv "
-        "with address and service, or one, as 10.0.0.5=payments (may be repeated); .json has both, "
-        ".csv keeps the address",
-    )
-    group.add_argument(
-        "--calls",
-        metavar="TRACE",
-        action="append",
-        nargs="?",
-        const="",
-        default=[],
-        type=values.utf8,
-        help="what strace wrote of the program meanwhile (a file, the folder of -ff, '-'; may be "
-        "repeated): names the calls that wrote what was held, and proves it; without a capture it "
-        "looks for the pattern; without TRACE it prints the strace command to use",
-    )
-    group.add_argument(
-        "--why",
-        metavar="FRAME",
-        type=values.frame,
-        help="print only why the wait that this frame ended counts as held or not: the numbers "
-        "from which its probability is computed",
-    )
-    group.add_argument(
-        "--stream",
-        metavar="N",
-        type=values.connection,
-        help="print only this connection (tcp.stream): its stalls, why the clearest is one, its "
-        "other waits",
-    )
-
-
-def _add_comparing(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--baseline",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=values.utf8,
-        help="compare with a capture of the same service from before a change (may be repeated for "
-        "a rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or "
-        "the servers that stalled carry no data now",
-    )
-    group.add_argument(
-        "--baseline-map",
-        metavar="OLD=NEW",
-        action="append",
-        default=[],
-        type=values.pair,
-        help="server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be "
-        "repeated; servers on the same port are paired automatically)",
-    )
-
-
-def _add_privacy(group: argparse._ArgumentGroup) -> None:
-    add_key(group)
-    group.add_argument(
-        "--payload",
-        action="store_true",
-        help=f"keep the payload of the frames in {formats.with_option('payload')} "
-        "(default: removed)",
-    )
-
-
-def _add_gates(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--max-lost",
-        metavar="TIME",
-        type=values.duration,
-        help="exit 1 only if likely stalls cost more than TIME in one capture: 500ms, 1s",
-    )
-    add_exit_zero(group)
-
-
-def _add_explanations(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "-h",
-        action=_Short,
-        nargs=0,
-        default=argparse.SUPPRESS,
-        help="show the options most people need",
-    )
-    group.add_argument("--help", action="help", help="show this help message and exit")
-    group.add_argument(
-        "--explain",
-        metavar="CAUSE",
-        nargs="?",
-        action=_Explain,
-        default=argparse.SUPPRESS,
-        help="explain a cause: what it is, how it is recognised, what to do; without CAUSE list "
-        "them all",
-    )
-    add_version(group)
-
-
-def add_filter(made: argparse._ActionsContainer, also: str = " (also in --baseline)") -> None:
-    """`-f`."""
-    made.add_argument(
-        "-f",
-        "--filter",
-        metavar="BPF",
-        type=values.utf8,
-        help=f"only packets matching this capture filter{also}",
-    )
-
-
-def add_quiet(made: argparse._ActionsContainer) -> None:
-    """`-q`."""
-    made.add_argument(
-        "-q",
-        "--quiet",
-        action="store_const",
-        const=1,
-        default=0,
-        help="print only the verdict, in one line",
-    )
-
-
-def add_min_wait(made: argparse._ActionsContainer) -> None:
-    """`--min-wait`."""
-    made.add_argument(
-        "--min-wait",
-        metavar="MS",
-        type=values.milliseconds,
-        default=DEFAULT_MIN_WAIT_MS,
-        help=f"list no wait shorter than this (default {DEFAULT_MIN_WAIT_MS:g}); below "
-        f"{DEFAULT_MIN_WAIT_MS:g} it also searches for shorter stalls",
-    )
-
-
-def add_key(made: argparse._ActionsContainer, without_key: str = ", else it is random") -> None:
-    """`--anonymize`; `without_key` says what happens without a key."""
-    made.add_argument(
-        "--anonymize",
-        action="store_true",
-        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and remove "
-        f"anything else that may contain one; {keys.VARIABLE} holds the key, as `openssl rand -hex "
-        f"32` makes it{without_key}",
-    )
-
-
-def add_exit_zero(made: argparse._ActionsContainer) -> None:
-    """`--exit-zero`."""
-    made.add_argument("--exit-zero", action="store_true", help="exit 0 whatever the verdict")
-
-
-def add_version(made: argparse._ActionsContainer) -> None:
-    """`--version`."""
-    made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")
+def add(
+    made: argparse._ActionsContainer,
+    names: str,
+    own: Mapping[str, tuple[Mapping[str, Any], str]] = {},
+) -> None:
+    """Adds options, each by its first name; a command may have some of its `own`."""
+    every = {name.split()[0]: (name.split(), *about) for name, about in {**OPTIONS, **own}.items()}
+    for first in names.split():
+        words, about, told = every[first]
+        made.add_argument(*words, help=told, **about)

@@ -15,6 +15,7 @@ from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, 
 from nagle_scan.command.parser import of_command
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
+from nagle_scan.result import MAX_THREADS
 from nagle_scan.system import terminal
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, printable, shortened
@@ -54,69 +55,71 @@ continues; with --exit-zero 0 instead of 1 and 4
 """
 
 
-FLAG: Mapping[str, Any] = {"action": "store_true"}
-FILE: Mapping[str, Any] = {"metavar": "FILE", "type": values.utf8}
-LIST = "also the captures listed in this file, one per line; '-' is standard input"
 OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
-    "names": (
-        FILE,
+    "capture": (
+        arguments.OPTIONS["capture"][0],
+        "file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, ssh://, "
+        "https://); files named like one rotation are one capture",
+    ),
+    "--list": (
+        arguments.FILE,
+        "also the captures listed in this file, one per line; '-' is standard input",
+    ),
+    "-o --output": (
+        {"metavar": "DIR/", "required": True, "type": values.utf8, "action": "append"},
+        "folder of the fleet (also s3://, gs://, az://), to which later runs add; and files for "
+        "what this run has noticed: JSON (alert.json) or JUnit, a test per service (alert.xml)",
+    ),
+    "-f --filter": (arguments.OPTIONS["-f --filter"][0], arguments.FILTER),
+    "--anonymize": (
+        arguments.FLAG,
+        f"{arguments.ANONYMIZE}; required: all runs into a folder need the same key",
+    ),
+    "--names": (
+        arguments.FILE,
         "names of servers: a .csv with address, service, owner and pod, or like /etc/hosts",
     ),
-    "all": (FLAG, "also keep clean connections, possible stalls, and waits with other causes"),
-    "keep": (
+    "--all": (
+        arguments.FLAG,
+        "also keep clean connections, possible stalls, and waits with other causes",
+    ),
+    "--keep": (
         {"metavar": "DAYS", "type": values.days},
         "remove stalls, connections and waits of older days (90d); sums stay",
     ),
-    "workers": (
-        {"metavar": "N", "type": values.threads},
+    "--workers": (
+        {"metavar": "N", "type": values.number(f"a number, 1 to {MAX_THREADS}", 1, MAX_THREADS)},
         "number of processes on this machine (default: one per core)",
     ),
-    "scheduler": (
+    "--scheduler": (
         {"metavar": "ADDRESS", "type": values.utf8},
         "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
     ),
-    "all-stalls": (FLAG, "exit status 1 while any service of the fleet loses time, new or not"),
-    "check": (
-        FLAG,
+    "--all-stalls": (
+        arguments.FLAG,
+        "exit status 1 while any service of the fleet loses time, new or not",
+    ),
+    "--check": (
+        arguments.FLAG,
         "do not scan: read all files; what is damaged is put aside, to be read again by later runs",
     ),
-    "report": (
+    "--report": (
         {"metavar": "SET/STREAM", "type": values.stream},
         "do not scan: write the report of one connection of the fleet, from its captures, to "
         "DIR/reports/",
     ),
 }
+"""Options of this command alone, in the form of `arguments.OPTIONS`."""
+ORDER = (
+    "capture --list -o -f --min-wait --anonymize --names --all --keep --workers --scheduler "
+    "--all-stalls --check --report -q --exit-zero -V"
+)
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = of_command("fleet", DESCRIPTION, EXAMPLES, EXIT_STATUS)
-    made.add_argument(
-        "capture",
-        nargs="*",
-        type=values.utf8,
-        help="file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, "
-        "ssh://, https://); files named like one rotation are one capture",
-    )
-    made.add_argument("--list", help=LIST, **FILE)
-    made.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR/",
-        required=True,
-        type=values.utf8,
-        action="append",
-        help="folder of the fleet (also s3://, gs://, az://), to which later runs add; and files "
-        "for what this run has noticed: JSON (alert.json) or JUnit, a test per service (alert.xml)",
-    )
-    arguments.add_filter(made, also="")
-    arguments.add_min_wait(made)
-    arguments.add_key(made, "; required: all runs into a folder need the same key")
-    for name, (kind, told) in OPTIONS.items():
-        made.add_argument(f"--{name}", help=told, **kind)
-    arguments.add_quiet(made)
-    arguments.add_exit_zero(made)
-    arguments.add_version(made)
+    arguments.add(made, ORDER, OPTIONS)
     return made
 
 

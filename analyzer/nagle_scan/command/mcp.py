@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,25 +55,24 @@ EXIT_STATUS = """\
 """
 
 
+FOLDER: Mapping[str, Any] = {"metavar": "DIR", "type": values.utf8}
+OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "--root": (
+        {"action": "append", "required": True, **FOLDER},
+        "folder whose captures may be read (may be repeated)",
+    ),
+    "--reports": (
+        FOLDER,
+        "folder for reports that are asked for, made if missing (default: none are written)",
+    ),
+}
+"""Options of this command alone, in the form of `arguments.OPTIONS`."""
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = of_command("mcp", DESCRIPTION, EXAMPLES, EXIT_STATUS)
-    made.add_argument(
-        "--root",
-        metavar="DIR",
-        action="append",
-        required=True,
-        type=values.utf8,
-        help="folder whose captures may be read (may be repeated)",
-    )
-    made.add_argument(
-        "--reports",
-        metavar="DIR",
-        type=values.utf8,
-        help="folder for reports that are asked for, made if missing (default: none are written)",
-    )
-    arguments.add_key(made)
-    arguments.add_version(made)
+    arguments.add(made, "--root --reports --anonymize -V", OPTIONS)
     return made
 
 

@@ -96,7 +96,6 @@ class _Every:
         self._joined = [Joined(path) for path in outputs.paths]
         self._wrote: list[str] = []
         self._all_written = True
-        self._unusable = 0
 
     def add(self, capture: "CaptureSet", scan: "Scan") -> None:
         """A failed write does not lose the verdict."""
@@ -116,8 +115,7 @@ class _Every:
 
     def add_unusable(self, capture: "CaptureSet", error: str) -> None:
         """A capture that cannot be read costs no other."""
-        self._unusable += 1
-        if self._unusable <= MOST_TOLD:
+        if self._unusable < MOST_TOLD:
             terminal.note(printable(error))
         name = printable(capture.name)
         reason = printable(error)
@@ -128,6 +126,10 @@ class _Every:
         for joined in self._joined:
             joined.add_unusable(name, reason)
 
+    @property
+    def _unusable(self) -> int:
+        return sum(row.verdict == table.UNUSABLE for row in self.rows)
+
     def write(self) -> bool:
         """Writes the files of all captures; `False` if one cannot be written, and says why."""
         for joined in self._joined:
@@ -136,12 +138,8 @@ class _Every:
         if folder is not None:
             summary, index = os.path.join(folder, SUMMARY), os.path.join(folder, INDEX)
             self._try(summary, lambda: files.replace(summary, table.content(self.rows)))
-            self._try(index, lambda: self._write_index(index))
+            self._try(index, lambda: files.replace(index, table.page(index, self.rows)))
         return self._all_written
-
-    def _write_index(self, path: str) -> None:
-        formats.check_installed(path, ("jinja2",))
-        files.replace(path, table.page(self.rows))
 
     def _try(self, path: str, write: "Callable[[], None]") -> None:
         try:

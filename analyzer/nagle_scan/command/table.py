@@ -89,21 +89,20 @@ def content(rows: Sequence[Row]) -> bytes:
     return written.getvalue().encode()
 
 
-class Index(NamedTuple):
-    """The contents of `index.html`."""
+def page(path: str, rows: Sequence[Row]) -> bytes:
+    """`index.html`, with links to the reports. Raises `OutputError` without Jinja2."""
+    from nagle_scan.report import formats
 
-    headline: str
-    verdict: str
-    last_head: str
-    rows: Sequence[Row]
-
-
-def page(rows: Sequence[Row]) -> bytes:
-    """`index.html`, with links to the reports."""
+    formats.check_installed(path, ("jinja2",))
     from nagle_scan.report import html
 
     first = ordered(rows)
-    shown = Index(headline(rows), first[0].verdict if first else "", last_head(rows), first)
+    shown = {
+        "headline": headline(rows),
+        "verdict": first[0].verdict if first else "",
+        "last_head": last_head(rows),
+        "rows": first,
+    }
     return html.rendered("index.html", shown)
 
 
@@ -136,12 +135,7 @@ def ordered(rows: Sequence[Row]) -> list[Row]:
 def lines(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
     """The table for a terminal."""
     cells = [
-        (
-            _short(row.name),
-            row.verdict,
-            certainty.cell(row),
-            row.held_or_reason,
-        )
+        (_short(row.name), row.verdict, certainty.cell(row), row.held_or_reason)
         for row in ordered(rows)[:MOST_ROWS]
     ]
     yield ""

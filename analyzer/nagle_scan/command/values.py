@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
-from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
+from nagle_scan.result import MAX_MIN_WAIT_MS
 from nagle_scan.words.wording import printable
 
 DURATION = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)"
 DAYS = r"([1-9]\d{0,5}) ?d"
 STREAM = r"([0-9a-f]+)/(\d{1,18})"
+MOST_DIGITS = 18
+"""Numbers of frames and connections have 64 bits in the engine."""
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
@@ -42,27 +45,16 @@ def utf8(argument: str) -> str:
     return argument
 
 
-def threads(value: str) -> int:
-    """A number of threads."""
-    threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
-    if not 0 < threads <= MAX_THREADS:
-        raise argparse.ArgumentTypeError(f"expected a number, 1 to {MAX_THREADS}")
-    return threads
+def number(expected: str, least: int = 0, most: int = 10**MOST_DIGITS) -> Callable[[str], int]:
+    """A parser of whole numbers, which says what was `expected`."""
 
+    def parsed(value: str) -> int:
+        is_number = value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS
+        if not (is_number and least <= int(value) <= most):
+            raise argparse.ArgumentTypeError(f"expected {expected}")
+        return int(value)
 
-def frame(value: str) -> int:
-    """The number of a frame."""
-    number = int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
-    if number == 0:
-        raise argparse.ArgumentTypeError("expected a frame number")
-    return number
-
-
-def connection(value: str) -> int:
-    """The number of a connection, from 0 on."""
-    if not (value.isascii() and value.isdigit() and len(value) < 19):
-        raise argparse.ArgumentTypeError("expected a number")
-    return int(value)
+    return parsed
 
 
 def seconds(value: str) -> str:
