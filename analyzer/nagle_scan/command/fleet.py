@@ -267,7 +267,9 @@ def _headline(outcome: Outcome) -> str:
     if outcome.no_captures:
         known.append(f"{count(outcome.no_captures, 'file')} known to be no capture")
     shown = f" ({', '.join(known)})" if known else ""
-    return f"{count(outcome.of, 'new capture')}{shown}: {', '.join(found) or 'nothing to do'}"
+    return (
+        f"{count(outcome.sets_total, 'new capture')}{shown}: {', '.join(found) or 'nothing to do'}"
+    )
 
 
 def _end_as_by_interrupt() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from nagle_scan.fleet import rows
 from nagle_scan.fleet.table import Table
 from nagle_scan.words.wording import count, duration
 
@@ -141,7 +142,6 @@ def changed(days: Sequence[Level], now: Level) -> str:
     return WORSE if is_worse and now.stalls >= LEAST else ""
 
 
-def columns(changes: Sequence[Change]) -> dict[str, list[Any]]:
+def columns(changes: Sequence[Change]) -> rows.Columns:
     """Rows of the kind `changes`."""
-    told = {name: [getattr(one, name) for one in changes] for name in Change._fields}
-    return told | {"time": [time.time_ns() // 1000] * len(changes)}
+    return rows.columns((one._asdict() for one in changes), "time")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import escape
@@ -63,10 +63,8 @@ class Fleet:
         `stalls`, `connections`, `waits` and `changes`. Raises `ValueError` for SQL that cannot be
         run, `CaptureError` for a fleet that is damaged."""
         found = self.relation(sql)
-        try:
+        with self._table.told():
             frame: pd.DataFrame = found.df()
-        except Exception as error:
-            raise self._table.reason(error) from None
         return frame
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -124,8 +122,8 @@ class Fleet:
         it may have begun; or why there is none).
         """
         rows = self.query(services.SERVICES)
-        hours = self.query(services.hours(services.STALLED)).groupby("service")
-        trends = {service: trend(_rows(each)) for service, each in hours}
+        hours = services.hours_of_each(self._table, services.STALLED)
+        trends = {service: trend(each) for service, each in hours}
         named = zip(rows["service"], rows["hours"], strict=True)
         found = [trends.get(service) or no_trend(captured) for service, captured in named]
         onsets = pd.Series([one.onset for one in found], dtype="datetime64[us, UTC]")
@@ -237,8 +235,3 @@ def _as_it_was(file: File) -> File:
     if (now.size, now.first_ns) != (file.size, file.first_ns):
         raise CaptureError(f"{file.path}: no longer the capture that was scanned{elsewhere}")
     return now
-
-
-def _rows(frame: pd.DataFrame) -> list[services.Row]:
-    found: Any = frame.to_dict("records")
-    return list(found)

@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from functools import cache
 from hashlib import blake2b
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from nagle_scan import _core
@@ -30,6 +30,9 @@ HOST = "NAGLE_SCAN_HOST"
 NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
 """Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
+AT_ONCE = 32
+"""Files of a network that are opened at the same time."""
+_Answer = TypeVar("_Answer")
 END_LEN = 1 << 16
 """Bytes at each end of a file that tell it apart."""
 
@@ -200,7 +203,17 @@ def _of_url(url: str, about: Mapping[str, Any]) -> File:
 
 def dated(every: Iterable[File]) -> list[File | Failure]:
     """Each with its first frame. A file is opened, never waited for."""
-    return [_dated(file) for file in every]
+    return _of_each(_dated, list(every))
+
+
+def _of_each(ask: Callable[[File], _Answer], every: Sequence[File]) -> list[_Answer]:
+    """Answers in order; a file of a network takes some round trips, so many are asked at once."""
+    if not any(is_url(file.path) for file in every):
+        return [ask(file) for file in every]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(ask, every))
 
 
 def _dated(file: File) -> File | Failure:
@@ -226,17 +239,17 @@ def _dated(file: File) -> File | Failure:
         return Failure(file, remote.reason(error, file.access or file.path))
 
 
-def ends(every: Iterable[File], key: bytes | None = None) -> list[str]:
+def ends(every: Sequence[File], key: bytes | None) -> list[str]:
     """A hash of both ends of each; empty if it cannot be read."""
-    return [_ends(file, key) for file in every]
 
+    def ends_of(file: File) -> str:
+        try:
+            return hash_of_ends(lambda begin, end: _part(file, begin, end), file.size, key)
+        except Exception:
+            # A file system may raise anything.
+            return ""
 
-def _ends(file: File, key: bytes | None) -> str:
-    try:
-        return hash_of_ends(lambda begin, end: _part(file, begin, end), file.size, key)
-    except Exception:
-        # A file system may raise anything.
-        return ""
+    return _of_each(ends_of, every)
 
 
 def hash_of_ends(part: Callable[[int, int], bytes], size: int, key: bytes | None) -> str:

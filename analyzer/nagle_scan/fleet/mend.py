@@ -7,12 +7,10 @@ from contextlib import suppress
 
 import duckdb
 
-from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.fields import COMMIT, SQL_TYPES, written
 from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.table import Table, quoted
-from nagle_scan.fleet.work import failure_id
 from nagle_scan.words.wording import count
 
 LOST = "its rows are gone: a run that finds the capture reads it again"
@@ -83,14 +81,12 @@ def _let_go(table: Table, lost: Collection[str], tell: Callable[[str], None]) ->
 
     table.asked("").execute('CREATE TABLE lost AS SELECT unnest(?) AS "set"', [sorted(lost)])
     files = table.rows(
-        'SELECT host, path, size, modified FROM captures SEMI JOIN lost USING ("set") '
-        "WHERE error IS NULL"
+        'SELECT host, path, size FROM captures SEMI JOIN lost USING ("set") WHERE error IS NULL'
     )
-    ids = [failure_id((row["host"], row["path"])) for row in files]
-    told = {name: [row[name] for row in files] for name in ("host", "path", "size")}
-    told |= rows.about_failures(ids, LOST, _core.VERSION)
+    places = [((row["host"], row["path"]), row["size"]) for row in files]
+    failures = rows.columns(rows.failure(place, size, LOST) for place, size in places)
     number = table.next_batch
-    parts = [parquet.rows(COMMIT, one, number) for one in (rows.gone(lost), told) if one["set"]]
+    parts = [parquet.rows(COMMIT, one, number) for one in (rows.gone(lost), failures)]
     batch.write(table.folder, table.scope, {COMMIT: parts})
     tell(f"{count(len(files), 'capture')} lost rows with a file that is gone: to be read again")
     return Table(table.folder)

@@ -11,7 +11,6 @@ from typing import Any
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import services, trends
 from nagle_scan.fleet.changes import Change
-from nagle_scan.fleet.fields import CHANGES, tables
 from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
@@ -107,10 +106,7 @@ def _content(table: Table) -> Mapping[str, Any]:
 def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
     """Changes that the runs of the last days have noticed."""
     since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
-    relation = table.answer(CHANGED, [since, MOST_LISTED])
-    names = [field.name for field in tables()[CHANGES]]
-    for values in relation:
-        row = dict(zip(names, values, strict=True))
+    for row in table.each(CHANGED, [since, MOST_LISTED]):
         told = Change(**{name: row[name] for name in Change._fields}).told
         yield {"at": _moment(row["time"]), "told": printable(told), "change": row["change"]}
 

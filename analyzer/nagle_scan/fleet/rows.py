@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from nagle_scan import _core
 from nagle_scan.api.names import Label
 from nagle_scan.fleet.fields import SAID, tables
-from nagle_scan.fleet.work import NO_CAPTURE, Failure, Set, Settings, failure_id
+from nagle_scan.fleet.work import NO_CAPTURE, Failure, Place, Set, Settings, failure_id
 from nagle_scan.report import fixes, held, verdicts
 from nagle_scan.words.certainty import CONFIDENCES, doubt
 from nagle_scan.words.wording import endpoint, sentence_start
-
-if TYPE_CHECKING:
-    from nagle_scan import _core
 
 DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
 WORST = 3
@@ -24,9 +22,12 @@ WORST = 3
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
 """Columns that tell the sums of a set apart."""
 OF_WAITS = (*KEYS, "cause", "sender", "confidence")
+OF_SET = ("connections", "exchanges", "stalls", "stalled_ms")
+"""Numbers of `captures` that are those of a whole set."""
 HIDDEN = ("cannot read", NO_CAPTURE)
 End: TypeAlias = tuple[str, int]
 Columns: TypeAlias = dict[str, list[Any]]
+Row: TypeAlias = dict[str, Any]
 
 
 def of(
@@ -50,53 +51,58 @@ def of(
         "sums": found.sums(stalls, waits),
         "connections": found.connections(stalls, [file.path for file in wanted.files]),
         "stalls": stalls,
-        "captures": _captures(scan, wanted, settings) | {"ends": list(hashes)},
+        "captures": _captures(scan, wanted, settings, hashes),
     }
     if settings.everything:
         made["waits"] = waits
     else:
         made["stalls"] = _filtered(stalls, [word != "possible" for word in stalls["confidence"]])
-    for columns in made.values():
-        columns["set"] = [wanted.id] * len(next(iter(columns.values())))
+    for each in made.values():
+        each["set"] = [wanted.id] * len(next(iter(each.values())))
     return made
 
 
 def extend(every: dict[str, Columns], more: Mapping[str, Columns]) -> None:
     """Adds the rows of a set."""
-    for kind, columns in more.items():
+    for kind, added in more.items():
         held = every.setdefault(kind, {field.name: [] for field in tables()[kind]})
         for name, values in held.items():
-            values += columns.get(name) or [None] * len(columns["set"])
+            values += added.get(name) or [None] * len(added["set"])
 
 
 def failed(failures: Sequence[Failure], settings: Settings, attempts: Sequence[int]) -> Columns:
-    """Rows of `captures` for what could not be read, so often before."""
-    places = [settings.place(one.file) for one in failures]
-    # A reason may name a path, a host or an address.
+    """Rows of `captures` for what could not be read; `attempts` tells how often each failed before.
+
+    With a key a reason is hidden: it may name a path, a host or an address."""
     is_hidden = settings.key is not None
-    return {
-        **about_failures(map(failure_id, places), "", settings.version),
-        "host": [host for host, _ in places],
-        "path": [path for _, path in places],
-        "size": [one.file.size for one in failures],
-        "modified": [one.file.modified for one in failures],
-        "error": [HIDDEN[one.is_final] if is_hidden else one.reason for one in failures],
-        "attempts": [before + 1 for before in attempts],
-        "final": [one.is_final for one in failures],
-    }
+    return columns(
+        {
+            **failure(settings.place(one.file), one.file.size),
+            "modified": one.file.modified,
+            "error": HIDDEN[one.is_final] if is_hidden else one.reason,
+            "attempts": before + 1,
+            "final": one.is_final,
+        }
+        for one, before in zip(failures, attempts, strict=True)
+    )
 
 
-def about_failures(sets: Iterable[str], error: str, version: str) -> Columns:
-    """Columns that these failures share: no attempt was made, unless told otherwise."""
-    every = list(sets)
-    alike = {"error": error, "version": version, "scanned": _now_us(), "attempts": 0, "gone": False}
-    return {"set": every} | {name: [one] * len(every) for name, one in alike.items()}
+def failure(place: Place, size: int, reason: str = "") -> Row:
+    """What the rows of all failures share: no attempt was made, unless told otherwise."""
+    ends = {"set": failure_id(place), "host": place[0], "path": place[1], "size": size}
+    return {**ends, "error": reason, "version": _core.VERSION, "attempts": 0, "gone": False}
 
 
 def gone(sets: Iterable[str]) -> Columns:
     """Rows of `captures` that take these sets away."""
-    every = sorted(sets)
-    return {"set": every, "gone": [True] * len(every), "scanned": [_now_us()] * len(every)}
+    return columns({"set": one, "gone": True} for one in sorted(sets))
+
+
+def columns(every: Iterable[Row], moment: str = "scanned") -> Columns:
+    """Rows with the same names as columns, with one `moment` for all: now, in us."""
+    rows, now_us = list(every), time.time_ns() // 1000
+    made = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return made | {moment: [now_us] * len(rows)}
 
 
 def label(server: End, settings: Settings, shown: End) -> Label:
@@ -217,44 +223,36 @@ class _Found:
         return said
 
 
-def _captures(scan: _core.Scan, wanted: Set, settings: Settings) -> Columns:
+def _captures(scan: _core.Scan, wanted: Set, settings: Settings, hashes: Sequence[str]) -> Columns:
     """A row for each file. Numbers of the whole set stand in the row of its first file."""
     summary = scan.summary()
-    is_dated = summary.has_dates
-    number, places = len(wanted.files), [settings.place(file) for file in wanted.files]
     # In the order of a set: an empty file is the last of a rotation.
     read = sorted(
         json.loads(scan.json_head())["captures"],
         key=lambda one: (not one["packets"], one["first_ns"] or 0),
     )
-    both = list(zip(wanted.files, read, strict=True))
-    first_ns = [file.first_ns if is_dated else None for file in wanted.files]
-    whole = {name: getattr(summary, name) for name in OF_SET}
-    return {
-        **{name: [one, *[None] * (number - 1)] for name, one in whole.items()},
-        **{name: [one[name] for one in read] for name in ("first_frame", "packets", "complete")},
-        "host": [host for host, _ in places],
-        "path": [path for _, path in places],
-        "size": [file.size for file in wanted.files],
-        "modified": [file.modified for file in wanted.files],
-        "first_ns": [file.first_ns for file in wanted.files],
-        "file": list(range(number)),
-        "first": [None if at is None else at // 1000 for at in first_ns],
-        "last": [
-            one["last_ns"] // 1000 if is_dated and file.first_ns is not None else None
-            for file, one in both
-        ],
-        "warnings": ["\n".join(one["warnings"]) for one in read],
-        "verdict": [summary.verdict] * number,
-        "cannot_tell": [_cannot_tell(summary)] * number,
-        "version": [settings.version] * number,
-        "scanned": [_now_us()] * number,
-        "gone": [False] * number,
-        "day": [None if at is None else at // DAY_NS for at in first_ns],
-    }
-
-
-OF_SET = ("connections", "exchanges", "stalls", "stalled_ms")
+    return columns(
+        {
+            **{name: None if number else getattr(summary, name) for name in OF_SET},
+            **{name: one[name] for name in ("first_frame", "packets", "complete")},
+            **dict(zip(("host", "path"), settings.place(file), strict=True)),
+            "size": file.size,
+            "modified": file.modified,
+            "first_ns": file.first_ns,
+            "file": number,
+            "first": None if first_ns is None else first_ns // 1000,
+            "last": None if first_ns is None else one["last_ns"] // 1000,
+            "warnings": "\n".join(one["warnings"]),
+            "verdict": summary.verdict,
+            "cannot_tell": _cannot_tell(summary),
+            "version": settings.version,
+            "gone": False,
+            "day": None if first_ns is None else first_ns // DAY_NS,
+            "ends": ends,
+        }
+        for number, (file, one, ends) in enumerate(zip(wanted.files, read, hashes, strict=True))
+        for first_ns in [file.first_ns if summary.has_dates else None]
+    )
 
 
 def _columns(scan: _core.Scan, kind: str) -> Columns:
@@ -302,7 +300,3 @@ def _cannot_tell(summary: _core.Summary) -> str:
     if summary.verdict != "inconclusive":
         return ""
     return sentence_start(verdicts.cannot_tell(summary))
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1000

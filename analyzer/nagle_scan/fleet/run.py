@@ -17,11 +17,10 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import changes, inputs, mend, scanning, sets
 from nagle_scan.fleet.changes import Change
-from nagle_scan.fleet.fields import CHANGES
+from nagle_scan.fleet.fields import CHANGES, COMMIT
 from nagle_scan.fleet.folder import Folder
-from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.table import Scope, Table
-from nagle_scan.fleet.work import Failure, File, Place, Scanned, Set, Settings
+from nagle_scan.fleet.work import Failure, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
@@ -37,8 +36,6 @@ EACH_WORKER = 8
 """A worker gets at least as many tasks, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
 """A process takes as long to start as these to read."""
-AT_ONCE = 32
-"""Files of a network that are opened at the same time."""
 TRIES = 3
 """Attempts at a step that fails where a file is damaged, or deleted by another run meanwhile."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -62,11 +59,11 @@ class Outcome:
     """The state of a run so far."""
 
     def __init__(self) -> None:
-        self.of, self.of_bytes = 0, 0
+        self.sets_total, self.bytes_total = 0, 0
         """Sets that are new or grew, and their bytes as stored."""
         self.done, self.bytes, self.packets = 0, 0, 0
         self.known, self.no_captures, self.incomplete = 0, 0, 0
-        """Files, the last ones read in part."""
+        """Numbers of files; incomplete ones were read in part."""
         self.verdicts: Counter[str] = Counter()
         self.failures: list[Failure] = []
         self.changes: list[Change] = []
@@ -78,23 +75,27 @@ class Outcome:
         self.done += len(task.items)
         self.bytes += task.size
         self.failures += scanned.failures
-        self.packets += scanned.packets
-        self.incomplete += scanned.incomplete
-        self.verdicts.update(scanned.verdicts)
+        if captures := scanned.rows.get(COMMIT):
+            self.packets += sum(captures["packets"])
+            self.incomplete += captures["complete"].count(False)
+            # Each file of a set has the verdict of all.
+            self.verdicts.update(
+                dict(zip(captures["set"], captures["verdict"], strict=True)).values()
+            )
 
     @property
     def how_far(self) -> str:
         """The done ones of all."""
-        return f"{self.done:,} of {count(self.of, 'capture')}"
+        return f"{self.done:,} of {count(self.sets_total, 'capture')}"
 
     def line(self, elapsed_s: float) -> str:
         """Progress for a terminal."""
         failed = f", {count(len(self.failures), 'file')} failed" if self.failures else ""
         left = ""
         if self.bytes:
-            left = f", {time_left(elapsed_s * (self.of_bytes - self.bytes) / self.bytes)} left"
+            left = f", {time_left(elapsed_s * (self.bytes_total - self.bytes) / self.bytes)} left"
         return (
-            f"{self.how_far}, {quantity(self.bytes)}B of {quantity(self.of_bytes)}B, "
+            f"{self.how_far}, {quantity(self.bytes)}B of {quantity(self.bytes_total)}B, "
             f"{quantity(self.packets / elapsed_s)}packets/s{failed}{left}"
         )
 
@@ -157,12 +158,12 @@ class _Run:
             found = inputs.find(request.named, listed)
             table = self._checked(mend.mend(self._folder, self._tell))
             known = sets.Known(table, self._scope)
-            plan = sets.plan(found.files.values(), known, request.settings, _open)
+            plan = sets.plan(found.files.values(), known, request.settings)
         for note in (*found.notes, *plan.notes):
             self._tell(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
-        outcome.of, outcome.of_bytes = len(plan.sets), sum(one.size for one in plan.sets)
+        outcome.sets_total, outcome.bytes_total = len(plan.sets), sum(one.size for one in plan.sets)
         over = [at for at in known.failed if at in plan.copies or _is_gone(at)]
         if plan.sets or outcome.failures or over:
             self._add(plan.sets, known, table, over)
@@ -208,7 +209,7 @@ class _Run:
         batch.end(before.open_runs)
 
     def _scan(self, wanted: Sequence[Set], batch: Any) -> None:  # noqa: ANN401
-        most = min(len(wanted), 1 + self._outcome.of_bytes // BYTES_OF_WORKER)
+        most = min(len(wanted), 1 + self._outcome.bytes_total // BYTES_OF_WORKER)
         workers = self._cluster or Workers(min(self._request.workers or processors(), most))
         at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
         tasks = _tasks(wanted, at_once, self._request.settings)
@@ -258,7 +259,7 @@ class _Run:
         """Says how far it came if it has to stop; what was done until then is written."""
 
         def account(why: object) -> str:
-            stays = "is done and stays" if self._outcome.of == 1 else "are done and stay"
+            stays = "is done and stays" if self._outcome.sets_total == 1 else "are done and stay"
             how_far = self._outcome.how_far
             return f"{printable(str(why))}: {how_far} {stays}; the next run goes on"
 
@@ -272,17 +273,6 @@ class _Run:
         except KeyboardInterrupt:
             batch.write()
             raise KeyboardInterrupt(account("interrupted")) from None
-
-
-def _open(function: Callable[[Sequence[File]], list[Any]], every: Sequence[File]) -> list[Any]:
-    """See `sets.Open`."""
-    if not any(is_url(file.path) for file in every):
-        return function(every)
-    # A file of a network takes some round trips.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda file: function([file])[0], every))
 
 
 def _tasks(every: Iterable[Set], most: int, settings: Settings) -> Iterator[Task]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -23,20 +23,13 @@ def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
     if settings.version != _core.VERSION:
         raise ClusterError(f"a worker has nagle-scan {_core.VERSION}, this is {settings.version}")
     made: dict[str, rows.Columns] = {}
-    every: list[tuple[Set, _core.Summary]] = []
+    read: list[Set] = []
     failures: list[Failure] = []
     for one in sets:
-        for wanted, summary, found in _scan(one, settings, failures):
-            rows.extend(made, found)
-            every.append((wanted, summary))
-    return Scanned(
-        tuple(wanted for wanted, _ in every),
-        made,
-        sum(summary.packets for _, summary in every),
-        tuple(summary.verdict for _, summary in every),
-        made["captures"]["complete"].count(False) if made else 0,
-        tuple(failures),
-    )
+        if found := _scan(one, settings, failures):
+            read.append(found[0])
+            rows.extend(made, found[1])
+    return Scanned(tuple(read), made, tuple(failures))
 
 
 def failed(sets: Iterable[Set], reason: str) -> Scanned:
@@ -47,30 +40,27 @@ def failed(sets: Iterable[Set], reason: str) -> Scanned:
 
 def _scan(
     wanted: Set, settings: Settings, failures: list[Failure]
-) -> Iterator[tuple[Set, _core.Summary, dict[str, rows.Columns]]]:
-    """Scans the files of a set that can be read, if any: the others may be lost for ever."""
+) -> tuple[Set, dict[str, rows.Columns]] | None:
+    """The rows of the files of a set that can be read, if any: the others may be lost for ever."""
     while wanted.files:
         try:
-            scan, ends = _patiently(wanted, settings)
-            found = wanted, scan.summary(), rows.of(scan, wanted, settings, ends)
+            return wanted, _patiently(wanted, settings)
+        except (KeyboardInterrupt, SystemExit):
+            raise
         except BaseException as error:
-            # A panic in the engine is not an `Exception`; the end of a worker is neither.
-            if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
-                raise
+            # A panic in the engine is not an `Exception`.
             bad = _bad(error, wanted.files)
             if bad is None:
                 told = f"{type(error).__name__}: {error}".partition("\n")[0]
                 why = str(error) if isinstance(error, NagleScanError) else told
                 failures += failed([wanted], why).failures
-                break
+                return None
             failures.append(Failure(bad, str(error).removeprefix(f"{bad.path}: ")))
             if wanted.replaces:
                 # The old result has what this file held.
-                break
+                return None
             wanted = wanted._replace(files=tuple(one for one in wanted.files if one != bad))
-        else:
-            yield found
-            break
+    return None
 
 
 def _bad(error: BaseException, every: Sequence[File]) -> File | None:
@@ -79,8 +69,8 @@ def _bad(error: BaseException, every: Sequence[File]) -> File | None:
     return next((one for one in every if is_told and str(error).startswith(f"{one.path}: ")), None)
 
 
-def _patiently(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
-    """A scan, tried again where a network failed to bring the files."""
+def _patiently(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:
+    """Rows, tried again where a network failed to bring the files."""
     for pause_s in PAUSES_S:
         try:
             return _once(wanted, settings)
@@ -89,8 +79,7 @@ def _patiently(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
     return _once(wanted, settings)
 
 
-def _once(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
-    """A scan, with a hash of the ends of each file."""
+def _once(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:
     with ExitStack() as opened:
         paths = {opened.enter_context(inputs.readable(one)): one for one in wanted.files}
         scan = _core.scan_captures(
@@ -108,4 +97,4 @@ def _once(wanted: Set, settings: Settings) -> tuple[_core.Scan, list[str]]:
             inputs.hash_of_ends(partial(inputs.part_of, path), one.size, settings.key)
             for path, one in paths.items()
         ]
-        return scan, ends
+    return rows.of(scan, wanted, settings, ends)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from nagle_scan.api import captures
 from nagle_scan.fleet import inputs
@@ -17,8 +16,6 @@ FAILED = (
     "SELECT host, path, size, modified, attempts, coalesce(final, false) AS final "
     "FROM captures WHERE error IS NOT NULL"
 )
-Open: TypeAlias = Callable[[Callable[[Sequence[File]], list[Any]], Sequence[File]], Iterable[Any]]
-"""Calls `inputs.dated` or `inputs.ends` with files, several at once where they are far away."""
 TORN = "it grew, but other files of its capture are gone: what came since cannot be read"
 
 
@@ -73,13 +70,13 @@ class Known:
         return map(_Row._make, self._table.answer(asked, [list(wanted)]) if wanted else ())
 
 
-def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) -> Plan:
+def plan(found: Iterable[File], known: Known, settings: Settings) -> Plan:
     """The work that is left for the files that were found."""
     there = {settings.place(file): file for file in found}
     as_before = {at for at, file in there.items() if known.is_known(at, file)}
     failures: list[Failure] = []
     fresh: dict[Place, File] = {}
-    for told in open(inputs.dated, [one for at, one in there.items() if at not in as_before]):
+    for told in inputs.dated(one for at, one in there.items() if at not in as_before):
         if isinstance(told, Failure):
             failures.append(told)
         else:
@@ -96,7 +93,7 @@ def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) ->
             grown.setdefault(row.set, {})[at] = file
         else:
             same += 1
-    copies = _copies(new, known, settings, open)
+    copies = _copies(new, known, settings)
     rotated = captures.rotated(
         [file for at, file in new.items() if at not in copies],
         attrgetter("path"),
@@ -118,9 +115,7 @@ def plan(found: Iterable[File], known: Known, settings: Settings, open: Open) ->
     return Plan(sets, failures, len(as_before) - none + same + len(copies), none, notes, copies)
 
 
-def _copies(
-    new: dict[Place, File], known: Known, settings: Settings, open: Open
-) -> Collection[Place]:
+def _copies(new: dict[Place, File], known: Known, settings: Settings) -> Collection[Place]:
     """Files with the size, first frame and ends of another: under a new name, on another host."""
     alike: dict[tuple[int, int | None], list[Place]] = {}
     for at, file in new.items():
@@ -135,7 +130,7 @@ def _copies(
         if same in seen or len(places) > 1
         for at in places
     ]
-    every = open(partial(inputs.ends, key=settings.key), [new[at] for _, at in asked])
+    every = inputs.ends([new[at] for _, at in asked], settings.key)
     copies = set()
     for (same, at), ends in zip(asked, every, strict=True):
         if ends in seen.setdefault(same, set()) and ends:

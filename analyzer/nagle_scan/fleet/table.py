@@ -6,6 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -116,12 +117,11 @@ class Table:
     @cached_property
     def commits(self) -> dict[str, Commit]:
         """Batches as their files of captures describe them, by the name of the file."""
-        try:
-            asked = self.connection
-            sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
-            found = asked.execute(sql).fetchall() if self.is_there else []
-        except Exception as error:
-            raise self.reason(error) from None
+        found = []
+        if self.is_there:
+            with self.told():
+                sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
+                found = self.connection.execute(sql).fetchall()
         told = {name_of(place): about for place, about in found}
         try:
             return {name: Commit.read(told.get(name, "")) for name in self.names(COMMIT)}
@@ -133,7 +133,9 @@ class Table:
     @cached_property
     def in_use(self) -> list[tuple[str, str]]:
         """Files of captures that count, and a set of each."""
-        return [(name_of(place), set_id) for place, set_id in self._all(IN_USE)]
+        with self.told():
+            found = self.connection.execute(IN_USE).fetchall()
+        return [(name_of(place), set_id) for place, set_id in found]
 
     @property
     def open(self) -> dict[str, Commit]:
@@ -216,22 +218,19 @@ class Table:
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         """The answer to SQL (DuckDB's). Raises `ValueError` for SQL that cannot be run, and
         `CaptureError` if it is the files that cannot be read."""
-        try:
+        with self.told():
             return self.asked(sql).sql(sql)
-        except Exception as error:
-            raise self.reason(error) from None
 
     def answer(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The answer to SQL as plain rows, with values for its question marks."""
-        try:
-            self.asked(sql)
-        except Exception as error:
-            raise self.reason(error) from None
-        return self._all(sql, given)
+        with self.told():
+            return self.asked(sql).execute(sql, given).fetchall()
 
-    def _all(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raises what `reason` makes of any error."""
         try:
-            return self.connection.execute(sql, given).fetchall()
+            yield
         except Exception as error:
             raise self.reason(error) from None
 
@@ -248,15 +247,13 @@ class Table:
         # An error of a store comes through DuckDB with a traceback.
         return CaptureError(f"{self.folder.path}: cannot read: {printable(lines[-1])}")
 
-    def each(self, sql: str) -> Iterator[dict[str, Any]]:
+    def each(self, sql: str, given: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """The rows of an answer, one at a time: there may be a million."""
-        try:
-            asked = self.asked(sql).cursor().execute(sql)
+        with self.told():
+            asked = self.asked(sql).cursor().execute(sql, given)
             names = [column[0] for column in asked.description]
             while some := asked.fetchmany(AT_ONCE):
                 yield from (dict(zip(names, row, strict=True)) for row in some)
-        except Exception as error:
-            raise self.reason(error) from None
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """All of them, of which there are few."""

@@ -132,13 +132,10 @@ def digits(content: bytes) -> str:
 
 
 class Scanned(NamedTuple):
-    """Rows that a worker found in some sets, by their kind; never payload."""
+    """What a worker found in some sets; never payload."""
 
     sets: tuple[Set, ...] = ()
     """Sets that were read, with the files that could be."""
     rows: Mapping[str, Mapping[str, list[Any]]] = {}
-    packets: int = 0
-    verdicts: tuple[str, ...] = ()
-    incomplete: int = 0
-    """Files that were not read to their end: they are damaged or cut off."""
+    """Columns by the kind of rows."""
     failures: tuple[Failure, ...] = ()
