@@ -84,7 +84,7 @@ class _Ends(argparse.Action):
         values: str | Sequence[object] | None,
         option: str | None = None,
     ) -> None:
-        """What is printed depends on the option: `-h` has what most people need."""
+        """Prints the short help for `-h`, else a cause."""
         del namespace
         if option == "-h":
             terminal.say(SHORT)

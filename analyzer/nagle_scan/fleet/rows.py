@@ -88,7 +88,7 @@ def failed(failures: Sequence[Failure], settings: Settings, attempts: Sequence[i
 
 
 def failure(place: Place, size: int, reason: str = "") -> Row:
-    """What the rows of all failures share: no attempt was made, unless told otherwise."""
+    """The columns that all failures share: no attempt was made, unless told otherwise."""
     ends = {"set": failure_id(place), "host": place[0], "path": place[1], "size": size}
     return {**ends, "error": reason, "version": _core.VERSION, "attempts": 0, "gone": False}
 

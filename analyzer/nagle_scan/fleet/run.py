@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,8 +85,14 @@ class Outcome:
 
     @property
     def how_far(self) -> str:
-        """The done ones of all."""
+        """Sets that are done, of all."""
         return f"{self.done:,} of {count(self.sets_total, 'capture')}"
+
+    def account(self, error: BaseException) -> str:
+        """Why a run stopped, and how far it came; what was done until then is written."""
+        why = printable(str(error) or "interrupted")
+        stays = "is done and stays" if self.sets_total == 1 else "are done and stay"
+        return f"{why}: {self.how_far} {stays}; the next run goes on"
 
     def line(self, elapsed_s: float) -> str:
         """Progress for a terminal."""
@@ -156,7 +162,10 @@ class _Run:
         request, outcome = self._request, self._outcome
         with ProgressLine(lambda _: "looking for captures", self._stream):
             found = inputs.find(request.named, listed)
-            table = self._checked(mend.mend(self._folder, self._tell))
+            table = mend.mend(self._folder, self._tell)
+            if table.is_there and (difference := table.scope.differs(self._scope)):
+                place = self._folder.path
+                raise OutputError(f"{place}: scanned with {difference}: name a new folder")
             known = sets.Known(table, self._scope)
             plan = sets.plan(found.files.values(), known, request.settings)
         for note in (*found.notes, *plan.notes):
@@ -172,13 +181,6 @@ class _Run:
             self._end(table.state)
         return outcome
 
-    def _checked(self, table: Table) -> Table:
-        """Raises `OutputError` if it was scanned otherwise."""
-        if table.is_there and (difference := table.scope.differs(self._scope)):
-            place = self._folder.path
-            raise OutputError(f"{place}: scanned with {difference}: name a new folder")
-        return table
-
     def _add(
         self, wanted: Sequence[Set], known: sets.Known, table: Table, over: Sequence[Place]
     ) -> None:
@@ -191,9 +193,15 @@ class _Run:
         batch = Batch(self._folder, settings, known, table.next_batch, own)
         table.close()
         batch.add(Scanned(failures=tuple(self._outcome.failures)), over)
-        with ProgressLine(self._outcome.line, self._stream), self._accounted(batch):
-            self._scan(wanted, batch)
-            batch.write()
+        with ProgressLine(self._outcome.line, self._stream):
+            try:
+                self._scan(wanted, batch)
+                batch.write()
+            except OutputError as error:
+                raise OutputError(f"{error}; the next run goes on") from None
+            except (ClusterError, KeyboardInterrupt) as error:
+                batch.write()
+                raise type(error)(self._outcome.account(error)) from None
         if not wanted:
             return
         now = Table(self._folder)
@@ -228,14 +236,12 @@ class _Run:
         table = Table(self._folder)
         if not table.is_there or (state == table.state and page.state(self._folder) == state):
             return
-        before = None if self._request.keep_days is None else _days_ago(self._request.keep_days)
+        # Arrow takes longer to load than a run that finds nothing new.
+        from nagle_scan.fleet import tidy
 
-        def tidied(now: Table) -> Table:
-            from nagle_scan.fleet import tidy
-
-            return tidy.tidy(now, before)
-
-        table = self._patiently(tidied, table)
+        keep_days = self._request.keep_days
+        before = None if keep_days is None else _days_ago(keep_days)
+        table = self._patiently(lambda now: tidy.tidy(now, before), table)
         for _ in range(TRIES):
             self._patiently(page.write, table)
             table.close()
@@ -253,26 +259,6 @@ class _Run:
                 table.close()
                 table = mend.mend(self._folder, self._tell, reads_all=True)
         return does(table)
-
-    @contextmanager
-    def _accounted(self, batch: Any) -> Iterator[None]:  # noqa: ANN401
-        """Says how far it came if it has to stop; what was done until then is written."""
-
-        def account(why: object) -> str:
-            stays = "is done and stays" if self._outcome.sets_total == 1 else "are done and stay"
-            how_far = self._outcome.how_far
-            return f"{printable(str(why))}: {how_far} {stays}; the next run goes on"
-
-        try:
-            yield
-        except OutputError as error:
-            raise OutputError(f"{error}; the next run goes on") from None
-        except ClusterError as error:
-            batch.write()
-            raise ClusterError(account(error)) from None
-        except KeyboardInterrupt:
-            batch.write()
-            raise KeyboardInterrupt(account("interrupted")) from None
 
 
 def _tasks(every: Iterable[Set], most: int, settings: Settings) -> Iterator[Task]:

@@ -132,7 +132,7 @@ def digits(content: bytes) -> str:
 
 
 class Scanned(NamedTuple):
-    """What a worker found in some sets; never payload."""
+    """The findings of a worker in some sets; never payload."""
 
     sets: tuple[Set, ...] = ()
     """Sets that were read, with the files that could be."""
