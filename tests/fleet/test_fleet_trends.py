@@ -109,7 +109,7 @@ def test_a_picture_has_a_bar_for_each_hour_and_a_gap_for_what_is_unknown() -> No
     of = hours((10, 0), (10, 10), None, (10, 20))
     axis = trends.axis([one["hour"] for one in of])
     chart = trends.chart(of, of[2]["hour"], axis)
-    assert axis.told == "2026-11-20 00:00 to 2026-11-20 03:00 UTC; a bar is an hour"
+    assert axis.in_words == "2026-11-20 00:00 to 2026-11-20 03:00 UTC; a bar is an hour"
     ((word, path),) = chart.bars
     assert word == "certain"
     assert bars(path) == [(1, trends.HEIGHT / 2), (3, trends.HEIGHT)]

@@ -242,7 +242,7 @@ def told(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) ->
     failures = outcome.failures
     yield _headline(outcome)
     for change in outcome.changes[:MOST_CHANGES]:
-        yield f"  {printable(change.told)}"
+        yield f"  {printable(change.sentence)}"
     if len(outcome.changes) > MOST_CHANGES:
         yield f"  ... and {len(outcome.changes) - MOST_CHANGES:,} more: Fleet.changes"
     if is_brief:

@@ -36,8 +36,8 @@ def write(
         if kind != COMMIT:
             made = parquet.content(kind, each)
             sent[folder.put(kind, made)] = len(made)
-    told = Commit(scope, sent, run, ended).told
-    folder.put(COMMIT, parquet.content(COMMIT, parts.get(COMMIT, ()), told))
+    commit = Commit(scope, sent, run, ended)
+    folder.put(COMMIT, parquet.content(COMMIT, parts.get(COMMIT, ()), commit.text))
 
 
 class Batch:
@@ -55,7 +55,7 @@ class Batch:
         self._begun_s = time.monotonic()
 
     def add(self, scanned: Scanned, over: Iterable[Place] = ()) -> None:
-        """Some sets are done; failures at the places `over` are."""
+        """Adds sets that are done; failures at the places `over` no longer count."""
         place, failed = self._settings.place, self._known.failed
         read = [place(file) for one in scanned.sets for file in one.files]
         replaced = {one.replaces for one in scanned.sets if one.replaces not in ("", one.id)}
@@ -92,5 +92,5 @@ class Batch:
         self._parts, self._begun_s, self._number = {}, time.monotonic(), self._number + step()
 
     def end(self, others: Iterable[str]) -> None:
-        """Its changes are told, and those of runs that were killed."""
+        """Marks this run as ended, and others that were killed: their changes are told."""
         write(self._folder, self._known.scope, {}, ended=[self._run, *others])

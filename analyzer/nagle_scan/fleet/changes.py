@@ -14,7 +14,7 @@ from nagle_scan.words.wording import count, duration
 DAYS = 7
 """Captured days of a service before a run that count: what came back after longer is new."""
 BY_HALF = 1.5
-"""A service is worse if it loses so many times as much on each exchange."""
+"""Ratio of the time lost per exchange, now to before, above which a service is worse."""
 LEAST = 3
 """Fewer stalls are no change for the worse."""
 SPREAD = 3.0
@@ -79,7 +79,7 @@ class Change(NamedTuple):
     exchanges: int
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The change in a line."""
         now = f"{duration(self.now_ms)} per exchange ({count(self.stalls, 'stall')})"
         if self.change == NEW:

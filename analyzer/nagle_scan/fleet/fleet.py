@@ -63,7 +63,7 @@ class Fleet:
         `stalls`, `connections`, `waits` and `changes`. Raises `ValueError` for SQL that cannot be
         run, `CaptureError` for a fleet that is damaged."""
         found = self.relation(sql)
-        with self._table.told():
+        with self._table.explained():
             frame: pd.DataFrame = found.df()
         return frame
 

@@ -63,14 +63,14 @@ class Folder:
         """Raises `OutputError` for a folder that holds something else or cannot be listed."""
         if self.fs is not None:
             return
-        with self._told(OutputError), suppress(FileNotFoundError):
+        with self._raising(OutputError), suppress(FileNotFoundError):
             there = os.listdir(self.path)
             if there and not set(there) & {*KINDS}:
                 raise OutputError(f"{self.path}: holds something else: name a new folder")
 
     def files(self) -> dict[str, Found]:
         """The files of the fleet that are there, by name (`stalls/1f...parquet`), in order."""
-        with self._told(CaptureError):
+        with self._raising(CaptureError):
             found = self._local() if self.fs is None else self._remote()
             return {name: about for name, about in sorted(found) if NAME.fullmatch(name)}
 
@@ -111,7 +111,7 @@ class Folder:
             self._memory = fsspec.filesystem("memory")
             self._own = f"memory://nagle-scan-{os.urandom(8).hex()}"
             weakref.finalize(self, _forget, self._memory, self._own)
-        with self._told(CaptureError):
+        with self._raising(CaptureError):
             for path, content in self.fs.cat(list(wanted), on_error="omit").items():
                 place = f"{self._own}/{wanted[path]}"
                 self._memory.pipe_file(place, content)
@@ -119,7 +119,7 @@ class Folder:
 
     def content(self, name: str) -> bytes:
         """The bytes of a file."""
-        with self._told(CaptureError):
+        with self._raising(CaptureError):
             if self.fs is not None:
                 where = self._memory if name in self._held else self.fs
                 read: bytes = where.cat_file(self._held.get(name, f"{self._top}/{name}"))
@@ -137,7 +137,7 @@ class Folder:
     def put(self, kind: str, content: bytes) -> str:
         """Writes a file, and is done when it is on the disk; its name. Raises `OutputError`."""
         name = f"{kind}/{digits(content)}.parquet"
-        with self._told(OutputError):
+        with self._raising(OutputError):
             if self.fs is not None:
                 self._send(name, content)
             elif not os.path.lexists(self.place(name)) or not self.is_whole(name):
@@ -147,7 +147,7 @@ class Folder:
 
     def replace(self, name: str, content: bytes) -> None:
         """Writes a file that is not named by its content: a page. Raises `OutputError`."""
-        with self._told(OutputError):
+        with self._raising(OutputError):
             if self.fs is not None:
                 self._send(name, content, **(MIME if self.path.startswith("s3") else {}))
             else:
@@ -188,7 +188,7 @@ class Folder:
         """Renames a file that is not whole, if it is there."""
         to = f"{name}.{os.urandom(4).hex()}{ASIDE}"
         self._held.pop(name, None)
-        with self._told(OutputError), suppress(FileNotFoundError):
+        with self._raising(OutputError), suppress(FileNotFoundError):
             if self.fs is not None:
                 self.fs.mv(f"{self._top}/{name}", f"{self._top}/{to}")
             else:
@@ -197,11 +197,11 @@ class Folder:
     def delete(self, name: str) -> None:
         """Deletes a file that holds what its name says: whoever needs it can write it again."""
         if self.is_whole(name):
-            with self._told(OutputError), suppress(FileNotFoundError):
+            with self._raising(OutputError), suppress(FileNotFoundError):
                 self.fs.rm_file(f"{self._top}/{name}") if self.fs else os.unlink(self.place(name))
 
     @contextmanager
-    def _told(self, kind: type[CaptureError | OutputError]) -> Iterator[None]:
+    def _raising(self, kind: type[CaptureError | OutputError]) -> Iterator[None]:
         """Turns any error of a disk or a store into one line."""
         try:
             yield

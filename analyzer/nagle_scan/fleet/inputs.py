@@ -47,7 +47,7 @@ class Found(NamedTuple):
     files: dict[str, File]
     """Files by path; local ones are absolute."""
     failures: list[Failure]
-    """Folders below what was named that cannot be listed, and names of a list."""
+    """Folders that cannot be listed, below those that were named."""
     notes: list[str]
 
 
@@ -100,8 +100,8 @@ def _add_local(path: str, found: Found, is_listed: bool) -> None:
     below = (one for each in every for one in _files(each, closed))
     captured = {one: captures.may_be_capture(one) for one in below}
     found.files.update((one, of_path(one)) for one, is_one in captured.items() if is_one)
-    told = {error.filename: files.reason_of(error) for error in closed}
-    found.failures.extend(Failure(File(one, host()), why) for one, why in told.items())
+    reasons = {error.filename: files.reason_of(error) for error in closed}
+    found.failures.extend(Failure(File(one, host()), why) for one, why in reasons.items())
     _note(path, captured, closed, nothing, found)
 
 
@@ -127,7 +127,7 @@ def _check(path: str) -> None:
 
 
 def is_gone(path: str) -> bool:
-    """Is nothing of that name there? Not so where nobody can tell, as of a URL."""
+    """Is nothing of that name there? A URL, or a path that cannot be asked for, counts as there."""
     try:
         os.lstat(path)
     except (OSError, ValueError) as error:
@@ -170,25 +170,25 @@ def _expanded(folder: str, parts: Sequence[str], closed: list[OSError]) -> Itera
 
 
 def _add_remote(url: str, found: Found) -> None:
-    told = remote.shown(url)
+    url_shown = remote.shown(url)
     # A question mark begins the query of a URL, also where fsspec would take it for a letter.
-    is_glob = glob.has_magic(told.replace("?", "").partition("://")[2])
+    is_glob = glob.has_magic(url_shown.replace("?", "").partition("://")[2])
     fs, path = remote.opened(url)
     try:
         fs.invalidate_cache()
         about = None if is_glob or url.endswith("/") else fs.info(path)
         if about is not None and about["type"] != "directory":
-            found.files[told] = _of_url(url, about)
+            found.files[url_shown] = _of_url(url, about)
             return
         every = (fs.glob if is_glob else fs.find)(path, detail=True)
     except Exception as error:
         # File systems raise what they like.
-        raise CaptureError(f"{told}: cannot read: {remote.reason(error, url)}") from None
+        raise CaptureError(f"{url_shown}: cannot read: {remote.reason(error, url)}") from None
     paths = sorted(path for path, about in every.items() if about["type"] == "file")
     captured = {path: captures.has_capture_name(path) for path in paths}
     empty = f"{'no capture' if paths else 'no file'} matches"
-    _note(told, captured, (), f"{told}: {empty if is_glob else NO_CAPTURES}", found)
-    own, whole = path.rstrip("/"), told.rstrip("/")
+    _note(url_shown, captured, (), f"{url_shown}: {empty if is_glob else NO_CAPTURES}", found)
+    own, whole = path.rstrip("/"), url_shown.rstrip("/")
     begin = whole.removesuffix(own) if whole.endswith(own) else None
     for one in filter(captured.get, paths):
         at = fs.unstrip_protocol(one) if begin is None else begin + one
@@ -196,9 +196,9 @@ def _add_remote(url: str, found: Found) -> None:
 
 
 def _of_url(url: str, about: Mapping[str, Any]) -> File:
-    size, told = about.get("size"), remote.shown(url)
-    access = Secret("" if told == url else url)
-    return File(told, "", -1 if size is None else size, remote.version(about), None, access)
+    size, shown = about.get("size"), remote.shown(url)
+    access = Secret("" if shown == url else url)
+    return File(shown, "", -1 if size is None else size, remote.version(about), None, access)
 
 
 def dated(every: Iterable[File]) -> list[File | Failure]:
@@ -219,7 +219,7 @@ def _of_each(ask: Callable[[File], _Answer], every: Sequence[File]) -> list[_Ans
 def _dated(file: File) -> File | Failure:
     try:
         if is_url(file.path):
-            begin = remote.part(file.access or file.path, 0, min(file.size, FIRST_LEN))
+            begin = remote.part(file.source, 0, min(file.size, FIRST_LEN))
             return file._replace(first_ns=_core.first_time_of_bytes(begin))
         files.utf8_name(file.path, CaptureError)
         # A reason that is better than the engine's, and no pipe that waits for a writer.
@@ -236,15 +236,15 @@ def _dated(file: File) -> File | Failure:
         return Failure(file, str(error).removeprefix(f"{file.path}: "))
     except Exception as error:
         # A file system may raise anything; many other files wait.
-        return Failure(file, remote.reason(error, file.access or file.path))
+        return Failure(file, remote.reason(error, file.source))
 
 
 def ends(every: Sequence[File], key: bytes | None) -> list[str]:
-    """A hash of both ends of each; empty if it cannot be read."""
+    """See `hash_of_ends`; empty for a file that cannot be read."""
 
     def ends_of(file: File) -> str:
         try:
-            return hash_of_ends(lambda begin, end: _part(file, begin, end), file.size, key)
+            return hash_of_ends(file.source, file.size, key)
         except Exception:
             # A file system may raise anything.
             return ""
@@ -252,31 +252,26 @@ def ends(every: Sequence[File], key: bytes | None) -> list[str]:
     return _of_each(ends_of, every)
 
 
-def hash_of_ends(part: Callable[[int, int], bytes], size: int, key: bytes | None) -> str:
+def hash_of_ends(source: str, size: int, key: bytes | None) -> str:
     """Tells files of the same size and first frame apart: the last frame is in the last part."""
+    part = remote.part if is_url(source) else _part
     last = max(min(size, END_LEN), size - END_LEN)
-    ends = part(0, min(size, END_LEN)) + part(last, size)
-    return blake2b(ends, key=key or b"", digest_size=16).hexdigest()
+    content = part(source, 0, min(size, END_LEN)) + part(source, last, size)
+    return blake2b(content, key=key or b"", digest_size=16).hexdigest()
 
 
-def _part(file: File, begin: int, end: int) -> bytes:
-    if is_url(file.path):
-        return remote.part(file.access or file.path, begin, end)
-    return part_of(file.path, begin, end)
-
-
-def part_of(path: str, begin: int, end: int) -> bytes:
-    """Some bytes of a local file."""
-    with open(path, "rb") as opened:
-        opened.seek(begin)
-        return opened.read(end - begin)
+def _part(path: str, begin: int, end: int) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return file.read(end - begin)
 
 
 @contextmanager
 def readable(file: File) -> Iterator[str]:
     """The path that the engine reads, as often as it likes.
 
-    A remote capture is copied to TMPDIR for so long; whoever kills the process, nothing stays.
+    A remote capture is copied to TMPDIR while the block runs; of a process that is killed nothing
+    stays.
     Raises `TransportError` if it cannot be copied, and `CaptureError` at the end of the block if
     it is no longer the one that was found: a ring that went round meanwhile must not give the old
     capture the frames of the new one, nor may one that had no frame yet count as empty.
@@ -291,11 +286,10 @@ def readable(file: File) -> Iterator[str]:
         return
     with TemporaryFile() as copy:
         path = f"/dev/fd/{copy.fileno()}"
-        url = file.access or file.path
         try:
-            remote.copy(url, copy, file.size)
+            remote.copy(file.source, copy, file.size)
         except Exception as error:
-            why = remote.reason(error, url)
+            why = remote.reason(error, file.source)
             raise TransportError(f"{file.path}: cannot copy: {why}") from None
         if _core.first_time_ns(path) != file.first_ns:
             raise CaptureError(f"{file.path}: changed while it was read")

@@ -43,7 +43,7 @@ def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -
     if _lost(table):
         # Nobody lets go of rows because a store or a disk was slow to list them.
         table = Table(folder)
-    return _let_go(table, lost, tell) if (lost := _lost(table)) else table
+    return _mark_unread(table, lost, tell) if (lost := _lost(table)) else table
 
 
 def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]) -> Table:
@@ -55,7 +55,7 @@ def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]
 
 
 def _is_whole(folder: Folder, name: str, asking: duckdb.DuckDBPyConnection) -> bool:
-    """Does it hold what its name says, and is that rows of its kind?"""
+    """A file is whole if it holds what its name says, and that is rows of its kind."""
     if not folder.is_whole(name):
         return False
     kind = name.partition("/")[0]
@@ -75,8 +75,8 @@ def _lost(table: Table) -> set[str]:
     return {set_id for name, set_id in table.in_use if name in lacking}
 
 
-def _let_go(table: Table, lost: Collection[str], tell: Callable[[str], None]) -> Table:
-    """Sets of which rows are gone count as not read."""
+def _mark_unread(table: Table, lost: Collection[str], tell: Callable[[str], None]) -> Table:
+    """Marks sets that lost rows as not read."""
     from nagle_scan.fleet import batch, parquet, rows
 
     table.asked("").execute('CREATE TABLE lost AS SELECT unnest(?) AS "set"', [sorted(lost)])

@@ -71,8 +71,8 @@ def state(folder: Folder) -> str:
 
 def _content(table: Table) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
-    (counted,), (told,) = table.rows(COUNTED), table.rows(services.TOTAL)
-    verdicts, lost, is_hidden = services.verdicts(table), total(told), table.scope.key is not None
+    (counted,), (stalls,) = table.rows(COUNTED), table.rows(services.TOTAL)
+    verdicts, lost, is_hidden = services.verdicts(table), total(stalls), table.scope.key is not None
     (lossy,), hosts = table.rows(services.LOSSY), counted["hosts"]
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
@@ -107,8 +107,9 @@ def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
     """Changes that the runs of the last days have noticed."""
     since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
     for row in table.each(CHANGED, [since, MOST_LISTED]):
-        told = Change(**{name: row[name] for name in Change._fields}).told
-        yield {"at": _moment(row["time"]), "told": printable(told), "change": row["change"]}
+        change = Change(**{name: row[name] for name in Change._fields})
+        at, told = _moment(row["time"]), printable(change.sentence)
+        yield {"at": at, "told": told, "change": change.change}
 
 
 def _safe(row: Row) -> Row:
@@ -141,12 +142,12 @@ def _restrictions(scope: Scope) -> Iterator[str]:
 
 
 def _captures(read: Row, sets: int) -> str:
-    told = f"{count(sets, 'capture')}, {count(read['packets'], 'packet')}"
+    sentence = f"{count(sets, 'capture')}, {count(read['packets'], 'packet')}"
     if read["first"]:
-        told += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
+        sentence += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
     if read["scanned"]:
-        told += f". The last was read {_moment(read['scanned'])} UTC"
-    return f"{told}."
+        sentence += f". The last was read {_moment(read['scanned'])} UTC"
+    return f"{sentence}."
 
 
 def _figures(
@@ -213,20 +214,21 @@ def _worst(table: Table, names: str, is_hidden: bool, hosts: int) -> dict[str, l
     shown = [row for each in found.values() for row in each[:MOST_WORST]]
     sets = quoted(["", *{row["set"] for row in shown}])
     places = {row["set"]: _safe(row) for row in table.each(f"{FIRST_FILES} ({sets})")}
+    folder = printable(table.folder.path)
     for row in shown:
         place = places[row["set"]]
-        asked = f"-o {shlex.quote(printable(table.folder.path))} --report {row['set'][:SET_LEN]}"
-        told = f"nagle-scan fleet {asked}/{row['connection']}"
-        row["command"] = "" if is_hidden else told
+        stream = f"{row['set'][:SET_LEN]}/{row['connection']}"
+        command = f"nagle-scan fleet -o {shlex.quote(folder)} --report {stream}"
+        row["command"] = "" if is_hidden else command
         row["client"] = endpoint(row["client_addr"], row["client_port"])
         row |= {"path": _path(place, hosts), "total": total(row)}
     return {service: each[:MOST_WORST] for service, each in found.items()}
 
 
 def _tried_again(no_captures: int) -> str:
-    told = "The numbers above are without them. The next run that finds them tries again"
+    about = "The numbers above are without them. The next run that finds them tries again"
     what = "that is no capture" if no_captures == 1 else "that are no captures"
-    return f"{told}, but for {count(no_captures, 'file')} {what}." if no_captures else f"{told}."
+    return f"{about}, but for {count(no_captures, 'file')} {what}." if no_captures else f"{about}."
 
 
 def _path(row: Row, hosts: int) -> str:
@@ -235,17 +237,17 @@ def _path(row: Row, hosts: int) -> str:
 
 
 def _listed(
-    table: Table, told: str, which: str, first: str, every: int, hosts: int
+    table: Table, reason: str, which: str, first: str, every: int, hosts: int
 ) -> Mapping[str, Any]:
-    """The latest of some captures."""
+    """The latest captures that `which` (SQL) selects, with the column `reason` for each."""
     rows = table.rows(
-        f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
+        f"SELECT host, path, attempts, scanned, {reason} AS reason FROM captures "
         f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
     )
     shown = [
         {
             "path": printable(_path(row, hosts)),
-            "told": " ".join(_sentences(row["told"].splitlines())),
+            "told": " ".join(_sentences(row["reason"].splitlines())),
             "attempts": row["attempts"] or 0,
             "at": _moment(row["scanned"]),
         }

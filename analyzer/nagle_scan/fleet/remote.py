@@ -23,7 +23,7 @@ WRITTEN = ("LastModified", "last_modified", "updated", "mtime")
 """Names that stores give the time at which a file was written."""
 NO_PASSWORD = "a URL with a password or key: keep it in the environment"
 CONNECT_S, READ_S = 30.0, 60.0
-"""A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
+"""A server that is silent for longer is lost. fsspec would end every transfer after 5 min."""
 REASONS = {
     FileNotFoundError: "no such file or directory",
     PermissionError: "permission denied",
@@ -32,7 +32,7 @@ REASONS = {
 
 
 def is_url(name: str) -> bool:
-    """Has it a scheme?"""
+    """Does it begin with a scheme?"""
     return SCHEME.match(name) is not None
 
 
@@ -57,19 +57,19 @@ def opened(url: str) -> tuple[Any, str]:
     """Its file system, and its path there. Raises `CaptureError`."""
     import fsspec
 
-    kind, told = scheme(url), shown(url)
+    kind, url_shown = scheme(url), shown(url)
     try:
         fsspec.get_filesystem_class(kind)
         found: tuple[Any, str] = fsspec.core.url_to_fs(url, **_options(kind))
     except ImportError as error:
         package = PACKAGES.get(kind)
         needs = f"{kind}:// needs {package}: pip install {package}"
-        raise CaptureError(f"{told}: {needs if package else error}") from None
+        raise CaptureError(f"{url_shown}: {needs if package else error}") from None
     except ValueError:
-        raise CaptureError(f"{told}: {kind}:// is no known kind of URL") from None
+        raise CaptureError(f"{url_shown}: {kind}:// is no known kind of URL") from None
     except Exception as error:
         # A file system may connect here, and raise what it likes.
-        raise CaptureError(f"{told}: cannot read: {reason(error, url)}") from None
+        raise CaptureError(f"{url_shown}: cannot read: {reason(error, url)}") from None
     return found
 
 

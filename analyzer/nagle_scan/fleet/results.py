@@ -47,7 +47,7 @@ def _junit(every: Sequence[Row], changes: Sequence[Change], all_stalls: bool) ->
         name = FORBIDDEN.sub("?", row["service"])
         case = SubElement(suite, "testcase", name=name, classname="nagle-scan.fleet")
         total, change = services.total(row), changed.get(row["service"])
-        told = change.told if change else ""
+        told = change.sentence if change else ""
         if not told and all_stalls and certainty.loses_time(total):
             told = f"{row['service']}: {certainty.told(total)}"
         if told:

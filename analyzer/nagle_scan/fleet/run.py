@@ -68,7 +68,7 @@ class Outcome:
         self.failures: list[Failure] = []
         self.changes: list[Change] = []
         self.page = False
-        """Was it written?"""
+        """A page was written."""
 
     def add(self, task: Task, scanned: Scanned) -> None:
         """Sets are done."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from functools import partial
 
 from nagle_scan import _core
 from nagle_scan.api import names
@@ -93,8 +92,5 @@ def _once(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:
             labels={path: one.path for path, one in paths.items()},
             hourly=True,
         )
-        ends = [
-            inputs.hash_of_ends(partial(inputs.part_of, path), one.size, settings.key)
-            for path, one in paths.items()
-        ]
+        ends = [inputs.hash_of_ends(path, one.size, settings.key) for path, one in paths.items()]
     return rows.of(scan, wanted, settings, ends)

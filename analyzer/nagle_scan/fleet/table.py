@@ -77,17 +77,17 @@ class Commit(NamedTuple):
     run: str = ""
     """The run that reads captures for it; empty if it reads none."""
     ended: Sequence[str] = ()
-    """Runs of which everything is written and every change told."""
+    """Runs that have written everything and told every change."""
 
     @property
-    def told(self) -> str:
-        """The text of a commit in its file."""
+    def text(self) -> str:
+        """The commit as its file holds it."""
         return json.dumps({**self._asdict(), "scope": self.scope._asdict()})
 
     @classmethod
-    def read(cls, told: str) -> Commit:
-        """Raises `ValueError`, `TypeError`, `KeyError` for what `told` never says."""
-        about = json.loads(told)
+    def read(cls, text: str) -> Commit:
+        """Raises `ValueError`, `TypeError`, `KeyError` for what is no `text` of a commit."""
+        about = json.loads(text)
         scope, files = Scope(**about["scope"]), dict(about["files"])
         return cls(scope, files, str(about["run"]), list(about["ended"]))
 
@@ -119,12 +119,12 @@ class Table:
         """Batches as their files of captures describe them, by the name of the file."""
         found = []
         if self.is_there:
-            with self.told():
+            with self.explained():
                 sql = ABOUT.format(self._places(self.names(COMMIT)), "nagle-scan")
                 found = self.connection.execute(sql).fetchall()
-        told = {name_of(place): about for place, about in found}
+        texts = {name_of(place): text for place, text in found}
         try:
-            return {name: Commit.read(told.get(name, "")) for name in self.names(COMMIT)}
+            return {name: Commit.read(texts.get(name, "")) for name in self.names(COMMIT)}
         except (TypeError, ValueError, KeyError, AttributeError):
             raise CaptureError(
                 f"{self.folder.path}: no fleet, but files of something else"
@@ -133,7 +133,7 @@ class Table:
     @cached_property
     def in_use(self) -> list[tuple[str, str]]:
         """Files of captures that count, and a set of each."""
-        with self.told():
+        with self.explained():
             found = self.connection.execute(IN_USE).fetchall()
         return [(name_of(place), set_id) for place, set_id in found]
 
@@ -151,8 +151,8 @@ class Table:
         if not every:
             raise CaptureError(f"{self.folder.path}: no fleet")
         if len(every) > 1:
-            told = "runs with different settings have written into it: name a new folder"
-            raise CaptureError(f"{self.folder.path}: {told}")
+            why = "runs with different settings have written into it: name a new folder"
+            raise CaptureError(f"{self.folder.path}: {why}")
         return every.pop()
 
     @cached_property
@@ -194,7 +194,7 @@ class Table:
         return self.connection
 
     def counted(self, kind: str) -> list[str]:
-        """The files of a kind, without those of no batch that counts: they may be half of one."""
+        """The files of a kind in batches that count; any other may be half of a batch."""
         used = {name for name, _ in self.in_use}
         named = {name for one in used for name in self.commits[one].files}
         every = self.names(kind)
@@ -218,17 +218,17 @@ class Table:
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         """The answer to SQL (DuckDB's). Raises `ValueError` for SQL that cannot be run, and
         `CaptureError` if it is the files that cannot be read."""
-        with self.told():
+        with self.explained():
             return self.asked(sql).sql(sql)
 
     def answer(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The answer to SQL as plain rows, with values for its question marks."""
-        with self.told():
+        with self.explained():
             return self.asked(sql).execute(sql, given).fetchall()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Raises what `reason` makes of any error."""
+    def explained(self) -> Iterator[None]:
+        """Raises any error of the block as its `reason`."""
         try:
             yield
         except Exception as error:
@@ -239,8 +239,8 @@ class Table:
         if isinstance(error, CaptureError):
             return error
         if damaged := [name for name in self.files if not self.folder.is_whole(name)]:
-            told = f"{count(len(damaged), 'file')} damaged or gone, first {damaged[0]}: --check"
-            return CaptureError(f"{self.folder.path}: {told} puts them aside")
+            which = f"{count(len(damaged), 'file')} damaged or gone, first {damaged[0]}"
+            return CaptureError(f"{self.folder.path}: {which}: --check puts them aside")
         lines = str(error).strip().splitlines() or [type(error).__name__]
         if isinstance(error, OF_SQL) and not lines[0].startswith("Traceback"):
             return ValueError(printable(lines[0]))
@@ -249,14 +249,14 @@ class Table:
 
     def each(self, sql: str, given: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         """The rows of an answer, one at a time: there may be a million."""
-        with self.told():
+        with self.explained():
             asked = self.asked(sql).cursor().execute(sql, given)
             names = [column[0] for column in asked.description]
             while some := asked.fetchmany(AT_ONCE):
                 yield from (dict(zip(names, row, strict=True)) for row in some)
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """All of them, of which there are few."""
+        """All rows of an answer: a few."""
         return list(self.each(sql))
 
     @cached_property

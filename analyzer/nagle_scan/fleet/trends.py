@@ -95,7 +95,7 @@ def _fits(lost_ms: Sequence[float]) -> dict[int, float]:
 
 
 def _lasts(before: Sequence[bool], since: Sequence[bool]) -> bool:
-    """Are most hours since above, and more than there would be by chance if all were alike?"""
+    """Most hours since are above, and more than would be by chance if all were alike."""
     share, hours = sum(before) / len(before), len(since)
     by_chance = sum(
         comb(hours, above) * share**above * (1 - share) ** (hours - above)
@@ -146,7 +146,7 @@ class Axis(NamedTuple):
         return (hour - self.begin) // self.step
 
     def shows(self, hour: datetime) -> bool:
-        """Has it a bar?"""
+        """An hour outside the time that the pictures show has no bar."""
         return 0 <= self.place(hour) < self.bars
 
     @property
@@ -155,7 +155,7 @@ class Axis(NamedTuple):
         return max(self.bars, LEAST_BARS) * (BAR + GAP)
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The axis in words."""
         last = self.begin + (self.bars - 1) * self.step
         ends = " to ".join(f"{end:%Y-%m-%d %H:%M}" for end in (self.begin, last))
@@ -203,7 +203,7 @@ def chart(hours: Sequence[Hour], onset: datetime | None, axis: Axis) -> Chart:
     bars = [(word, "".join(_bars(means_ms, at, most_ms))) for at, word in enumerate(CONFIDENCES)]
     captured = "".join(f"M{_x(place)} {HEIGHT}h{BAR}v1h-{BAR}z" for place in means_ms)
     at = _x(axis.place(onset)) if onset is not None and axis.shows(onset) else -1
-    label = f"Time lost per hour, at most {duration(most_ms)}, {axis.told}"
+    label = f"Time lost per hour, at most {duration(most_ms)}, {axis.in_words}"
     return Chart([bar for bar in bars if bar[1]], captured, at, label)
 
 

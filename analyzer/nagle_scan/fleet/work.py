@@ -87,6 +87,11 @@ class File(NamedTuple):
     access: Secret = Secret()
     """The URL with its query, if it has one. Never shown, never kept."""
 
+    @property
+    def source(self) -> str:
+        """The path or URL that opens it."""
+        return self.access or self.path
+
 
 class Failure(NamedTuple):
     """A file that could not be read, and why."""

@@ -26,7 +26,7 @@ from nagle_scan.errors import NagleScanError
 DEADLINE_S, BYTES_PER_S = 300.0, 2e6
 """Tasks have hung when none ends for longer than both: this, and that for what one reads."""
 LOOK_S = 1.0
-"""So often a run looks whether its batch is to be written."""
+"""Time between two looks at whether the batch of a run is due."""
 JOIN_S = 5.0
 """A process that a disk holds does not end."""
 DIED = "the worker died each time"
@@ -65,7 +65,7 @@ class Workers:
 
     shown = "the workers of this machine"
     tries_again = False
-    """Does it try by itself what killed a worker?"""
+    """An executor that repeats a task itself when its worker dies."""
 
     def __init__(self, count: int = 0) -> None:
         self._count = count
@@ -175,7 +175,7 @@ class _Running:
                     self._suspects += task.single
 
     def hung(self) -> Iterator[Done]:
-        """Tasks that nobody waits for any longer."""
+        """Tasks that are given up, since none has ended within the deadline."""
         size = max((task.size for task in self._given.values()), default=0)
         most_s = DEADLINE_S + size / BYTES_PER_S
         if not self._given or time.monotonic() - self._moved_s < most_s:
