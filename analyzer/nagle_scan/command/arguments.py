@@ -100,9 +100,8 @@ def _explain(parser: argparse.ArgumentParser, cause: str | Sequence[object] | No
     if cause is not None and cause not in _core.CAUSES:
         print(explain.listing(terminal.PLAIN), file=sys.stderr)
         parser.error(f"no such cause: {cause!r}")
-    if sys.stdout is not None:
-        style = terminal.style_of(sys.stdout)
-        terminal.say(explain.render(str(cause), style) if cause else explain.listing(style))
+    style = terminal.style()
+    terminal.say(explain.render(str(cause), style) if cause else explain.listing(style))
 
 
 FLAG: Mapping[str, Any] = {"action": "store_true"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
@@ -49,9 +48,8 @@ def alone(options: Chosen) -> int:
     told = calls.read(options.calls, _core.Progress()).alone()
     if options.format != TEXT:
         terminal.say(told)
-    elif sys.stdout is not None:
-        style = terminal.style_of(sys.stdout)
-        names = "trace" if options.anonymize else ", ".join(options.calls)
-        said = trace.render(json.loads(told), names, style, hides=options.anonymize)
-        terminal.say(said)
+    else:
+        hides = options.anonymize
+        names = "trace" if hides else ", ".join(options.calls)
+        terminal.say(trace.render(json.loads(told), names, terminal.style(), hides=hides))
     return EXIT_PASSED if options.exit_zero else EXIT_CANNOT_TELL

@@ -188,10 +188,8 @@ def _stream(sets: Sequence[CaptureSet], options: Chosen, number: int, gate: Gate
         row = scan.row_of(number)
     except KeyError as error:
         raise CaptureError(f"--stream: {error.args[0]}") from None
-    if sys.stdout is not None:
-        style = terminal.style_of(sys.stdout)
-        said = stream.in_one_line(row) if options.quiet else stream.render(scan, number, style)
-        terminal.say(said)
+    style = terminal.style()
+    terminal.say(stream.in_one_line(row) if options.quiet else stream.render(scan, number, style))
     if row.stalls and gate.fails(row):
         return EXIT_STALLS
     return EXIT_CANNOT_TELL if row.verdict == "inconclusive" else EXIT_PASSED

@@ -121,11 +121,11 @@ class Outputs(NamedTuple):
                 formats.write(result, STANDARD_OUTPUT, printed, chosen)
             for line in wrote:
                 terminal.note(line)
-        elif sys.stdout is not None and self.quiet < 2:
+        elif self.quiet < 2:
             from nagle_scan.report import text
 
             if self.quiet:
                 terminal.say(text.in_one_line(result, chosen))
                 return
-            report = text.render(result, terminal.style_of(sys.stdout), chosen)
+            report = text.render(result, terminal.style(), chosen)
             terminal.say("\n".join([report, "", *wrote] if wrote else [report]))

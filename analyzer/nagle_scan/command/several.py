@@ -1,7 +1,6 @@
 """Several captures in one call: results for each, files of them all, and a table."""
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -160,10 +159,8 @@ class _Every:
             for line in wrote:
                 terminal.note(line)
             return
-        if sys.stdout is None:
-            return
         lines = [table.headline(self.rows)]
         if not outputs.quiet:
-            lines += table.lines(self.rows, terminal.style_of(sys.stdout))
+            lines += table.lines(self.rows, terminal.style())
             lines += ["", *wrote] if wrote else []
         terminal.say("\n".join(lines))

@@ -116,23 +116,22 @@ def names(value: str) -> str | tuple[str, str]:
 
 def duration(value: str) -> float:
     """A time with its unit, in ms."""
-    match = re.fullmatch(DURATION, value)
-    if match is None:
-        raise argparse.ArgumentTypeError("expected a time with its unit: 500ms, 1s or 2min")
+    match = _matched(DURATION, value, "a time with its unit: 500ms, 1s or 2min")
     return float(match[1]) * UNIT_MS[match[2]]
 
 
 def days(value: str) -> int:
     """Whole days: 90d."""
-    match = re.fullmatch(DAYS, value)
-    if match is None:
-        raise argparse.ArgumentTypeError("expected a number of days: 90d")
-    return int(match[1])
+    return int(_matched(DAYS, value, "a number of days: 90d")[1])
 
 
 def stream(value: str) -> tuple[str, int]:
     """A connection of a fleet: SET/STREAM."""
-    match = re.fullmatch(STREAM, value)
-    if match is None:
-        raise argparse.ArgumentTypeError("expected SET/STREAM, as in the page: 5c0f3a9be1d2/7")
+    match = _matched(STREAM, value, "SET/STREAM, as in the page: 5c0f3a9be1d2/7")
     return match[1], int(match[2])
+
+
+def _matched(pattern: str, value: str, expected: str) -> re.Match[str]:
+    if match := re.fullmatch(pattern, value):
+        return match
+    raise argparse.ArgumentTypeError(f"expected {expected}")

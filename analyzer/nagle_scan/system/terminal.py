@@ -64,7 +64,19 @@ PLAIN = Style()
 COLOURS = Style("\x1b[1;31m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
 
 
-def wants_colours(stream: TextIO) -> bool:
+def style() -> Style:
+    """Colours where standard output wants them, lines as wide as its terminal."""
+    if sys.stdout is None:
+        return PLAIN
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or no file at all
+        columns = 0
+    width = min(max(columns, NARROWEST), WIDEST) if columns else WIDTH
+    return (COLOURS if _wants_colours(sys.stdout) else PLAIN)._replace(width=width)
+
+
+def _wants_colours(stream: TextIO) -> bool:
     """Colours as `NO_COLOR` and `CLICOLOR_FORCE` ask, else for a terminal only.
 
     See no-color.org and bixense.com/clicolors.
@@ -74,20 +86,6 @@ def wants_colours(stream: TextIO) -> bool:
     if os.environ.get("CLICOLOR_FORCE", "") not in ("", "0"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def style_of(stream: TextIO) -> Style:
-    """Colours where they are wanted, lines as wide as the terminal."""
-    style = COLOURS if wants_colours(stream) else PLAIN
-    return style._replace(width=_width(stream))
-
-
-def _width(stream: TextIO) -> int:
-    try:
-        columns = os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):  # no terminal, or no file at all
-        columns = 0
-    return min(max(columns, NARROWEST), WIDEST) if columns else WIDTH
 
 
 def _table_width(widths: Sequence[int]) -> int:
