@@ -74,17 +74,13 @@ def plan(found: Iterable[File], known: Known, settings: Settings) -> Plan:
     """The work that is left for the files that were found."""
     there = {settings.place(file): file for file in found}
     as_before = {at for at, file in there.items() if known.is_known(at, file)}
-    failures: list[Failure] = []
-    fresh: dict[Place, File] = {}
-    for told in inputs.dated(one for at, one in there.items() if at not in as_before):
-        if isinstance(told, Failure):
-            failures.append(told)
-        else:
-            fresh[settings.place(told)] = told
+    opened = inputs.dated(one for at, one in there.items() if at not in as_before)
+    failures = [one for one in opened if isinstance(one, Failure)]
+    fresh = {settings.place(one): one for one in opened if isinstance(one, File)}
     before = {(*row[:2], row.first_ns): row for row in known.where("path", {at[1] for at in fresh})}
     grown: dict[str, dict[Place, File]] = {}
     new: dict[Place, File] = {}
-    same = 0
+    unchanged = len(as_before - known.no_captures)
     for at, file in fresh.items():
         row = before.get((*at, file.first_ns)) or before.get((*at, None))
         if row is None:
@@ -92,7 +88,7 @@ def plan(found: Iterable[File], known: Known, settings: Settings) -> Plan:
         elif row.size != file.size:
             grown.setdefault(row.set, {})[at] = file
         else:
-            same += 1
+            unchanged += 1
     copies = _copies(new, known, settings)
     rotated = captures.rotated(
         [file for at, file in new.items() if at not in copies],
@@ -111,8 +107,8 @@ def plan(found: Iterable[File], known: Known, settings: Settings) -> Plan:
         else:
             failures += (Failure(file, TORN) for file in longer.values())
     notes = [f"{len(copies):,} copies of other captures: read once"] if len(copies) > 1 else []
-    none = len(as_before & known.no_captures)
-    return Plan(sets, failures, len(as_before) - none + same + len(copies), none, notes, copies)
+    no_captures = len(as_before & known.no_captures)
+    return Plan(sets, failures, unchanged + len(copies), no_captures, notes, copies)
 
 
 def _copies(new: dict[Place, File], known: Known, settings: Settings) -> Collection[Place]:
