@@ -140,7 +140,9 @@ def test_a_service_leads_to_its_worst_connections_and_their_reports(
     fleet.report(told[2], int(told[3]), small.with_name("report.html"))
 
 
-def test_it_tells_since_when_and_who(large: Path, browser: Browser) -> None:
+def test_it_tells_since_when_and_who_and_what_could_not_be_read(
+    large: Path, browser: Browser
+) -> None:
     with shown_in(browser, large) as shown:
         row = shown.page.locator("#services > .box tbody tr").nth(5).inner_text()
         assert "Team Payments and Billing, payments-7d4b9c6f5-abcde" in row
@@ -149,12 +151,6 @@ def test_it_tells_since_when_and_who(large: Path, browser: Browser) -> None:
         assert shown.page.locator("svg.trend path.onset").count() > 0
         label = shown.page.locator("svg.trend").first.get_attribute("aria-label") or ""
         assert label.startswith("Time lost per hour, at most 8.0 s, 2026-11-20 00:00 to")
-
-
-def test_what_could_not_be_read_is_counted_and_the_latest_is_shown(
-    large: Path, browser: Browser
-) -> None:
-    with shown_in(browser, large) as shown:
         assert "101 files could not be read; 1 file read in part" in shown.text("#verdict")
         for part in shown.page.locator("details").all():
             part.evaluate("part => part.open = true")
