@@ -62,7 +62,7 @@ def two() -> Iterator[Workers]:
 def test_nothing_listens_and_nothing_stays(two: Workers) -> None:
     own = psutil.Process()
     before = set(own.children(recursive=True))
-    list(two.run([Task(work, ["a"])] * 8))
+    list(two.run(work, [Task(["a"])] * 8))
     every = {*own.children(recursive=True)} - before
     assert len(every) >= 2
     sockets = [one for process in every for one in process.net_connections("all")]
@@ -73,8 +73,8 @@ def test_nothing_listens_and_nothing_stays(two: Workers) -> None:
 
 
 def test_who_dies_costs_its_own_item_only(two: Workers) -> None:
-    tasks = [Task(work, [*"ab"]), Task(work, ["c", "dies", "d"]), *[Task(work, ["e"])] * 20]
-    done = list(two.run(tasks))
+    tasks = [Task([*"ab"]), Task(["c", "dies", "d"]), *[Task(["e"])] * 20]
+    done = list(two.run(work, tasks))
     assert told(done) == ([*"abcd", *"e" * 20], ["dies"], [DIED])
 
 
@@ -83,14 +83,14 @@ def test_who_hangs_is_given_up_and_told(
     how: str, two: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "DEADLINE_S", 15.0)
-    done = list(two.run([Task(work, ["a", how]), *[Task(work, ["b"])] * 5]))
+    done = list(two.run(work, [Task(["a", how]), *[Task(["b"])] * 5]))
     assert told(done) == (["a", *"b" * 5], [how], ["no answer within 15 s: given up"])
 
 
 def test_what_a_function_raises_is_the_error_of_its_items(two: Workers) -> None:
-    assert told(two.run([Task(work, ["fails"])])) == ([], ["fails"], ["no capture"])
+    assert told(two.run(work, [Task(["fails"])])) == ([], ["fails"], ["no capture"])
     with pytest.raises(ZeroDivisionError):
-        list(two.run([Task(work, ["breaks"])]))
+        list(two.run(work, [Task(["breaks"])]))
 
 
 SCRIPT = """
@@ -98,7 +98,7 @@ import sys
 from test_fleet_workers import work
 from nagle_scan.fleet.workers import Task, Workers
 if __name__ == "__main__":
-    for done in Workers(1).run([Task(work, ["a"]), Task(work, ["hangs"])]):
+    for done in Workers(1).run(work, [Task(["a"]), Task(["hangs"])]):
         print(done.result[0].split()[1], flush=True)
 """
 
@@ -151,9 +151,9 @@ def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(two_far: Cluster
             if process.poll() is not None:
                 two_far.start(number)
 
-    tasks = [*[Task(work, ["a"])] * 6, Task(work, ["dies"]), *[Task(work, ["b"])] * 6]
+    tasks = [*[Task(["a"])] * 6, Task(["dies"]), *[Task(["b"])] * 6]
     with connected(two_far.scheduler) as pool:
-        done = list(pool.run(tasks, start))
+        done = list(pool.run(work, tasks, start))
     assert told(done) == ([*"a" * 6, *"b" * 6], ["dies"], [DIED])
 
 
@@ -191,7 +191,7 @@ def test_a_frozen_worker_does_not_stop_the_other(
     monkeypatch.setattr(workers, "DEADLINE_S", 5.0)
     with connected(two_far.scheduler) as pool:
         two_far.workers[1].send_signal(signal.SIGSTOP)
-        done = list(pool.run([Task(work, [str(number)]) for number in range(8)]))
+        done = list(pool.run(work, [Task([str(number)]) for number in range(8)]))
     assert len(done) == 8
     assert {one.error for one in done} <= {"", "no answer within 5 s: given up", DIED}
     assert sum(not one.error for one in done) >= 4

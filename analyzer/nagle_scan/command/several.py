@@ -61,23 +61,23 @@ def scan_each(
 ) -> int:
     """Scans one after the other, writes their results, prints the table; the exit status."""
     outputs.make_folder()
-    every = _Every(outputs, chosen, gate)
+    results = _Results(outputs, chosen, gate)
     is_interrupted = False
     for capture in sets:
         try:
-            every.add(capture, scan(capture))
+            results.add(capture, scan(capture))
         except NagleScanError as error:
-            every.add_unusable(capture, str(error))
+            results.add_unusable(capture, str(error))
         except KeyboardInterrupt:
-            done = f"{len(every.rows):,} of {count(len(sets), 'capture')}"
+            done = f"{len(results.rows):,} of {count(len(sets), 'capture')}"
             terminal.note(f"interrupted after {done}")
             is_interrupted = True
             break
-    is_written = every.write()
-    every.print()
+    is_written = results.write()
+    results.print()
     if not is_written:
         return EXIT_UNUSABLE
-    return EXIT_INTERRUPTED if is_interrupted else _status(every.rows)
+    return EXIT_INTERRUPTED if is_interrupted else _status(results.rows)
 
 
 def _status(rows: Sequence[Row]) -> int:
@@ -86,7 +86,7 @@ def _status(rows: Sequence[Row]) -> int:
     return next((status for status in WORST_FIRST if status in states), EXIT_PASSED)
 
 
-class _Every:
+class _Results:
     """The rows of all captures, and the files that hold them all."""
 
     def __init__(self, outputs: "Outputs", chosen: "Options", gate: "Gate") -> None:
@@ -100,11 +100,11 @@ class _Every:
         """A failed write does not lose the verdict."""
         # Without TCP there is nothing to say but its line in the index.
         folder = self._outputs.folder if scan.core.summary().tcp_packets else None
-        quietly = self._outputs._replace(paths=[], folder=folder).of_one_capture(capture.stem)
+        own = self._outputs._replace(paths=[], folder=folder).of_one_capture(capture.stem)
         if self._outputs.printed == TEXT:
-            quietly = quietly._replace(quiet=2)
+            own = own._replace(quiet=2)
         row = table.row(capture.name, scan, self._gate.status(scan))
-        if quietly.write(scan, self._chosen):
+        if own.write(scan, self._chosen):
             row = row._replace(page=f"{capture.stem}.html" if folder else "")
         else:
             row = row._replace(status=EXIT_UNUSABLE)

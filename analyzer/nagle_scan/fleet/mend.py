@@ -41,7 +41,7 @@ def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -
     if damaged:
         table = _without(table, damaged, tell)
     if _lost(table):
-        # Nobody lets go of rows because a store or a disk was slow to list them.
+        # A store or a disk may have been slow to list the files: they are listed once more.
         table = Table(folder)
     return _mark_unread(table, lost, tell) if (lost := _lost(table)) else table
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -220,9 +221,10 @@ class _Run:
         most = min(len(wanted), 1 + self._outcome.bytes_total // BYTES_OF_WORKER)
         workers = self._cluster or Workers(min(self._request.workers or processors(), most))
         at_once = min(MOST_SETS, max(1, len(wanted) // (EACH_WORKER * max(1, workers.room()))))
-        tasks = _tasks(wanted, at_once, self._request.settings)
+        work = partial(scanning.scan, settings=self._request.settings)
+        tasks = _tasks(wanted, at_once)
         try:
-            for task, result, error in workers.run(tasks, batch.write_if_due):
+            for task, result, error in workers.run(work, tasks, batch.write_if_due):
                 scanned = scanning.failed(task.items, error) if error else result
                 self._outcome.add(task, scanned)
                 batch.add(scanned)
@@ -261,18 +263,18 @@ class _Run:
         return does(table)
 
 
-def _tasks(every: Iterable[Set], most: int, settings: Settings) -> Iterator[Task]:
+def _tasks(every: Iterable[Set], most: int) -> Iterator[Task]:
     """Small sets together, large ones alone."""
     part: list[Set] = []
     size = 0
     for one in every:
         if part and (len(part) >= most or size + one.size > MOST_BYTES):
-            yield Task(scanning.scan, part, (settings,), size)
+            yield Task(part, size)
             part, size = [], 0
         part.append(one)
         size += one.size
     if part:
-        yield Task(scanning.scan, part, (settings,), size)
+        yield Task(part, size)
 
 
 def processors() -> int:

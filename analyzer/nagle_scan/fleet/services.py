@@ -42,6 +42,7 @@ SIDES = ", ".join(
 
 
 def _side(name: str) -> str:
+    """Branches of a CASE: the side that loses time, or `both`, by the sums of `SIDES`."""
     lost = f"(client_{name} + server_{name})"
     return (
         f"WHEN {lost} > 0 AND client_{name} < {LEAST_SHARE} * {lost} THEN 'server' "

@@ -45,7 +45,7 @@ class _Row(NamedTuple):
 
 
 class Known:
-    """The files that a fleet has. Of most only a number is kept as a Python object."""
+    """The files that a fleet has. Of most only a hash is kept: there may be millions."""
 
     def __init__(self, table: Table, scope: Scope) -> None:
         self._table, self.scope = table, scope

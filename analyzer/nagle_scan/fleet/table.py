@@ -107,7 +107,7 @@ class Table:
 
     @property
     def state(self) -> str:
-        """Tells two moments apart, if rows were added between them."""
+        """A name of the moment: another one if rows were added."""
         return digits("\n".join(self.names(COMMIT)).encode())
 
     def names(self, kind: str) -> list[str]:
@@ -157,7 +157,7 @@ class Table:
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Which batch of each set counts (`newest`). For other rows see `asked`."""
+        """A database with the newest batch of each set (`newest`). For rows see `asked`."""
         made = duckdb.connect(config={**CONFIG})
         made.execute("SET GLOBAL TimeZone = 'UTC'")
         source = self.source(COMMIT, self.names(COMMIT))
@@ -179,8 +179,8 @@ class Table:
             self._views.clear()
 
     def asked(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """With a view for each kind of rows that is asked for, and one of all rows of a kind, also
-        of those that do not count (`every_stalls`): a file is opened only for its rows."""
+        """The connection, with two views for each kind that the SQL names: of the rows that count
+        (`stalls`), and of all (`every_stalls`). Files of other kinds are not opened."""
         for kind, columns in tables().items():
             if kind in sql and kind not in self._views:
                 names = ", ".join(f'"{field.name}"' for field in columns)

@@ -37,19 +37,17 @@ class ClusterError(NagleScanError):
 
 
 class Task(NamedTuple):
-    """A function that can be imported, and the items that it is called with, together."""
+    """Items that a worker gets together."""
 
-    function: Callable[..., Any]
     items: Sequence[Any]
-    rest: tuple[Any, ...] = ()
     size: int = 0
-    """Bytes that it reads."""
+    """Bytes to read for them."""
 
     @property
     def single(self) -> Iterator[Task]:
         """A task for each item."""
         size = self.size // len(self.items)
-        return (self._replace(items=[one], size=size) for one in self.items)
+        return (Task([one], size) for one in self.items)
 
 
 class Done(NamedTuple):
@@ -98,16 +96,20 @@ class Workers:
                 process.join(JOIN_S)
 
     def run(
-        self, tasks: Iterable[Task], on_look: Callable[[], None] = lambda: None
+        self,
+        work: Callable[[Sequence[Any]], Any],
+        tasks: Iterable[Task],
+        on_look: Callable[[], None] = lambda: None,
     ) -> Iterator[Done]:
-        """Each task, as soon as it is done; `on_look` is called every second or so.
+        """Each task, as soon as `work`, which can be pickled, has done its items; `on_look` is
+        called every second or so.
 
         A pool of processes breaks as a whole when one of them dies: what ran is done anew, item by
         item and one at a time, so that the one that kills is known. One that hangs is given up.
-        What a function raises is an error of its task if it is a `NagleScanError`. Raises
+        What `work` raises is an error of its task if it is a `NagleScanError`. Raises
         `ClusterError`.
         """
-        running = _Running(self, tasks)
+        running = _Running(self, work, tasks)
         try:
             while running.fill():
                 on_look()
@@ -120,8 +122,10 @@ class Workers:
 class _Running:
     """Tasks on their way through workers."""
 
-    def __init__(self, workers: Workers, tasks: Iterable[Task]) -> None:
-        self._workers, self._waiting = workers, deque(tasks)
+    def __init__(
+        self, workers: Workers, work: Callable[[Sequence[Any]], Any], tasks: Iterable[Task]
+    ) -> None:
+        self._workers, self._work, self._waiting = workers, work, deque(tasks)
         self._suspects: deque[Task] = deque()
         self._alone: Future[Any] | None = None
         """The future of a suspect, which runs with no other."""
@@ -141,12 +145,11 @@ class _Running:
     def _give(self, task: Task) -> Future[Any]:
         if not self._given:
             self._moved_s = time.monotonic()
-        given = task.function, task.items, *task.rest
         try:
-            future = self._workers.executor().submit(*given)
+            future = self._workers.executor().submit(self._work, task.items)
         except BrokenExecutor:
             self._workers.close()
-            future = self._workers.executor().submit(*given)
+            future = self._workers.executor().submit(self._work, task.items)
         self._given[future] = task
         return future
 
