@@ -20,7 +20,7 @@ class Chosen(NamedTuple):
     """Seconds since the epoch."""
     until: str | None = None
     baseline_filter: str | None = None
-    """Times are those of the capture alone."""
+    """The filter without times, which are those of the capture alone."""
     min_wait: float = DEFAULT_MIN_WAIT_MS
     output: Sequence[str] = ()
     format: str = TEXT
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
     max_lost: float = 0.0
     exit_zero: bool = False
     key: bytes | None = None
-    """Replaces addresses."""
+    """The key that replaces addresses."""
     key_is_random: bool = False
     trace: _core.Calls | None = None
     named: Mapping[str, str] | None = None
@@ -56,7 +56,7 @@ class Chosen(NamedTuple):
 
     @property
     def keeps_exchanges(self) -> bool:
-        """Does an output hold all of them?"""
+        """An output holds all exchanges."""
         printed = [] if self.format == TEXT else [f"result.{self.format}"]
         return any(formats.holds_exchanges(path) for path in (*self.output, *printed))
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.table import Table
 
 MOST_FAILURES = MOST_CHANGES = 10
-"""Printed; the fleet has them all."""
+"""Failures and changes that are printed; the fleet has them all."""
 REASON_LEN = 100
-"""Some reasons are long lists."""
+"""Characters of a reason that are printed: some are long lists."""
 ALONE = {
     "report": {"report", "output", "quiet", "exit_zero"},
     "check": {"check", "output", "quiet"},

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 IN_MEMORY = 1 << 24
-"""Bytes; more go to a temporary file."""
+"""Bytes that stay in memory; more go to a temporary file."""
 
 
 class Joined:

@@ -30,7 +30,7 @@ class Outputs(NamedTuple):
     paths: Sequence[str]
     """Files; their suffixes tell the formats."""
     folder: str | None = None
-    """Gets the reports of each capture."""
+    """The folder for the reports of each capture."""
     printed: str = TEXT
     """The format of standard output."""
     quiet: int = 0

@@ -23,7 +23,7 @@ MOST_ROWS = 100
 UNUSABLE = "unusable"
 WORDS = {"stalls": "with stalls"}
 NAME_ROOM = 60
-"""Longer names lose their middle."""
+"""Characters of a name; a longer one loses its middle."""
 
 
 class Row(NamedTuple):

@@ -16,9 +16,9 @@ from nagle_scan.fleet.table import Commit, Scope, step
 from nagle_scan.fleet.work import Place, Scanned, Settings, failure_id
 
 BATCH_ROWS = 200_000
-"""A batch is written as soon as it has more."""
+"""Rows above which a batch is written."""
 BATCH_S = 30.0
-"""A batch is written at least as often: that is what a run that is killed loses."""
+"""Age at which a batch is written: a run that is killed loses no more."""
 
 
 def write(
@@ -50,7 +50,7 @@ class Batch:
         self._folder, self._settings, self._known = folder, settings, known
         self._number, self._run = number, own + secrets.token_hex(8)
         self.sets: list[str] = []
-        """All that were added."""
+        """Names of all sets that were added."""
         self._parts: dict[str, list[pa.Table]] = {}
         self._begun_s = time.monotonic()
 

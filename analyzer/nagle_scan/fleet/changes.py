@@ -16,13 +16,13 @@ DAYS = 7
 BY_HALF = 1.5
 """Ratio of the time lost per exchange, now to before, above which a service is worse."""
 LEAST = 3
-"""Fewer stalls are no change for the worse."""
+"""Stalls that a change for the worse needs at least."""
 SPREAD = 3.0
 """Standard deviations of a number of stalls (Poisson), by which it is more than chance."""
 EXPECTED = 5.0
-"""Expected stalls that do not come: with as many, chance is less than one in a hundred."""
+"""Stalls to expect where none came, for a service to be gone: chance is below one in a hundred."""
 AT_IT_S = 3600.0
-"""A run of another host is taken for killed if it has written nothing for longer."""
+"""Silence after which a run of another host is taken for killed."""
 NEW, WORSE, GONE = "new", "worse", "gone"
 COUNTED = "FILTER (WHERE confidence IN ('certain', 'likely'))"
 LEVEL = (
@@ -50,7 +50,7 @@ class Level(NamedTuple):
 
     host: str
     stalls: int
-    """Certain and likely ones, as always here."""
+    """Number of certain and likely stalls: possible ones make no change."""
     lost_ms: float
     exchanges: int
 

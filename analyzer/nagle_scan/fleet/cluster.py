@@ -14,7 +14,7 @@ from distributed import Client
 from nagle_scan.fleet.workers import ClusterError, Workers
 
 CONNECT_S = 10
-"""A scheduler that does not answer until then is not there."""
+"""Time for a scheduler to answer."""
 ASK_S = 30.0
 """Time for a worker to come."""
 AHEAD = 4
@@ -84,7 +84,7 @@ def _client(scheduler: str | None) -> Client:
     except (OSError, ValueError, ImportError, RuntimeError):
         raise ClusterError(f"no scheduler at {scheduler}") from None
     except TypeError:
-        # So says distributed of `tls://` without a context.
+        # distributed raises this for `tls://` without a context.
         told = "no certificate for it in the settings of Dask (DASK_CONFIG)"
         raise ClusterError(f"{scheduler}: {told}") from None
 

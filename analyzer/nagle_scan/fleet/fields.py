@@ -31,10 +31,12 @@ OF_SCAN = {
 """Types of a scan's columns by their description; all others are text."""
 DETAILS = ("stalls", "connections", "waits")
 """Kinds that `--keep` removes."""
-COMMIT, CHANGES = "captures", "changes"
-"""The kind that is written last: its file is the commit of a batch. The kind that is in none."""
+COMMIT = "captures"
+"""The kind that is written last: its file is the commit of a batch."""
+CHANGES = "changes"
+"""The kind that is in no batch."""
 KINDS = ("sums", *DETAILS, COMMIT, CHANGES)
-"""Each has a folder of its name."""
+"""All kinds; each has a folder of its name."""
 
 
 class Field(NamedTuple):

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
 NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
 ASIDE = ".damaged"
-"""Behind the name of a file that is not what its name says."""
+"""Suffix of a file that is not what its name says."""
 MOST_HELD = 64 << 20
-"""Bytes of files of a store that are fetched at once, and kept: they never change."""
+"""Bytes of a store's files that are fetched at once, and kept: they never change."""
 HALF = ".written"
-"""Behind the name of a file on its way; a run that was killed may leave one."""
+"""Suffix of a file on its way; a run that was killed may leave one."""
 PAUSES_S = (0.0, 1.0, 2.0)
-"""Before each attempt to write into a store."""
+"""Pauses before the attempts to write into a store."""
 MIME = {"ContentType": "text/html"}
 
 
@@ -86,7 +86,7 @@ class Folder:
             times = (
                 about[name] for name in remote.WRITTEN if hasattr(about.get(name), "timestamp")
             )
-            # A file whose time nobody tells never gets old.
+            # A file of unknown age never gets old.
             written_s = next((one.timestamp() for one in times), time.time())
             yield path[len(self._top) + 1 :], Found(about["size"], written_s)
 

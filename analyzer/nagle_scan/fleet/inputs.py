@@ -26,10 +26,10 @@ from nagle_scan.system import files
 
 STDIN = "-"
 HOST = "NAGLE_SCAN_HOST"
-"""In the environment: the name of this machine, where a container has another one."""
+"""Variable with the name of this machine, for a container that has another one."""
 NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
-"""Read of a remote file for its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
+"""Bytes to read of a remote file for a first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
 AT_ONCE = 32
 """Files of a network that are opened at the same time."""
 _Answer = TypeVar("_Answer")

@@ -26,9 +26,9 @@ MOST_SERVICES = 100
 AT_ONCE = 6
 """Services that are shown unfolded."""
 MOST_WORST = 5
-"""Connections of a service."""
+"""Connections of a service that are shown."""
 MOST_LISTED = 20
-"""Captures that failed, that were read in part, or that cannot tell."""
+"""Captures in each list: those that failed, were read in part, or cannot tell."""
 SET_LEN = 12
 """Digits of a set that commands show: `Fleet.report` takes the beginning."""
 WORDS = {
@@ -46,7 +46,7 @@ FROM captures
 """
 CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC LIMIT ?"
 SHOWN_DAYS = 7
-"""Changes of the last days are shown."""
+"""Days whose changes are shown."""
 FIRST_FILES = 'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 

@@ -28,7 +28,7 @@ ARROW = {
 WIDTHS = {fields.NUMBER: np.float64, fields.DAY: np.int32}
 """Types of numbers in numpy; all others are 64-bit integers."""
 RISING = (fields.INTEGER, fields.TIME)
-"""Frames and times rise from row to row; what else there is of a column is often the same."""
+"""Kinds whose values rise from row to row, as frames and times do; others repeat values."""
 ABOUT = "nagle-scan"
 """The key of what a commit says of itself."""
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -80,7 +80,7 @@ def _ends(each: Iterable[Sequence[Any]]) -> pa.Buffer:
 def content(kind: str, parts: Sequence[pa.Table], about: str = "") -> bytes:
     """A file with these rows; `about` is what a commit says of itself.
 
-    What else Parquet would say of each column takes more than a night's rows of it."""
+    It has no statistics: for each column they take more room than a night's rows."""
     rising = [field.name for field in fields.written(kind) if field.kind in RISING]
     names = schema(kind).names
     sink = pa.BufferOutputStream()

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 MOST_SETS, MOST_BYTES = 32, 4 << 20
 """A task has no more sets, and no more bytes of captures unless one set has."""
 EACH_WORKER = 8
-"""A worker gets at least as many tasks, so that all end at the same time."""
+"""Tasks that each worker gets at least, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
-"""A process takes as long to start as these to read."""
+"""Bytes that are read in the time in which a process starts."""
 TRIES = 3
 """Attempts at a step that fails where a file is damaged, or deleted by another run meanwhile."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)

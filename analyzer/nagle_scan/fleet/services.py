@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.table import Table
 
 WORST = 10
-"""Connections of a service."""
+"""Connections of a service in `worst`."""
 BUCKETS = 8
 """Buckets of latencies for each doubling: a percentile is off by 4.5 % at most."""
 LEAST_SHARE = 0.1

@@ -28,7 +28,7 @@ CONFIG = {
 OF_SQL = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError)
 """Errors of whoever asks."""
 AT_ONCE = 1000
-"""Rows of an answer on their way to Python."""
+"""Rows of an answer that are fetched at once."""
 BATCH_BITS = 20
 """Random bits of a batch's number: two runs that write in one millisecond still differ."""
 IN_USE = (

@@ -15,7 +15,7 @@ Place: TypeAlias = tuple[str, str]
 DIGITS = 32
 """Hexadecimal digits of a SHA-256 that name a set or a file: 128 bits."""
 NO_CAPTURE = "not a capture file"
-"""So the engine begins what will be true until the file changes."""
+"""Beginning of the reasons that stay true until the file changes."""
 NAME_LEN = 8
 """Bytes of what stands for a path: no two of a billion captures are likely to share it."""
 

@@ -28,7 +28,7 @@ DEADLINE_S, BYTES_PER_S = 300.0, 2e6
 LOOK_S = 1.0
 """Time between two looks at whether the batch of a run is due."""
 JOIN_S = 5.0
-"""A process that a disk holds does not end."""
+"""Time for a killed process to end: a disk may hold it for ever."""
 DIED = "the worker died each time"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from nagle_scan.errors import NagleScanError, OutputError
 
 TEMPORARY = "nagle-scan-"
-"""The names of temporary files and folders begin so."""
+"""Prefix of the names of temporary files and folders."""
 
 MARKS = {
     ".html": b'<meta name="generator" content="nagle-scan ',
@@ -25,7 +25,7 @@ MARKED_BYTES = 4096
 
 _half_written: set[str] = set()
 _may_change = allocate_lock()
-"""Held by whoever makes, renames or removes one of them; at the end of the process for ever."""
+"""A lock for making, renaming and removing them; it is kept when the process ends."""
 
 
 def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:

@@ -19,7 +19,7 @@ _scans: list[_core.Progress] = []
 
 
 def watch() -> None:
-    """From now on, for the whole process. No other thread may run yet: it would die of a signal.
+    """Begins to wait for signals. No other thread may run yet: it would die of a signal.
 
     Without POSIX signals Python's own `KeyboardInterrupt` remains.
     """

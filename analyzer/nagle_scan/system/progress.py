@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nagle_scan import _core
 
 SILENT_S = 1.0
-"""Shorter work shows nothing."""
+"""Time before anything is shown."""
 
 REDRAW_S = 0.2
 
@@ -74,7 +74,7 @@ class Doing:
         self._now = ""
 
     def begin(self, what: str) -> None:
-        """From now on."""
+        """Sets what is shown from now on."""
         self._now = what
 
     def line(self, _elapsed_s: float) -> str:

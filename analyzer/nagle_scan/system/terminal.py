@@ -11,11 +11,11 @@ from typing import NamedTuple, TextIO
 from nagle_scan.errors import OutputError
 
 WIDTH = 100
-"""Where nobody's terminal tells."""
+"""Characters of a line where no terminal tells."""
 NARROWEST, WIDEST = 80, 160
-"""Tables need the one, and nobody reads lines beyond the other."""
+"""Limits on that: tables need the one, and nobody reads lines beyond the other."""
 NARROWEST_CELL = 18
-"""A column is not wrapped to less while another can be."""
+"""Characters that a column keeps while another can be wrapped."""
 NUMBER = r"-?|[\d.,]+( us| ms| s| B)?"
 
 
