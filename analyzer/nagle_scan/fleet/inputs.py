@@ -29,7 +29,7 @@ HOST = "NAGLE_SCAN_HOST"
 """Variable with the name of this machine, for a container that has another one."""
 NO_CAPTURES = "a folder without captures"
 FIRST_LEN = 3 << 16
-"""Bytes to read of a remote file for a first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
+"""Bytes of a remote file with its first frame: a zstd block has 128 KiB (RFC 8878, 3.1.1.2.4)."""
 AT_ONCE = 32
 """Files of a network that are opened at the same time."""
 _Answer = TypeVar("_Answer")

@@ -40,14 +40,18 @@ WORDS = {
 COUNTED = """
 SELECT coalesce(sum(packets), 0)::BIGINT AS packets, min(first) AS first, max(last) AS last,
     max(scanned) AS scanned, count(error) AS failed, count(*) FILTER (WHERE final) AS no_captures,
-    count(*) FILTER (WHERE NOT complete) AS in_part,
-    count(*) FILTER (WHERE warnings <> '') AS warned, count(DISTINCT nullif(host, '')) AS hosts
+    count(*) FILTER (WHERE NOT complete) AS in_part
 FROM captures
 """
+PATH = """
+CASE WHEN host <> '' AND (SELECT count(DISTINCT nullif(host, '')) FROM captures) > 1
+    THEN host || ':' || path ELSE path END AS path
+"""
+"""The path of a file, with its host where captures of several are in the fleet."""
 CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC LIMIT ?"
 SHOWN_DAYS = 7
 """Days whose changes are shown."""
-FIRST_FILES = 'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN'
+FIRST_FILES = f'SELECT "set", {PATH} FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
 
@@ -73,7 +77,7 @@ def _content(table: Table) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
     (counted,), (stalls,) = table.rows(COUNTED), table.rows(services.TOTAL)
     verdicts, lost, is_hidden = services.verdicts(table), total(stalls), table.scope.key is not None
-    (lossy,), hosts = table.rows(services.LOSSY), counted["hosts"]
+    (lossy,) = table.rows(services.LOSSY)
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)
@@ -91,15 +95,11 @@ def _content(table: Table) -> Mapping[str, Any]:
         "height": trends.HEIGHT,
         "at_once": AT_ONCE,
         "services_every": lossy["services"],
-        **_services(table, shown, is_hidden, hosts),
+        **_services(table, shown, is_hidden),
         "failures_about": _tried_again(counted["no_captures"]),
-        "failures": _listed(table, "error", "error IS NOT NULL", "", counted["failed"], hosts),
-        "warned": _listed(
-            table, "warnings", "warnings <> ''", "complete,", counted["warned"], hosts
-        ),
-        "unclear": _listed(
-            table, "cannot_tell", UNCLEAR, "", verdicts.get("inconclusive", 0), hosts
-        ),
+        "failures": _listed(table, "error", "error IS NOT NULL"),
+        "warned": _listed(table, "warnings", "warnings <> ''", "complete,"),
+        "unclear": _listed(table, "cannot_tell", UNCLEAR),
     }
 
 
@@ -167,7 +167,7 @@ def _figures(
     yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", note
 
 
-def _services(table: Table, shown: Sequence[Row], is_hidden: bool, hosts: int) -> Mapping[str, Any]:
+def _services(table: Table, shown: Sequence[Row], is_hidden: bool) -> Mapping[str, Any]:
     """Services with their trends and worst connections, and the axis of all charts."""
     names = quoted(["", *(row["service"] for row in shown)])
     source = f"{services.STALLED} AND service IN ({names})"
@@ -178,7 +178,7 @@ def _services(table: Table, shown: Sequence[Row], is_hidden: bool, hosts: int) -
     for service, each in services.hours_of_each(table, source):
         trend = trends.trend(each)
         found[service] = trend, trends.chart(each, trend.onset, axis) if axis else None
-    worst = _worst(table, names, is_hidden, hosts)
+    worst = _worst(table, names, is_hidden)
     made = [
         _safe(row)
         | {
@@ -205,7 +205,7 @@ def _about(row: Row) -> Iterator[str]:
         yield end
 
 
-def _worst(table: Table, names: str, is_hidden: bool, hosts: int) -> dict[str, list[Row]]:
+def _worst(table: Table, names: str, is_hidden: bool) -> dict[str, list[Row]]:
     """Connections by service, each with the command that makes its report, on the host that has
     the capture."""
     found: dict[str, list[Row]] = {}
@@ -213,15 +213,14 @@ def _worst(table: Table, names: str, is_hidden: bool, hosts: int) -> dict[str, l
         found.setdefault(row["service"], []).append(_safe(row))
     shown = [row for each in found.values() for row in each[:MOST_WORST]]
     sets = quoted(["", *{row["set"] for row in shown}])
-    places = {row["set"]: _safe(row) for row in table.each(f"{FIRST_FILES} ({sets})")}
+    paths = {row["set"]: _safe(row)["path"] for row in table.each(f"{FIRST_FILES} ({sets})")}
     folder = printable(table.folder.path)
     for row in shown:
-        place = places[row["set"]]
         stream = f"{row['set'][:SET_LEN]}/{row['connection']}"
         command = f"nagle-scan fleet -o {shlex.quote(folder)} --report {stream}"
         row["command"] = "" if is_hidden else command
         row["client"] = endpoint(row["client_addr"], row["client_port"])
-        row |= {"path": _path(place, hosts), "total": total(row)}
+        row |= {"path": paths[row["set"]], "total": total(row)}
     return {service: each[:MOST_WORST] for service, each in found.items()}
 
 
@@ -231,22 +230,17 @@ def _tried_again(no_captures: int) -> str:
     return f"{about}, but for {count(no_captures, 'file')} {what}." if no_captures else f"{about}."
 
 
-def _path(row: Row, hosts: int) -> str:
-    """The path of a file, with its host where captures of several are in the fleet."""
-    return f"{row['host']}:{row['path']}" if row["host"] and hosts > 1 else str(row["path"])
-
-
-def _listed(
-    table: Table, reason: str, which: str, first: str, every: int, hosts: int
-) -> Mapping[str, Any]:
+def _listed(table: Table, reason: str, which: str, first: str = "") -> Mapping[str, Any]:
     """The latest captures that `which` (SQL) selects, with the column `reason` for each."""
     rows = table.rows(
-        f"SELECT host, path, attempts, scanned, {reason} AS reason FROM captures "
-        f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
+        f"SELECT {PATH}, attempts, scanned, {reason} AS reason, count(*) OVER () AS every "
+        f"FROM captures WHERE {which} ORDER BY {first} scanned DESC, captures.path "
+        f"LIMIT {MOST_LISTED}"
     )
+    every = rows[0]["every"] if rows else 0
     shown = [
         {
-            "path": printable(_path(row, hosts)),
+            "path": printable(row["path"]),
             "told": " ".join(_sentences(row["reason"].splitlines())),
             "attempts": row["attempts"] or 0,
             "at": _moment(row["scanned"]),
