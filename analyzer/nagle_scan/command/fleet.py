@@ -223,18 +223,15 @@ def _status(outcome: Outcome, output: str, options: argparse.Namespace) -> int:
         return EXIT_UNUSABLE
     if options.exit_zero:
         return EXIT_PASSED
-    if outcome.changes or (options.all_stalls and _loses_time(_table(output))):
+    if outcome.changes:
         return EXIT_STALLS
+    if options.all_stalls:
+        from nagle_scan.fleet import services
+
+        if certainty.loses_time(services.of_all(_table(output))):
+            return EXIT_STALLS
     is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
     return EXIT_PASSED if is_told else EXIT_CANNOT_TELL
-
-
-def _loses_time(found: Table) -> bool:
-    """Has any service stalls that count?"""
-    from nagle_scan.fleet import services
-
-    (total,) = found.rows(services.TOTAL)
-    return certainty.loses_time(services.total(total))
 
 
 def told(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) -> Iterator[str]:

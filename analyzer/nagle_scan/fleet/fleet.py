@@ -206,7 +206,7 @@ class Fleet:
     @property
     def total(self) -> Total:
         """All stalls."""
-        return services.total(*self._table.rows(services.TOTAL))
+        return services.of_all(self._table)
 
     @property
     def sentence(self) -> str:

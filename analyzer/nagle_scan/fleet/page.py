@@ -75,9 +75,9 @@ def state(folder: Folder) -> str:
 
 def _content(table: Table) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
-    (counted,), (stalls,) = table.rows(COUNTED), table.rows(services.TOTAL)
-    verdicts, lost, is_hidden = services.verdicts(table), total(stalls), table.scope.key is not None
-    (lossy,) = table.rows(services.LOSSY)
+    (counted,), (lossy,) = table.rows(COUNTED), table.rows(services.LOSSY)
+    verdicts, lost = services.verdicts(table), services.of_all(table)
+    is_hidden = table.scope.key is not None
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)

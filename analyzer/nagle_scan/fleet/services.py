@@ -138,6 +138,12 @@ def total(row: Mapping[str, Any]) -> Total:
     return Total(stalls, lost_ms)
 
 
+def of_all(table: Table) -> Total:
+    """All stalls of a fleet."""
+    (row,) = table.rows(TOTAL)
+    return total(row)
+
+
 def verdicts(table: Table) -> dict[str, int]:
     """How many captures have which verdict."""
     rows = table.rows(
