@@ -5,54 +5,11 @@ use hashbrown::HashMap;
 
 /// Libraries through which programs reach the kernel, as their files begin: the C library, TLS, the socket layers of
 /// Java, Node and Python.
-const LIBRARIES: &[&str] = &[
-    "libc.",
-    "libc-",
-    "libpthread",
-    "ld-",
-    "ld.",
-    "libssl",
-    "libcrypto",
-    "libuv",
-    "libnio",
-    "libnet",
-    "libjvm",
-    "libpython",
-    "python",
-    "_socket.",
-    "_ssl.",
-    "node",
-    "ruby",
-    "libruby",
-    "php",
-    "libphp",
-    "perl",
-    "libperl",
-];
+const LIBRARIES: &str = "libc. libc- libpthread ld- ld. libssl libcrypto libuv libnio libnet libjvm libpython \
+    python _socket. _ssl. node ruby libruby php libphp perl libperl";
 /// Packages of Go and crates of Rust do the same, though they are part of the program.
-const PACKAGES: &[&str] = &[
-    "internal/",
-    "net.",
-    "syscall.",
-    "runtime.",
-    "os.",
-    "crypto/tls.",
-    "bufio.",
-    "io.",
-    "std::",
-    "<std::",
-    "core::",
-    "alloc::",
-    "_ZN3std",
-    "_ZN4core",
-    "mio::",
-    "tokio::",
-    "uv_",
-    "uv__",
-    "__libc_",
-    "clone",
-    "start_thread",
-];
+const PACKAGES: &str = "internal/ net. syscall. runtime. os. crypto/tls. bufio. io. std:: <std:: core:: alloc:: \
+    _ZN3std _ZN4core mio:: tokio:: uv_ __libc_ clone start_thread";
 const MOST: usize = 10_000;
 const LONGEST: usize = 80;
 
@@ -67,11 +24,8 @@ impl Functions {
     /// The place of the function that a frame names; `None` if it is no program's own.
     pub fn place(&mut self, binary: &str, function: &str, source: &str) -> Option<u32> {
         let file = binary.rsplit('/').next().unwrap_or_default();
-        let is_library = LIBRARIES.iter().any(|library| file.starts_with(library));
-        if function.is_empty()
-            || is_library
-            || PACKAGES.iter().any(|package| function.starts_with(package))
-        {
+        let is_one_of = |begins: &str, name: &str| begins.split(' ').any(|it| name.starts_with(it));
+        if function.is_empty() || is_one_of(LIBRARIES, file) || is_one_of(PACKAGES, function) {
             return None;
         }
         let name =

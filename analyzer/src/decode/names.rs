@@ -5,93 +5,13 @@ use std::net::Ipv6Addr;
 
 /// Words that libpcap's scanner returns as themselves (`scanner.l`), as far as they can be of use here. They are
 /// words that libpcap has known for long: to an older one the others would be names.
-const KEYWORDS: [&str; 85] = [
-    "dst",
-    "src",
-    "link",
-    "ether",
-    "ppp",
-    "slip",
-    "fddi",
-    "tr",
-    "wlan",
-    "arp",
-    "rarp",
-    "ip",
-    "sctp",
-    "tcp",
-    "udp",
-    "icmp",
-    "igmp",
-    "igrp",
-    "pim",
-    "vrrp",
-    "carp",
-    "ip6",
-    "icmp6",
-    "ah",
-    "esp",
-    "atalk",
-    "aarp",
-    "decnet",
-    "lat",
-    "sca",
-    "moprc",
-    "mopdl",
-    "iso",
-    "clnp",
-    "stp",
-    "ipx",
-    "netbeui",
-    "host",
-    "net",
-    "mask",
-    "port",
-    "portrange",
-    "proto",
-    "protochain",
-    "gateway",
-    "type",
-    "subtype",
-    "direction",
-    "dir",
-    "address1",
-    "addr1",
-    "address2",
-    "addr2",
-    "address3",
-    "addr3",
-    "address4",
-    "addr4",
-    "ra",
-    "ta",
-    "less",
-    "greater",
-    "byte",
-    "broadcast",
-    "multicast",
-    "and",
-    "or",
-    "not",
-    "len",
-    "length",
-    "inbound",
-    "outbound",
-    "vlan",
-    "mpls",
-    "pppoed",
-    "pppoes",
-    "geneve",
-    "tcpflags",
-    "tcp-fin",
-    "tcp-syn",
-    "tcp-rst",
-    "tcp-push",
-    "tcp-ack",
-    "tcp-urg",
-    "icmptype",
-    "icmpcode",
-];
+const KEYWORDS: &str = "\
+    dst src link ether ppp slip fddi tr wlan arp rarp ip sctp tcp udp icmp igmp igrp pim vrrp carp \
+    ip6 icmp6 ah esp atalk aarp decnet lat sca moprc mopdl iso clnp stp ipx netbeui host net mask \
+    port portrange proto protochain gateway type subtype direction dir address1 addr1 address2 \
+    addr2 address3 addr3 address4 addr4 ra ta less greater byte broadcast multicast and or not len \
+    length inbound outbound vlan mpls pppoed pppoes geneve tcpflags tcp-fin tcp-syn tcp-rst \
+    tcp-push tcp-ack tcp-urg icmptype icmpcode";
 
 /// After these libpcap looks a word up in a table of its own: kinds of 802.11 frames.
 const OWN_TABLES: [&str; 4] = ["type", "subtype", "direction", "dir"];
@@ -129,7 +49,8 @@ fn is_known(word: &str, before: &str) -> bool {
 }
 
 fn is_plain(word: &str) -> bool {
-    KEYWORDS.contains(&word) || word.split('.').count() <= 4 && word.split('.').all(is_number)
+    KEYWORDS.split(' ').any(|known| known == word)
+        || word.split('.').count() <= 4 && word.split('.').all(is_number)
 }
 
 fn is_number(word: &str) -> bool {
