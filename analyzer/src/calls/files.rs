@@ -4,6 +4,7 @@ use super::line::{Clock, Line};
 use crate::capture::error::ScanError;
 use crate::capture::input::Input;
 use crate::capture::progress::Progress;
+use crate::capture::times::DAY_NS;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{BufRead, BufReader, Read};
@@ -12,8 +13,6 @@ use std::sync::Arc;
 
 /// A longer line is not strace's.
 const LONGEST_LINE: u64 = 1 << 20;
-/// A clock of the day that goes back by more has passed midnight.
-const HALF_DAY_NS: i64 = 43_200_000_000_000;
 
 /// All files.
 pub struct Files {
@@ -162,9 +161,11 @@ impl File {
             Clock::Unix => ns,
             Clock::Relative => self.time_ns.saturating_add(ns),
             Clock::Day => {
-                let days = self.time_ns.div_euclid(2 * HALF_DAY_NS) * 2 * HALF_DAY_NS;
-                let passed = days + ns + HALF_DAY_NS < self.time_ns;
-                days + ns + if passed { 2 * HALF_DAY_NS } else { 0 }
+                let midnight_ns = self.time_ns - self.time_ns.rem_euclid(DAY_NS);
+                let today_ns = midnight_ns.saturating_add(ns);
+                // A clock that goes back by half a day has passed midnight.
+                let has_passed = self.time_ns.saturating_sub(today_ns) > DAY_NS / 2;
+                today_ns.saturating_add(if has_passed { DAY_NS } else { 0 })
             }
         }
     }

@@ -3,6 +3,7 @@
 //! The prefix of a call is read from its right end, because its left end may be anything: `> ` of a mail, a
 //! journal's date, host and program. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
 
+use crate::capture::times::{SECOND_NS, decimals_ns};
 use std::borrow::Cow;
 
 /// Clocks that strace stamps lines with.
@@ -108,10 +109,7 @@ fn stamps(head: &str) -> (Option<u32>, Option<(Clock, i64)>) {
 fn time_of(token: &str) -> Option<(Clock, i64)> {
     let (whole, part) = token.split_once('.').unwrap_or((token, ""));
     let is_number = |text: &str| text.bytes().all(|sign| sign.is_ascii_digit());
-    if part.len() > 9 || !is_number(part) {
-        return None;
-    }
-    let part_ns = format!("{part:0<9}").parse::<i64>().ok()?;
+    let part_ns = decimals_ns(part)?;
     let fields: Vec<&str> = whole.split(':').collect();
     if !fields.iter().all(|field| !field.is_empty() && field.len() <= 10 && is_number(field)) {
         return None;
@@ -124,7 +122,7 @@ fn time_of(token: &str) -> Option<(Clock, i64)> {
         1 => (Clock::Unix, number(0)?),
         _ => return None,
     };
-    Some((clock, seconds.checked_mul(1_000_000_000)?.checked_add(part_ns)?))
+    Some((clock, seconds.checked_mul(SECOND_NS)?.checked_add(part_ns)?))
 }
 
 /// ` > /usr/lib/libc.so.6(send+0x1d) [0x10a3d] file.c:12`, of a mail too.

@@ -7,6 +7,7 @@ use super::buffer::Buffer;
 use super::frame::{Frame, InputEnd, MAX_RECORD, words};
 use crate::capture::error::ScanError;
 use crate::capture::link;
+use crate::capture::times::SECOND_NS;
 use pcap_parser::{PcapHeader, parse_pcap_header};
 
 const FILE_HEADER_LEN: usize = 24;
@@ -132,7 +133,7 @@ impl RecordFormat {
         let data = buffer.consumed(captured_len as usize);
         Some(Frame {
             // 32 bits each: before 2106.
-            time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
+            time_ns: i64::from(seconds) * SECOND_NS + i64::from(fraction) * self.unit_ns,
             wire_len: wire_len.max(captured_len),
             link_type: self.link_type,
             data,

@@ -5,6 +5,7 @@
 
 use super::buffer::Buffer;
 use super::frame::{Fraction, Frame, InputEnd, MAX_RECORD, words};
+use crate::capture::times::SECOND_NS;
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{InterfaceDescriptionBlock, SimplePacketBlock};
@@ -225,7 +226,7 @@ impl Interface {
         Self {
             link_type: block.linktype.0 as u32,
             fraction: units.map(Fraction::new),
-            offset_ns: offset_s.saturating_mul(1_000_000_000),
+            offset_ns: offset_s.saturating_mul(SECOND_NS),
             snap_len: block.snaplen,
         }
     }

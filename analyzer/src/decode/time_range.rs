@@ -2,7 +2,7 @@
 //!
 //! Seconds since the epoch, as editcap takes them with -A and -B. BPF knows no times.
 
-const S_NS: i64 = 1_000_000_000;
+use crate::capture::times::{SECOND_NS, decimals_ns};
 
 /// A range of times in ns since the epoch, the end excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,12 +54,8 @@ fn bound(expression: &str) -> Option<(bool, i64, &str)> {
 /// Nanoseconds from seconds with at most nine decimals.
 fn nanoseconds(seconds: &str) -> Option<i64> {
     let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
-    let are_digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
-    if whole.is_empty() || part.len() > 9 || !are_digits(whole) || !are_digits(part) {
-        return None;
-    }
-    let part_ns: i64 = format!("{part:0<9}").parse().ok()?;
-    whole.parse::<i64>().ok()?.checked_mul(S_NS)?.checked_add(part_ns)
+    whole.bytes().all(|digit| digit.is_ascii_digit()).then_some(())?;
+    whole.parse::<i64>().ok()?.checked_mul(SECOND_NS)?.checked_add(decimals_ns(part)?)
 }
 
 #[cfg(test)]
@@ -76,9 +72,9 @@ mod tests {
         assert_eq!(split("tcp port 80"), (first, last, "tcp port 80"));
         assert_eq!(split("time >= 2.5"), (2_500_000_000, last, ""));
         assert_eq!(split("time < 3 and (tcp)"), (first, 3_000_000_000, "(tcp)"));
-        assert_eq!(split(" time >= 1 and time < 2.000000001"), (S_NS, 2 * S_NS + 1, ""));
+        assert_eq!(split(" time >= 1 and time < 2.000000001"), (SECOND_NS, 2 * SECOND_NS + 1, ""));
         // The narrower one counts; what is no time is left to libpcap, which refuses it.
-        assert_eq!(split("time < 3 and time < 2 and tcp"), (first, 2 * S_NS, "tcp"));
+        assert_eq!(split("time < 3 and time < 2 and tcp"), (first, 2 * SECOND_NS, "tcp"));
         for other in ["time > 3", "time >= x", "time >= 1.0123456789", "time >= 9999999999999"] {
             assert_eq!(split(other), (first, last, other));
         }
@@ -88,8 +84,8 @@ mod tests {
     #[test]
     fn the_end_is_excluded() {
         let (range, _) = TimeRange::split("time >= 1 and time < 2");
-        let within =
-            [S_NS - 1, S_NS, 2 * S_NS - 1, 2 * S_NS].map(|time_ns| range.contains(time_ns));
+        let within = [SECOND_NS - 1, SECOND_NS, 2 * SECOND_NS - 1, 2 * SECOND_NS]
+            .map(|time_ns| range.contains(time_ns));
         assert_eq!(within, [false, true, true, false]);
     }
 }

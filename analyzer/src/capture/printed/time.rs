@@ -1,9 +1,8 @@
 //! Times as they are printed: of day, since the epoch, with a date, since the packet before or since the
 //! first one.
 
-use crate::capture::times::{DAY_NS, FARTHEST_NS, clamped};
+use crate::capture::times::{DAY_NS, FARTHEST_NS, SECOND_NS, clamped, decimals_ns};
 
-const SECOND_NS: i64 = 1_000_000_000;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
 
 /// A time as printed, in ns.
@@ -88,7 +87,7 @@ fn of_word(word: &str, day: Option<i64>) -> Option<Stamp> {
     const MOST_DIGITS: usize = 8;
     let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
     let (whole, fraction) = word.split_once(['.', ','])?;
-    let fraction_ns = digits(fraction, 1..=9)? * 10_i64.pow(9 - fraction.len() as u32);
+    let fraction_ns = decimals_ns(fraction).filter(|_| !fraction.is_empty())?;
     let mut parts = whole.split(':');
     let (first, rest) = (parts.next()?, [parts.next(), parts.next(), parts.next()]);
     let [Some(minutes), Some(seconds), None] = rest else {
