@@ -23,7 +23,7 @@ const HELD_NS: i64 = 1_000_000_000;
 /// Zones differ by multiples of this.
 const ZONE_NS: i64 = 900_000_000_000;
 /// First writes that tell a clock by themselves, and writes that are looked at to find a place.
-const FEW: usize = 3;
+pub const FEW: usize = 3;
 const LOOK: usize = 2048;
 /// Places that are tried.
 const MOST_PLACES: usize = 4096;

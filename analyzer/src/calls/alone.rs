@@ -52,13 +52,11 @@ pub struct Repeated {
     pub wait_ms: Option<f64>,
     pub linux: u64,
     pub windows: u64,
-    #[serde(skip)]
-    waits_us: Vec<u32>,
 }
 
 /// The sums of a trace.
 pub fn alone(trace: &Trace) -> Alone {
-    let mut kinds: BTreeMap<_, Repeated> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, Turns<'_>> = BTreeMap::new();
     let mut turns: BTreeMap<_, u64> = BTreeMap::new();
     let mut of_patterns: Vec<&Socket> = Vec::new();
     // Where sockets are known, other descriptors are files.
@@ -73,7 +71,7 @@ pub fn alone(trace: &Trace) -> Alone {
     for socket in trace.sockets.iter().filter(has_data) {
         let data = sent(&socket.writes);
         for turn in data.chunk_by(|_, next| next.flags & flag::FIRST == 0) {
-            let (Some(first), Some(last)) = (turn.first(), turn.last()) else { continue };
+            let (Some(&first), Some(&last)) = (turn.first(), turn.last()) else { continue };
             if last.answered_us == u32::MAX {
                 continue;
             }
@@ -83,17 +81,14 @@ pub fn alone(trace: &Trace) -> Alone {
                 let nodelay = last.flags & flag::NODELAY != 0;
                 let key =
                     (whose(socket), first.name, first.function, last.name, last.function, nodelay);
-                let new = || Repeated::new(trace, socket, first, last, nodelay);
-                kinds.entry(key).or_insert_with(new).add(trace, first, last);
+                let new = || Turns { socket, example: [first, last], waits_us: Vec::new() };
+                kinds.entry(key).or_insert_with(new).add([first, last]);
             }
         }
     }
-    let mut patterns = Vec::new();
-    for (key, mut kind) in kinds {
-        kind.turns = turns.get(&key.0).copied().unwrap_or(0);
-        kind.sum(trace.clock.is_some());
-        patterns.push(kind);
-    }
+    let each = kinds.into_iter();
+    let mut patterns: Vec<Repeated> =
+        each.map(|(key, kind)| kind.repeated(trace, turns[&key.0])).collect();
     patterns.sort_by_key(|kind| (kind.nodelay, Reverse(kind.count)));
     patterns.truncate(MOST_PATTERNS);
     let connections: Vec<&Socket> = trace.sockets.iter().filter(has_data).collect();
@@ -161,9 +156,34 @@ fn is_repeated(turn: &[Write]) -> bool {
     last.bytes < FULL_BYTES && !says_more(last) && before.iter().any(|write| !says_more(write))
 }
 
-impl Repeated {
-    fn new(trace: &Trace, socket: &Socket, first: &Write, last: &Write, nodelay: bool) -> Self {
-        Self {
+/// Turns alike: an example, and how long each took from its last write until something had been read.
+struct Turns<'a> {
+    socket: &'a Socket,
+    /// Its first and its last write.
+    example: [Write; 2],
+    waits_us: Vec<u32>,
+}
+
+impl Turns<'_> {
+    fn add(&mut self, turn: [Write; 2]) {
+        // A later turn is more typical than the first.
+        if self.waits_us.len().is_power_of_two() {
+            self.example = turn;
+        }
+        self.waits_us.push(turn[1].answered_us);
+    }
+
+    /// `turns` is how often sockets of this kind wrote before a read at all.
+    fn repeated(mut self, trace: &Trace, turns: u64) -> Repeated {
+        let (socket, [first, last]) = (self.socket, &self.example);
+        self.waits_us.sort_unstable();
+        let has_times = trace.clock.is_some();
+        let within = |ms: std::ops::Range<u32>| {
+            let is_in = |us: &&u32| has_times && ms.contains(&(**us / 1000));
+            self.waits_us.iter().filter(is_in).count() as u64
+        };
+        let median = self.waits_us.get(self.waits_us.len() / 2).filter(|_| has_times);
+        Repeated {
             descriptor: socket.descriptor,
             protocol: match socket.protocol {
                 Protocol::Tcp => "tcp",
@@ -176,35 +196,13 @@ impl Repeated {
             port: server_port(socket),
             first: NamedCall::of(trace, first),
             last: NamedCall::of(trace, last),
-            nodelay,
+            nodelay: last.flags & flag::NODELAY != 0,
             is_whole: socket.is_whole,
-            count: 0,
-            turns: 0,
-            wait_ms: None,
-            linux: 0,
-            windows: 0,
-            waits_us: Vec::new(),
+            count: self.waits_us.len() as u64,
+            turns,
+            wait_ms: median.map(|&us| f64::from(us) / 1e3),
+            linux: within(35..60),
+            windows: within(150..250),
         }
-    }
-
-    fn add(&mut self, trace: &Trace, first: &Write, last: &Write) {
-        // A later turn is more typical than the first.
-        if self.count.is_power_of_two() {
-            (self.first, self.last) = (NamedCall::of(trace, first), NamedCall::of(trace, last));
-        }
-        self.count += 1;
-        self.waits_us.push(last.answered_us);
-    }
-
-    fn sum(&mut self, has_times: bool) {
-        self.waits_us.sort_unstable();
-        let within = |ms: std::ops::Range<u32>| {
-            let is_in = |us: &&u32| ms.contains(&(**us / 1000));
-            self.waits_us.iter().filter(is_in).count() as u64
-        };
-        (self.linux, self.windows) =
-            if has_times { (within(35..60), within(150..250)) } else { (0, 0) };
-        let median = self.waits_us.get(self.waits_us.len() / 2).filter(|_| has_times);
-        self.wait_ms = median.map(|&us| f64::from(us) / 1e3);
     }
 }

@@ -12,10 +12,10 @@ pub enum Kind {
     Poll,
     Socket,
     Accept,
-    Connect,
-    Bind,
     Listen,
+    /// Its address is that of the socket's own end.
     LocalName,
+    /// Its address is that of the other end.
     RemoteName,
     Duplicate,
     Control,
@@ -38,11 +38,9 @@ const GROUPS: &[(Kind, &str)] = &[
     (Kind::Poll, "poll ppoll select _newselect pselect6 epoll_wait epoll_pwait epoll_pwait2"),
     (Kind::Socket, "socket"),
     (Kind::Accept, "accept accept4"),
-    (Kind::Connect, "connect"),
-    (Kind::Bind, "bind"),
+    (Kind::RemoteName, "connect getpeername"),
+    (Kind::LocalName, "bind getsockname"),
     (Kind::Listen, "listen"),
-    (Kind::LocalName, "getsockname"),
-    (Kind::RemoteName, "getpeername"),
     (Kind::Duplicate, "dup dup2 dup3"),
     (Kind::Control, "fcntl fcntl64"),
     (Kind::Close, "close"),
@@ -61,6 +59,11 @@ pub static NAMES: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
     };
     GROUPS.iter().flat_map(each).collect()
 });
+
+/// The effect of the call with the name at this place of [`NAMES`].
+pub fn kind(place: u8) -> Kind {
+    NAMES[usize::from(place)].1
+}
 
 /// The place of a name in [`NAMES`].
 pub fn place(name: &str) -> Option<u8> {

@@ -2,7 +2,7 @@
 
 use super::files::File;
 use super::line::{self, Ended, Line, What, unescaped, without_strings};
-use super::name::{Kind, NAMES, place};
+use super::name::{Kind, NAMES, kind, place};
 use super::sockets::{Protocol, Shown, Socket, Sockets, Thread, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
 use foldhash::fast::RandomState;
@@ -89,8 +89,7 @@ impl Reading {
         // Files of `-ff` are parts of one program.
         let program = if file.pid.is_some() { 0 } else { at };
         let thread = self.sockets.thread(pid, program, self.maker());
-        let kind = name.map(|name| NAMES[usize::from(name)].1);
-        self.sockets.begins(thread, time_ns, kind);
+        self.sockets.begins(thread, time_ns, name.map(kind));
         match line.what {
             What::Call(_, rest) => {
                 let Some(name) = name else { return };
@@ -117,7 +116,7 @@ impl Reading {
     }
 
     fn begin(&mut self, begun: Begun, text: &str) {
-        if NAMES[usize::from(begun.name)].1 == Kind::Fork {
+        if kind(begun.name) == Kind::Fork {
             self.forking.push(begun.thread);
         }
         if self.unfinished.len() < MOST_UNFINISHED {
@@ -167,7 +166,7 @@ impl Reading {
         let number = ended.result.unwrap_or(-1);
         let first = ended.argument(0);
         let sockets = &mut self.sockets;
-        match NAMES[usize::from(name)].1 {
+        match kind(name) {
             Kind::Write(to) if number > 0 => self.write(begun, &ended, to.into()),
             Kind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
@@ -183,38 +182,26 @@ impl Reading {
                 // The low bits tell the type (socket(2)).
                 let is_stream = kind.contains("SOCK_STREAM")
                     || line::number(kind).is_some_and(|kind| kind & 15 == 1);
-                let is_tcp = is_inet && is_stream;
-                let place =
-                    if is_tcp { sockets.open(thread, number as i32, Protocol::Tcp) } else { None };
-                sockets.set(thread, number as i32, place);
-                if let Some(place) = place {
+                if !(is_inet && is_stream) {
+                    sockets.set(thread, number as i32, None);
+                } else if let Some(place) = sockets.open(thread, number as i32, Protocol::Tcp) {
                     let socket = &mut sockets.all[place as usize];
                     (socket.is_whole, socket.has_all_options) = (true, true);
                     socket.state |= flag::FIRST;
                 }
             }
             Kind::Accept if number >= 0 => sockets.accept(thread, &ended),
-            Kind::Connect if number == 0 || ended.error == "EINPROGRESS" => {
-                if let Some(place) = sockets.find(thread, first) {
-                    sockets.name_by(thread, place, &ended, true);
-                }
+            Kind::RemoteName if number == 0 || ended.error == "EINPROGRESS" => {
+                sockets.name_by(thread, &ended, true);
             }
-            Kind::Bind | Kind::LocalName | Kind::RemoteName if number == 0 => {
-                let is_remote = NAMES[usize::from(name)].1 == Kind::RemoteName;
-                if let Some(place) = sockets.find(thread, first) {
-                    sockets.name_by(thread, place, &ended, is_remote);
-                }
-            }
+            Kind::LocalName if number == 0 => sockets.name_by(thread, &ended, false),
             Kind::Listen if number == 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     sockets.all[place as usize].is_listening = true;
                 }
             }
-            Kind::Duplicate if number >= 0 => {
-                let place = sockets.find(thread, first);
-                sockets.set(thread, number as i32, place);
-            }
-            Kind::Control if number >= 0 && ended.argument(1).starts_with("F_DUPFD") => {
+            Kind::Control if !ended.argument(1).starts_with("F_DUPFD") => {}
+            Kind::Duplicate | Kind::Control if number >= 0 => {
                 let place = sockets.find(thread, first);
                 sockets.set(thread, number as i32, place);
             }

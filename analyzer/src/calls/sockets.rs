@@ -45,16 +45,17 @@ pub struct Write {
     pub flags: u8,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// A descriptor of which nothing is known.
+    #[default]
     Unknown,
     /// A socket of which no more is known.
     Socket,
     Tcp,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Socket {
     pub protocol: Protocol,
     pub descriptor: i32,
@@ -238,26 +239,12 @@ impl Sockets {
 
     /// A new socket, which this number stands for.
     pub fn open(&mut self, thread: Thread, number: i32, protocol: Protocol) -> Option<u32> {
-        let place = self.all.len() as u32;
-        let socket = (self.all.len() < MOST_SOCKETS).then(|| {
-            self.all.push(Socket {
-                protocol,
-                descriptor: number,
-                local: None,
-                remote: None,
-                is_listening: false,
-                is_whole: false,
-                has_all_options: false,
-                is_server: false,
-                bytes: 0,
-                writes: Vec::new(),
-                state: 0,
-                had_nodelay: false,
-            });
-            place
-        });
-        self.set(thread, number, socket);
-        socket
+        let place = (self.all.len() < MOST_SOCKETS).then_some(self.all.len() as u32);
+        if place.is_some() {
+            self.all.push(Socket { protocol, descriptor: number, ..Socket::default() });
+        }
+        self.set(thread, number, place);
+        place
     }
 
     /// The socket that a descriptor stands for; `None` for files, pipes and other sockets.
@@ -319,7 +306,8 @@ impl Sockets {
     }
 
     /// `connect`, `bind`, `getsockname`, `getpeername`: the address is the second argument.
-    pub fn name_by(&mut self, thread: Thread, place: u32, ended: &Ended<'_>, is_remote: bool) {
+    pub fn name_by(&mut self, thread: Thread, ended: &Ended<'_>, is_remote: bool) {
+        let Some(place) = self.find(thread, ended.argument(0)) else { return };
         let named = address_of(ended.argument(1));
         if let (Some((number, _)), true) =
             (descriptor(ended.argument(0)), is_no_tcp(ended.argument(1)))
@@ -327,8 +315,7 @@ impl Sockets {
             return self.set(thread, number, None);
         }
         if named.is_some() {
-            self.all[place as usize].protocol =
-                Protocol::Tcp.max(self.all[place as usize].protocol);
+            self.all[place as usize].protocol = Protocol::Tcp;
         }
         if is_remote { self.name(place, None, named) } else { self.name(place, named, None) }
     }
@@ -346,13 +333,9 @@ impl Sockets {
         let early = early.filter(|&place| self.all[place as usize].protocol == Protocol::Unknown);
         let place = early.or_else(|| self.open(thread, number, Protocol::Socket));
         let Some(place) = place else { return };
-        let has_all_options =
-            listener.is_some_and(|listener| self.all[listener as usize].has_all_options);
-        let (local, state, had_nodelay, protocol) =
-            listener.map_or((None, 0, false, Protocol::Socket), |listener| {
-                let socket = &self.all[listener as usize];
-                (socket.local, socket.state, socket.had_nodelay, socket.protocol)
-            });
+        let unknown = Socket { protocol: Protocol::Socket, ..Socket::default() };
+        let listener = listener.map_or(&unknown, |listener| &self.all[listener as usize]);
+        let Socket { local, state, had_nodelay, has_all_options, protocol, .. } = *listener;
         let socket = &mut self.all[place as usize];
         (socket.state, socket.had_nodelay) = (state | flag::FIRST, had_nodelay);
         (socket.is_whole, socket.is_server) = (true, true);

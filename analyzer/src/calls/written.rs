@@ -1,7 +1,7 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
 use super::align::{
-    Fit, MOST_SPREAD_NS, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
+    FEW, Fit, MOST_SPREAD_NS, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
     misfits, samples as samples_of, steps,
 };
 use super::directions::{Candidates, Direction, directions, fill, groups, wanted};
@@ -71,7 +71,7 @@ impl Written {
     /// Reads the captures again for the segments of what the trace may have written.
     ///
     /// # Errors
-    /// As of a scan.
+    /// The same as those of a scan.
     pub fn of(
         trace: &Arc<Trace>,
         blocks: &[Block],
@@ -166,13 +166,12 @@ impl Written {
             let late_ns = limit_ns.max(LATE_NS.min(between_ns / 2));
             doubt_ns.is_none() || (-limit_ns..=late_ns).contains(&(took_ns - delta_ns))
         };
-        let each = first.iter().enumerate();
-        let anchors = each.map(|(at, (write, took_ns))| {
+        let first_writes = first.iter().enumerate().map(|(at, (write, took_ns))| {
             (write.offset, took_ns.is_some_and(|took_ns| is_right(at, took_ns)))
         });
-        let mut anchors: Vec<(u64, bool)> = anchors.collect();
         let misfits = misfits(writes, &direction.pieces, fit.shift, direction.mss);
-        anchors.extend(misfits.into_iter().map(|offset| (offset, false)));
+        let misfits = misfits.into_iter().map(|offset| (offset, false));
+        let mut anchors: Vec<(u64, bool)> = first_writes.chain(misfits).collect();
         anchors.sort_unstable();
         let placed =
             Placed { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
@@ -213,11 +212,10 @@ impl Written {
                 all.iter().filter(|own_ns| own_ns.abs_diff(delta_ns) <= most_ns as u64).count();
             4 * near >= 3 * all.len()
         };
-        let agrees = agrees(clock, delta_ns);
-        let is_right = match agrees {
-            true => samples.len() >= 3 || by_address,
+        let is_right = match agrees(clock, delta_ns) {
+            true => samples.len() >= FEW || by_address,
             false => {
-                samples.len() >= 3
+                samples.len() >= FEW
                     && densest(&samples, 9).1 <= most_ns / STRICTLY
                     && all_agree(delta_ns)
             }
@@ -286,19 +284,17 @@ impl Written {
         let first = writes[..=place].iter().rposition(is_first).unwrap_or(place);
         let turn = writes[first..].iter().take_while(|write| write.offset < end);
         let count = turn.filter(is_data).count() as u32;
-        let Some(doubt_ns) = placed.doubt_ns else {
-            let time_ns = left_ns;
-            let (ready_ns, doubt_ns, is_unclear) = (left_ns, i64::MAX, true);
-            return Some(WrittenAt {
-                write,
-                before,
-                count,
-                ready_ns,
-                time_ns,
-                doubt_ns,
-                is_unclear,
-            });
+        let (ready_ns, time_ns) = (left_ns, left_ns);
+        let by_bytes = WrittenAt {
+            write,
+            before,
+            count,
+            ready_ns,
+            time_ns,
+            doubt_ns: i64::MAX,
+            is_unclear: true,
         };
+        let Some(doubt_ns) = placed.doubt_ns else { return Some(by_bytes) };
         let time_ns = write.time_ns.saturating_add(placed.delta_ns);
         // Nothing leaves before it is written: lines are missing.
         if time_ns > left_ns.saturating_add(doubt_ns) {
@@ -313,7 +309,7 @@ impl Written {
         let meanwhile = writes[place + 1..].iter().take_while(|later| later.time_ns <= until_ns);
         let is_unclear = ready.is_none() || meanwhile.filter(is_push).any(lets_go);
         let ready_ns = ready.map_or(left_ns, |ready| ready.time_ns.saturating_add(placed.delta_ns));
-        Some(WrittenAt { write, before, count, ready_ns, time_ns, doubt_ns, is_unclear })
+        Some(WrittenAt { ready_ns, time_ns, doubt_ns, is_unclear, ..by_bytes })
     }
 }
 
