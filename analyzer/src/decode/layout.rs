@@ -3,16 +3,11 @@
 use crate::capture::Frame;
 use crate::capture::link;
 use crate::decode::layers;
-use crate::decode::tcp::{IPV6_HEADER_LEN, TCP_HEADER_LEN};
-use etherparse::{IpNumber, Ipv6ExtensionsSlice};
+use crate::decode::tcp::{Addresses, TCP_HEADER_LEN};
 use std::ops::Range;
 
 /// RFC 791, section 3.1.
 const IPV4_CHECKSUM_AT: usize = 10;
-const IPV4_ADDRESSES: Range<usize> = 12..20;
-/// RFC 8200, section 3.
-const IPV6_NEXT_HEADER_AT: usize = 6;
-const IPV6_ADDRESSES: Range<usize> = 8..40;
 /// RFC 9293, section 3.1.
 const TCP_DATA_OFFSET_AT: usize = 12;
 const TCP_CHECKSUM_AT: usize = 16;
@@ -43,18 +38,19 @@ impl Layout {
     /// `None` if the frame holds no TCP segment that is analysed, or its link type is unsupported.
     pub fn of(frame: &Frame<'_>) -> Option<Self> {
         let found = layers::innermost(frame.link_type, frame.data, frame.wire_len).ok()?;
-        let packet = found.packet;
-        let is_ipv4 = packet.first()? >> 4 == 4;
-        let ip_at = frame.data.len() - packet.len();
-        let tcp_at =
-            ip_at + if is_ipv4 { ipv4_header_len(packet) } else { ipv6_header_len(packet)? };
-        let tcp_header_len = usize::from(frame.data.get(tcp_at + TCP_DATA_OFFSET_AT)? >> 4) * 4;
-        let addresses = if is_ipv4 { IPV4_ADDRESSES } else { IPV6_ADDRESSES };
+        // Decoding copies nothing: each part lies in the frame.
+        let begin = |part: &[u8]| part.as_ptr().addr() - frame.data.as_ptr().addr();
+        let (ip_at, tcp_at) = (begin(found.packet), begin(found.segment.tcp));
+        let (addresses, ip_checksum_at): (&[u8], _) = match found.segment.addresses {
+            Addresses::V4(both) => (both, Some(ip_at + IPV4_CHECKSUM_AT)),
+            Addresses::V6(both) => (both, None),
+        };
+        let tcp_header_len = usize::from(found.segment.tcp[TCP_DATA_OFFSET_AT] >> 4) * 4;
         Some(Self {
             is_wrapped: found.is_wrapped,
             ip_header: ip_at..tcp_at,
-            ip_addresses: ip_at + addresses.start..ip_at + addresses.end,
-            ip_checksum_at: is_ipv4.then_some(ip_at + IPV4_CHECKSUM_AT),
+            ip_addresses: begin(addresses)..begin(addresses) + addresses.len(),
+            ip_checksum_at,
             tcp_at,
             tcp_checksum_at: tcp_at + TCP_CHECKSUM_AT,
             tcp_options: tcp_at + TCP_HEADER_LEN..frame.data.len().min(tcp_at + tcp_header_len),
@@ -82,53 +78,16 @@ pub fn bare<'a>(frame: &Frame<'a>, layout: &Layout) -> Frame<'a> {
     Frame { link_type: link::RAW, wire_len, data, ..*frame }
 }
 
-fn ipv4_header_len(packet: &[u8]) -> usize {
-    usize::from(packet[0] & 0x0f) * 4
-}
-
-/// Length of the IPv6 header with its extension headers.
-fn ipv6_header_len(packet: &[u8]) -> Option<usize> {
-    let next = IpNumber(*packet.get(IPV6_NEXT_HEADER_AT)?);
-    let extensions = packet.get(IPV6_HEADER_LEN..)?;
-    let (_, _, rest, _) = Ipv6ExtensionsSlice::from_slice_lax(next, extensions);
-    Some(packet.len() - rest.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::link::{
-        RAW,
-        tests::{framed, numbers},
-    };
     use crate::decode::tests::packet;
-
-    fn layout(link_type: u32, data: &[u8]) -> Option<Layout> {
-        Layout::of(&Frame { time_ns: 0, wire_len: data.len() as u32, link_type, data })
-    }
-
-    #[test]
-    fn headers_are_found_in_every_link_layer() {
-        let packet = packet(51, &[1, 1, 1, 1], 9);
-        for link_type in numbers() {
-            let data = framed(link_type, &packet);
-            let found = layout(link_type, &data).unwrap();
-            assert_eq!(data[found.ip_addresses.clone()], [10, 0, 0, 1, 10, 0, 0, 2]);
-            assert_eq!(data[found.tcp_at..found.tcp_at + 4], [0x1f, 0x90, 0, 80]);
-            assert_eq!(data[found.tcp_options.clone()], [1; 4]);
-            assert_eq!(data[found.payload_at()..found.end()], *b"xxxxxxx");
-        }
-    }
-
-    #[test]
-    fn a_link_type_that_is_not_in_the_table_has_no_layout() {
-        assert_eq!(layout(105, &packet(40, &[], 0)), None);
-    }
 
     #[test]
     fn what_the_snap_length_cut_is_not_there() {
         let whole = packet(60, &[1; 12], 8);
-        let found = layout(RAW, &whole[..46]).unwrap();
+        let (link_type, data) = (link::RAW, &whole[..46]);
+        let found = Layout::of(&Frame { time_ns: 0, wire_len: 46, link_type, data }).unwrap();
         assert_eq!((found.tcp_options.clone(), found.payload_at()), (40..46, 46));
         assert_eq!((found.tcp_header_len, found.end()), (32, 60));
     }

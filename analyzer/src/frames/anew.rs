@@ -8,14 +8,12 @@ use crate::decode::blank_addresses;
 use crate::decode::layout::Layout;
 use crate::frames::checksum;
 use crate::result::anonymize::Anonymizer;
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{IpNumber, Ipv4Header, Ipv4Options, Ipv6FlowLabel, Ipv6Header};
 use std::net::IpAddr;
 
-const TCP: u8 = 6;
-/// RFC 791, section 3.1, and RFC 8200, section 3: where the checksum, the time to live and the hop limit are.
+/// RFC 791, section 3.1.
 const IPV4_CHECKSUM_AT: usize = 10;
-const IPV4_TTL_AT: usize = 8;
-const IPV6_HOPS_AT: usize = 7;
-const DONT_FRAGMENT: u8 = 0x40;
 
 /// A packet and where its headers are.
 pub struct Packet {
@@ -27,11 +25,10 @@ pub struct Packet {
 /// NOPs, the TCP checksum is not computed yet. What follows the segment, as Ethernet pads, is left out.
 pub fn packet(frame: &[u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<Packet> {
     let header = &frame[layout.ip_header.clone()];
-    let addresses = &frame[layout.ip_addresses.clone()];
     let tcp_len = layout.tcp_header_len + layout.payload_len as usize;
     let mut data = match layout.ip_checksum_at {
-        Some(_) => ipv4(header, addresses, tcp_len, anonymizer)?,
-        None => ipv6(header, addresses, tcp_len, anonymizer)?,
+        Some(_) => ipv4(header, tcp_len, anonymizer)?,
+        None => ipv6(header, tcp_len, anonymizer)?,
     };
     let wire_len = (data.len() + tcp_len) as u32;
     data.extend_from_slice(&frame[layout.tcp_at..frame.len().min(layout.end())]);
@@ -40,59 +37,46 @@ pub fn packet(frame: &[u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<
     Some(Packet { data, layout })
 }
 
-/// Version, service, length, identification, `DF`, TTL. A checksum that was right is right, else wrong.
-fn ipv4(
-    header: &[u8],
-    addresses: &[u8],
-    tcp_len: usize,
-    anonymizer: &Anonymizer,
-) -> Option<Vec<u8>> {
-    const LEN: usize = 20;
-    let [high, low] = length_field(LEN + tcp_len);
-    let flags = header[6] & DONT_FRAGMENT;
-    let mut new = vec![
-        0x45,
-        header[1],
-        high,
-        low,
-        header[4],
-        header[5],
-        flags,
-        0,
-        header[IPV4_TTL_AT],
-        TCP,
-        0,
-        0,
-    ];
-    for addr in addresses.as_chunks::<4>().0 {
-        let IpAddr::V4(replaced) = anonymizer.addr(IpAddr::from(*addr)) else { return None };
-        new.extend(replaced.octets());
-    }
-    let was_right = header[IPV4_CHECKSUM_AT..][..2]
-        == checksum::right(0, header, IPV4_CHECKSUM_AT).to_be_bytes();
-    let right = checksum::right(0, &new, IPV4_CHECKSUM_AT);
-    let sum = if was_right { right } else { checksum::wrong(right) };
-    new[IPV4_CHECKSUM_AT..][..2].copy_from_slice(&sum.to_be_bytes());
-    Some(new)
+/// The header without its options. A checksum that was right is right, else wrong.
+fn ipv4(header: &[u8], tcp_len: usize, anonymizer: &Anonymizer) -> Option<Vec<u8>> {
+    let replaced = |addr: [u8; 4]| match anonymizer.addr(addr.into()) {
+        IpAddr::V4(addr) => Some(addr.octets()),
+        IpAddr::V6(_) => None,
+    };
+    let (old, _) = Ipv4Header::from_slice(header).ok()?;
+    let was_right =
+        old.header_checksum == checksum::right(Sum16BitWords::new(), header, IPV4_CHECKSUM_AT);
+    let mut new = Ipv4Header {
+        total_len: length_field(Ipv4Header::MIN_LEN + tcp_len),
+        source: replaced(old.source)?,
+        destination: replaced(old.destination)?,
+        options: Ipv4Options::default(),
+        ..old
+    };
+    let right = new.calc_header_checksum();
+    new.header_checksum = if was_right { right } else { checksum::wrong(right) };
+    Some(new.to_bytes().to_vec())
 }
 
-/// Version, traffic class, length, hop limit; no flow label.
-fn ipv6(
-    header: &[u8],
-    addresses: &[u8],
-    tcp_len: usize,
-    anonymizer: &Anonymizer,
-) -> Option<Vec<u8>> {
-    let [high, low] = length_field(tcp_len);
-    let mut new = vec![header[0], header[1] & 0xf0, 0, 0, high, low, TCP, header[IPV6_HOPS_AT]];
-    for addr in addresses.as_chunks::<16>().0 {
-        let IpAddr::V6(replaced) = anonymizer.addr(IpAddr::from(*addr)) else { return None };
-        new.extend(replaced.octets());
-    }
-    Some(new)
+/// The header without its flow label and the headers that extend it.
+fn ipv6(header: &[u8], tcp_len: usize, anonymizer: &Anonymizer) -> Option<Vec<u8>> {
+    let replaced = |addr: [u8; 16]| match anonymizer.addr(addr.into()) {
+        IpAddr::V6(addr) => Some(addr.octets()),
+        IpAddr::V4(_) => None,
+    };
+    let (old, _) = Ipv6Header::from_slice(header).ok()?;
+    let new = Ipv6Header {
+        flow_label: Ipv6FlowLabel::ZERO,
+        payload_length: length_field(tcp_len),
+        next_header: IpNumber::TCP,
+        source: replaced(old.source)?,
+        destination: replaced(old.destination)?,
+        ..old
+    };
+    Some(new.to_bytes().to_vec())
 }
 
 /// 0 for what it cannot hold, as TSO leaves it.
-fn length_field(len: usize) -> [u8; 2] {
-    u16::try_from(len).unwrap_or(0).to_be_bytes()
+fn length_field(len: usize) -> u16 {
+    u16::try_from(len).unwrap_or(0)
 }

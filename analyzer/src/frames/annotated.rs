@@ -1,11 +1,14 @@
 //! The whole capture again, with comments.
 
+use crate::capture::Capture;
 use crate::capture::error::ScanError;
 use crate::frames::pcapng::{self, FileComments};
-use crate::frames::{Excerpt, Policy, each, excerpt};
+use crate::frames::{Excerpt, Policy, excerpt};
+use crate::track::reader;
+use std::sync::Arc;
 
 /// Writes all frames of the captures to `path`, as [`pcapng::Writer`] does. Of one that holds no segment only
-/// time and length remain, so that frames keep their numbers.
+/// time and length remain, so that frames keep their numbers. Those of printed text are only counted.
 ///
 /// # Errors
 /// A capture cannot be read again, or the file cannot be written.
@@ -16,9 +19,23 @@ pub fn write(
     policy: Policy<'_>,
 ) -> Result<(), ScanError> {
     pcapng::write(path, file_comments, |writer| {
-        each(paths, |frame, number| {
-            let kept = excerpt(frame, number, policy);
-            writer.frame(&kept.unwrap_or_else(|| Excerpt::empty(frame, number, policy)))
-        })
+        let mut number = 0;
+        for path in reader::in_order(paths) {
+            let mut capture = match Capture::open(path, &Arc::default()) {
+                // The scan took it as a part of a rotated set.
+                Err(ScanError::NoHeader { .. }) => continue,
+                opened => opened?,
+            };
+            let is_text = capture.about_text().is_some();
+            while let Some(frame) = capture.next_frame() {
+                number += 1;
+                if !is_text {
+                    let kept = excerpt(&frame, number, policy);
+                    writer
+                        .frame(&kept.unwrap_or_else(|| Excerpt::empty(&frame, number, policy)))?;
+                }
+            }
+        }
+        Ok(())
     })
 }

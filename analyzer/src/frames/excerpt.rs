@@ -38,7 +38,7 @@ pub struct Chosen {
 /// Finds the frames to show, in the order of `wanted`.
 ///
 /// # Errors
-/// As [`segments::each_segment`].
+/// See [`segments::each_segment`].
 pub fn choose(
     paths: &[String],
     filter: Option<&str>,

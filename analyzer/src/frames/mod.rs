@@ -13,7 +13,6 @@ pub use redact::Policy;
 
 use crate::capture::error::ScanError;
 use crate::capture::link::RAW;
-use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
@@ -137,30 +136,6 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// Passes each frame and its number to `see`. Frames of printed text are only counted.
-fn each(
-    paths: &[String],
-    mut see: impl FnMut(&Frame<'_>, u64) -> Result<(), ScanError>,
-) -> Result<(), ScanError> {
-    let mut number = 0;
-    let unseen = Arc::new(Progress::default());
-    for path in reader::in_order(paths) {
-        let mut capture = match Capture::open(path, &unseen) {
-            // The scan took it as a part of a rotated set.
-            Err(ScanError::NoHeader { .. }) => continue,
-            opened => opened?,
-        };
-        let is_text = capture.about_text().is_some();
-        while let Some(frame) = capture.next_frame() {
-            number += 1;
-            if !is_text {
-                see(&frame, number)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt> {
     let layout = Layout::of(frame)?;
     if layout.is_wrapped && policy.anonymizer.is_none() && !policy.payload {
@@ -279,19 +254,5 @@ mod tests {
         let cut = excerpt(&frame, 1, Policy { payload: false, anonymizer: None }).unwrap();
         assert_eq!(cut.data[..20], packet[..20]);
         assert_eq!((cut.data.len(), cut.wire_len), (40, data.len() as u32 - 18));
-    }
-
-    #[test]
-    fn ethernet_padding_is_no_payload() {
-        let mut packet = crate::decode::tests::packet(41, &[], 1);
-        packet.extend([0; 5]);
-        let data = crate::capture::link::tests::framed(1, &packet);
-        let frame = Frame { time_ns: 0, wire_len: data.len() as u32, link_type: 1, data: &data };
-        let policy = Policy { payload: true, anonymizer: None };
-        let whole = excerpt(&frame, 1, policy).unwrap();
-        assert_eq!((whole.payload_len, whole.data[whole.payload_at..].len()), (1, 6));
-        let policy = Policy { payload: false, anonymizer: None };
-        let cut = excerpt(&frame, 1, policy).unwrap();
-        assert_eq!((cut.payload_len, cut.data.len()), (1, cut.payload_at));
     }
 }

@@ -76,7 +76,7 @@ impl<'a, W: Write> Writer<'a, W> {
     }
 
     /// # Errors
-    /// As [`write`].
+    /// See [`write`].
     pub fn frame(&mut self, frame: &Excerpt) -> Result<(), ScanError> {
         self.write(frame).map_err(|error| unwritable(self.path, error))
     }
@@ -181,7 +181,6 @@ fn fitting(text: &str) -> PcapResult<&str> {
 mod tests {
     use super::*;
     use crate::capture::Capture;
-    use pcap_file::pcapng::{Block, PcapNgReader};
 
     fn excerpt(frame: u64, link_type: u32, data: &[u8]) -> Excerpt {
         Excerpt {
@@ -220,24 +219,6 @@ mod tests {
             assert_eq!((frame.link_type, frame.data), (expected.link_type, &expected.data[..]));
         }
         assert!(capture.next_frame().is_none());
-    }
-
-    #[test]
-    fn comments_stand_on_their_frames_and_on_the_file() {
-        let frames = [excerpt(3, 1, b"one"), excerpt(5, 1, b"two")];
-        let comments = Comments::from([(5, vec!["first".to_owned(), "zweitö".to_owned()])]);
-        let bytes = written("about", &frames.each_ref(), &comments).unwrap();
-        let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
-        let about = reader.section().options.first().cloned();
-        assert_eq!(about, Some(SectionHeaderOption::Comment("about".into())));
-        let mut found = Vec::new();
-        while let Some(block) = reader.next_block() {
-            if let Block::EnhancedPacket(packet) = block.unwrap().into_owned() {
-                found.push(packet.options);
-            }
-        }
-        let comment = |text: &'static str| EnhancedPacketOption::Comment(text.into());
-        assert_eq!(found, [vec![], vec![comment("first"), comment("zweitö")]]);
     }
 
     #[test]
