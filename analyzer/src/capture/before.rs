@@ -5,22 +5,15 @@ use std::io;
 
 /// Bytes of text that are looked through.
 const MOST: usize = 4 << 10;
-const MAGICS: [[u8; 4]; 7] = [
-    [0x0a, 0x0d, 0x0d, 0x0a],
-    [0xa1, 0xb2, 0xc3, 0xd4],
-    [0xd4, 0xc3, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0x3c, 0x4d],
-    [0x4d, 0x3c, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0xcd, 0x34],
-    [0x34, 0xcd, 0xb2, 0xa1],
-];
+/// The words that pcapng and the kinds of pcap begin with, in either byte order.
+const MAGICS: [u32; 4] = [0x0a0d_0d0a, 0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
 
 /// Skips lines of text that a capture follows; how many there were.
 ///
 /// # Errors
 /// The read failed.
 pub fn skip_lines(buffer: &mut Buffer) -> io::Result<u32> {
-    if is_magic(buffer.at_least(MAGICS[0].len())?) {
+    if is_magic(buffer.at_least(size_of::<u32>())?) {
         return Ok(0);
     }
     let ahead = buffer.at_least(MOST)?;
@@ -40,7 +33,8 @@ pub fn skip_lines(buffer: &mut Buffer) -> io::Result<u32> {
 }
 
 fn is_magic(bytes: &[u8]) -> bool {
-    MAGICS.iter().any(|magic| bytes.starts_with(magic))
+    let word = bytes.first_chunk().map(|word| u32::from_be_bytes(*word));
+    word.is_some_and(|word| MAGICS.contains(&word) || MAGICS.contains(&word.swap_bytes()))
 }
 
 fn is_text(line: &[u8]) -> bool {

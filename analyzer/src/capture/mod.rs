@@ -83,7 +83,7 @@ impl Capture {
     /// plain one read in one, where several others wait for it: to copy takes as long as to decode.
     ///
     /// # Errors
-    /// As [`Capture::open`].
+    /// See [`Capture::open`].
     pub fn open_with(
         path: &str,
         progress: &Arc<Progress>,
@@ -120,7 +120,7 @@ impl Capture {
     /// Reads a capture from any source, plain, gzip or zstd; `path` is for error messages.
     ///
     /// # Errors
-    /// As [`Capture::open`].
+    /// See [`Capture::open`].
     pub fn new(input: Box<dyn Read + Send>, path: &str) -> Result<Self, ScanError> {
         let mut buffer = Buffer::new(input);
         unpack(&mut buffer, path, Unpacked::here)?;
@@ -232,25 +232,18 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
 
 /// Unpacks what is packed; is it?
 fn unpack(buffer: &mut Buffer, path: &str, unpacked: Unpack) -> Result<bool, ScanError> {
-    let decoder = decoder(buffer, path)?;
-    let is_packed = decoder.is_some();
-    if let Some(decoder) = decoder {
-        *buffer = Buffer::new(Box::new(unpacked(decoder)));
-    }
-    Ok(is_packed)
-}
-
-/// The decompressor that the input needs, if any.
-fn decoder(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
     let start = start(buffer, path)?;
-    if start.starts_with(&GZIP) {
-        return Ok(Some(Box::new(MultiGzDecoder::new(buffer.take_input()))));
-    }
     if !is_packed(start) {
-        return Ok(None);
+        return Ok(false);
     }
-    let decoder = zstd::Decoder::new(buffer.take_input());
-    Ok(Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?)))
+    let decoder: Box<dyn Read + Send> = if start.starts_with(&GZIP) {
+        Box::new(MultiGzDecoder::new(buffer.take_input()))
+    } else {
+        let decoder = zstd::Decoder::new(buffer.take_input());
+        Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?)
+    };
+    *buffer = Buffer::new(Box::new(unpacked(decoder)));
+    Ok(true)
 }
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
