@@ -1,6 +1,7 @@
 //! Rows that were read ahead: to sort them by time, and to place messages among them.
 
 use super::messages::{self, Messages};
+use super::numbers::Connections;
 use super::packet::{Packet, Row};
 use super::time::RowOrder;
 use std::collections::VecDeque;
@@ -40,8 +41,9 @@ impl Ahead {
         self.rows.push_back(row);
     }
 
-    /// The next row; `None` where more must be read before it is known, unless there is no more.
-    pub fn next(&mut self, is_all: bool) -> Option<Row> {
+    /// The next row, behind those of the `connections`; `None` where more must be read before it is known, unless
+    /// there is no more.
+    pub fn next(&mut self, is_all: bool, connections: &Connections) -> Option<Row> {
         let wanted = match self.order {
             RowOrder::InTime if self.is_list => messages::AHEAD,
             RowOrder::InTime => 1,
@@ -58,7 +60,7 @@ impl Ahead {
         self.are_sorted &= !self.rows.is_empty();
         self.unsorted += u64::from(self.is_sorting() && time_ns < self.last_ns);
         self.last_ns = time_ns;
-        Some(Row { time_ns, packet: self.messages.placed(packet, &self.rows) })
+        Some(Row { time_ns, packet: self.messages.placed(packet, connections, &self.rows) })
     }
 
     /// Rows of the same time stay as they were sent.

@@ -1,6 +1,6 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
-use super::numbers::{Numbers, Sent};
+use super::numbers::{Connections, Sent};
 use super::packet::{Ends, Options, Packet, Row, Segment};
 use crate::capture::{Frame, link};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement};
@@ -16,7 +16,7 @@ const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
 /// Makes frames of the packets of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Frames {
-    numbers: Numbers,
+    pub connections: Connections,
     bytes: Vec<u8>,
     /// IP identifications are printed.
     pub has_ip_ids: bool,
@@ -52,7 +52,7 @@ impl Frames {
     /// Length on the wire; `None` where the sequence number cannot be told.
     fn segment(&mut self, ends: Ends, printed: &Segment) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
-        let sent = self.numbers.sent(ends, printed)?;
+        let sent = self.connections.sent(ends, printed)?;
         Some(segment(ends, printed, &sent, &mut self.bytes))
     }
 }

@@ -1,47 +1,36 @@
 //! Rows of a packet list that show a message (`HTTP 93 GET /`) instead of ports, Seq, Ack and Len.
 //!
 //! The rows of the same hosts tell them. A connection goes on where it was, the frame is longer than its
-//! headers by the message, and the rows that follow must have come on by that. Of several connections that
-//! did, the one that went on first had the message first; how often that is so, is told.
+//! headers by the message, and the rows that follow must have come on by that:
+//!
+//! ```text
+//! 3  0.000030  10.0.0.1 → 10.0.0.2  TCP   66  4000 → 80 [ACK] Seq=1 Ack=1 Len=0     66 bytes of headers; next is 1
+//! 4  0.000100  10.0.0.1 → 10.0.0.2  HTTP  93  GET / HTTP/1.1                        Seq=1, Len=93 - 66=27
+//! 5  0.000130  10.0.0.2 → 10.0.0.1  HTTP 105  HTTP/1.1 200 OK                       Seq=1, Len=105 - 66=39
+//! 6  0.044000  10.0.0.1 → 10.0.0.2  TCP   66  4000 → 80 [ACK] Seq=28 Ack=40 Len=0   1 + 27, and 1 + 39: both fit
+//! ```
+//!
+//! Where several connections fit, the one that went on first had the message first; such messages are counted.
 
-use super::packet::{Ends, Packet, Row, Segment, keyed};
-use crate::capture::flags::{ACK, FIN, PSH, SYN};
-use std::collections::{HashMap, VecDeque};
+use super::numbers::{self, Connections, Direction};
+use super::packet::{Ends, PADDED, Packet, Row, Segment, keyed};
+use crate::capture::flags::{ACK, PSH};
+use std::collections::VecDeque;
 use std::iter;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Rows after a message in which its connection must show that it went on.
 pub const AHEAD: usize = 256;
 /// Connections that a message may belong to; of more, those that go on later are hardly meant.
 const MOST_CONNECTIONS: usize = 16;
-/// Ethernet pads shorter frames to this length, without the check sequence; Linux cooked captures show two bytes
-/// more.
-const PADDED: [u32; 2] = [60, 62];
 /// Headers of frames that may have been padded: Ethernet and Linux cooked captures, with IPv4 and no TCP options.
 const PADDED_HEADERS: [u32; 3] = [54, 56, 60];
 /// A difference of sequence numbers that is none forward.
 const BEHIND: u32 = 1 << 31;
 
-/// Two ends, the lesser one first, and the two directions between them.
-type Key = Ends;
-
-/// The state of one direction after the rows before.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Direction {
-    /// Sequence number of what it sends next.
-    next: Option<u32>,
-    acked: Option<u32>,
-    /// Bytes of a frame before its payload.
-    headers_len: Option<u32>,
-    window: Option<u32>,
-}
-
-/// The connections of a packet list.
+/// The messages of a packet list.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Messages {
-    connections: HashMap<Key, [Direction; 2]>,
-    /// How many there are between two hosts.
-    of_hosts: HashMap<[IpAddr; 2], Vec<Key>>,
     pub placed: u64,
     pub unplaced: u64,
     /// Placed ones that fit several connections: they went to the one that went on first.
@@ -59,7 +48,7 @@ struct Place {
 }
 
 /// The rows after a place, as far as they decide about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shown {
     Nothing,
     /// Its connection came on by more than the message.
@@ -69,59 +58,39 @@ enum Shown {
 }
 
 impl Messages {
-    /// The packet, where it is a message as the segment that it was; `ahead` are the rows that follow.
-    pub fn placed(&mut self, packet: Packet, ahead: &VecDeque<Row>) -> Packet {
-        let packet = match packet {
-            Packet::Message(ends, wire_len) => {
-                let place = self.place(ends, wire_len, ahead);
-                self.placed += u64::from(place.is_some());
-                self.unplaced += u64::from(place.is_none());
-                place.map_or(Packet::Unreadable, |place| Packet::Tcp(place.ends, place.segment))
-            }
-            packet => packet,
-        };
-        if let Packet::Tcp(ends, segment) = packet
-            && segment.is_listed
-        {
-            self.see(ends, &segment);
-        }
-        packet
+    /// The packet, where it is a message as the segment that it was, by the `connections` before and the rows that
+    /// follow, `ahead`.
+    pub fn placed(
+        &mut self,
+        packet: Packet,
+        connections: &Connections,
+        ahead: &VecDeque<Row>,
+    ) -> Packet {
+        let Packet::Message(ends, wire_len) = packet else { return packet };
+        let place = self.place(ends, wire_len, connections, ahead);
+        self.placed += u64::from(place.is_some());
+        self.unplaced += u64::from(place.is_none());
+        place.map_or(Packet::Unreadable, |place| Packet::Tcp(place.ends, place.segment))
     }
 
-    fn see(&mut self, ends: Ends, segment: &Segment) {
-        let (key, sender) = keyed(ends);
-        let hosts = hosts(ends);
-        let directions = self.connections.entry(key).or_insert_with(|| {
-            self.of_hosts.entry(hosts).or_default().push(key);
-            Default::default()
-        });
-        if segment.flags & SYN != 0 && segment.ack.is_none() {
-            *directions = Default::default();
-        }
-        let from = &mut directions[sender];
-        advance(&mut from.next, segment.seq.map(|seq| seq.wrapping_add(sequence_len(segment))));
-        advance(&mut from.acked, segment.ack);
-        from.window = Some(segment.window);
-        let headers_len = headers_len(segment).into_iter().chain(from.headers_len).min();
-        from.headers_len = headers_len;
-        advance(&mut directions[1 - sender].next, segment.ack);
-    }
-
-    fn place(&mut self, ends: Ends, wire_len: u32, ahead: &VecDeque<Row>) -> Option<Place> {
+    fn place(
+        &mut self,
+        ends: Ends,
+        wire_len: u32,
+        connections: &Connections,
+        ahead: &VecDeque<Row>,
+    ) -> Option<Place> {
         (wire_len > 0).then_some(())?;
-        let hosts = hosts(ends);
+        let hosts = numbers::hosts(ends);
         let following: Vec<Packet> = ahead
             .iter()
             .take(AHEAD)
             .map(|row| row.packet)
-            .filter(|packet| packet.ends().is_some_and(|ends| self::hosts(ends) == hosts))
+            .filter(|packet| packet.ends().is_some_and(|ends| numbers::hosts(ends) == hosts))
             .collect();
-        let known = self.of_hosts.get(&hosts).map_or(&[][..], Vec::as_slice);
+        let known = connections.between(hosts);
         // Several directions fit: the one that goes on first is taken.
-        let mut keys = match known {
-            [only] => vec![*only],
-            _ => Vec::new(),
-        };
+        let mut keys = if let [only] = known { vec![*only] } else { Vec::new() };
         for (ends, _) in following.iter().filter_map(Packet::segment) {
             let key = keyed(ends).0;
             if known.len() != 1 && keys.len() < MOST_CONNECTIONS && !keys.contains(&key) {
@@ -137,19 +106,19 @@ impl Messages {
         let message = Message { ends, wire_len, following: &following };
         let places: Vec<Place> = directions
             .filter(may_be)
-            .filter_map(|of| message.sent(of, self.connections.get(&keyed(of).0)))
+            .filter_map(|of| message.sent(of, connections.known(of)))
             .collect();
-        let fits_best = places.iter().map(|place| place.shown as u8).max()?;
-        let fitting = || places.iter().filter(|place| place.shown as u8 == fits_best);
+        let best = places.iter().map(|place| place.shown).max()?;
+        let fitting = || places.iter().filter(|place| place.shown == best);
         let is_only = fitting().count() == 1;
-        let is_placed = match fitting().next()?.shown {
+        let is_placed = match best {
             Shown::Nothing => is_only && is_alone,
             Shown::More => is_only,
             Shown::Exactly => true,
         };
         self.in_doubt += u64::from(is_placed && !is_only);
         let mut place = *fitting().min_by_key(|place| place.by_row).filter(|_| is_placed)?;
-        place.segment.is_inferred = !is_only || !is_alone && place.shown != Shown::Exactly;
+        place.segment.is_inferred = !is_only || !is_alone && best != Shown::Exactly;
         Some(place)
     }
 }
@@ -164,13 +133,10 @@ struct Message<'a> {
 impl Message<'_> {
     /// The message as sent from the first of these ends to the other, unless the rows that follow speak
     /// against it.
-    fn sent(&self, [from, to]: Ends, known: Option<&[Direction; 2]>) -> Option<Place> {
-        let (key, sender) = keyed([from, to]);
-        let known = known.copied().unwrap_or_default();
-        let (own, other) = (known[sender], known[1 - sender]);
+    fn sent(&self, [from, to]: Ends, [own, other]: [Direction; 2]) -> Option<Place> {
         let headers_len = own.headers_len.or_else(|| self.headers_len(|ends| ends == [from, to]));
         let headers_len = headers_len.or(other.headers_len);
-        let headers_len = headers_len.or_else(|| self.headers_len(|ends| keyed(ends).0 == key));
+        let headers_len = headers_len.or_else(|| self.headers_len(|ends| ends == [to, from]));
         match headers_len {
             Some(headers_len) => self.sent_after(headers_len, [from, to], own, other),
             // All rows were padded: the next ACK tells the length.
@@ -229,7 +195,7 @@ impl Message<'_> {
 
     fn headers_len(&self, is_wanted: impl Fn(Ends) -> bool) -> Option<u32> {
         let rows = self.following.iter().filter_map(Packet::segment);
-        rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| headers_len(&row)).min()
+        rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| row.headers_len()).min()
     }
 
     /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
@@ -279,31 +245,5 @@ impl Message<'_> {
         let messages = self.messages(at, wanted, headers_len).fold(0, u32::wrapping_add);
         let at = if ends[0] == end { row.seq } else { row.ack };
         Some(at?.wrapping_sub(messages))
-    }
-}
-
-fn hosts(ends: Ends) -> [IpAddr; 2] {
-    let mut hosts = ends.map(|end| end.ip());
-    hosts.sort_unstable();
-    hosts
-}
-
-/// Bytes of headers in a frame whose own length is known: a SYN has more options, a padded frame is longer.
-fn headers_len(segment: &Segment) -> Option<u32> {
-    let is_usual =
-        segment.flags & SYN == 0 && segment.wire_len > 0 && !PADDED.contains(&segment.wire_len);
-    is_usual.then(|| segment.wire_len.checked_sub(segment.len)).flatten()
-}
-
-fn sequence_len(segment: &Segment) -> u32 {
-    let flags = [SYN, FIN].map(|flag| u32::from(segment.flags & flag != 0));
-    segment.len.wrapping_add(flags[0]).wrapping_add(flags[1])
-}
-
-/// It never goes back.
-fn advance(number: &mut Option<u32>, to: Option<u32>) {
-    let Some(to) = to else { return };
-    if number.is_none_or(|number| (to.wrapping_sub(number) as i32) > 0) {
-        *number = Some(to);
     }
 }

@@ -108,7 +108,7 @@ impl Text {
             return None;
         }
         loop {
-            if let Some(row) = self.ahead.next(self.stop.is_some()) {
+            if let Some(row) = self.ahead.next(self.stop.is_some(), &self.frames.connections) {
                 return Some(self.frames.frame(row));
             }
             if self.stop.is_some() {

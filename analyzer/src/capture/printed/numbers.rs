@@ -5,6 +5,7 @@
 use super::packet::{Ends, Segment, keyed};
 use crate::capture::flags::{FIN, RST, SYN};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// The numbers of a segment as they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,39 +23,75 @@ const CLEARLY_OFF: u64 = 1 << 20;
 
 /// All connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Numbers {
-    connections: HashMap<Ends, Directions>,
+pub struct Connections {
+    all: HashMap<Ends, Connection>,
+    /// The connections between two hosts.
+    of_hosts: HashMap<[IpAddr; 2], Vec<Ends>>,
 }
 
-/// The two directions of a connection.
+/// A connection, by the rows so far.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Directions {
+struct Connection {
+    directions: [Direction; 2],
     /// From which the numbers of each direction count, if they do.
     bases: Option<[u32; 2]>,
     /// Do they? Unknown until both readings differ.
     are_relative: Option<bool>,
-    /// The sequence number that each direction sends next.
-    next: [Option<u32>; 2],
-    /// Shifts of the windows in a packet list, by the SYN of each direction.
-    shifts: [Option<u32>; 2],
 }
 
-impl Numbers {
+/// The state of one direction after the rows before.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Direction {
+    /// Sequence number of what it sends next.
+    pub next: Option<u32>,
+    pub acked: Option<u32>,
+    /// Bytes of a frame before its payload.
+    pub headers_len: Option<u32>,
+    /// The one that the last row tells.
+    pub window: Option<u32>,
+    /// The shift of its windows in a packet list, by its SYN.
+    shift: Option<u32>,
+}
+
+impl Connections {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
     pub fn sent(&mut self, ends: Ends, printed: &Segment) -> Option<Sent> {
         let (key, sender) = keyed(ends);
-        self.connections.entry(key).or_default().sent(sender, printed)
+        let connection = self.all.entry(key).or_insert_with(|| {
+            self.of_hosts.entry(hosts(ends)).or_default().push(key);
+            Connection::default()
+        });
+        connection.sent(sender, printed)
+    }
+
+    /// Sender and receiver of these ends as they are known.
+    pub fn known(&self, ends: Ends) -> [Direction; 2] {
+        let (key, sender) = keyed(ends);
+        let known = self.all.get(&key).map_or_else(Default::default, |known| known.directions);
+        [known[sender], known[1 - sender]]
+    }
+
+    pub fn between(&self, hosts: [IpAddr; 2]) -> &[Ends] {
+        self.of_hosts.get(&hosts).map_or(&[], Vec::as_slice)
     }
 }
 
-impl Directions {
+/// The hosts of two ends in order.
+pub fn hosts(ends: Ends) -> [IpAddr; 2] {
+    keyed(ends).0.map(|end| end.ip())
+}
+
+impl Connection {
     fn sent(&mut self, sender: usize, printed: &Segment) -> Option<Sent> {
+        let receiver = 1 - sender;
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {
-            self.next = [None; 2];
+            for direction in &mut self.directions {
+                *direction = Direction { shift: direction.shift, ..Direction::default() };
+            }
         }
         if is_syn {
-            self.shifts[sender] = printed.options.window_shift.map(u32::from);
+            self.directions[sender].shift = printed.options.window_shift.map(u32::from);
         }
         let (seq, ack) = match (printed.ack, self.bases) {
             (ack, _) if printed.is_listed => (printed.seq, ack),
@@ -65,23 +102,25 @@ impl Directions {
                 (printed.seq, Some(ack))
             }
         };
-        let receiver = 1 - sender;
-        if let Some(ack) = ack {
-            self.advance(receiver, ack);
-        }
-        let seq = seq.or(self.next[sender])?;
+        advance(&mut self.directions[receiver].next, ack);
+        let window = self.window(sender, printed, is_syn);
+        let from = &mut self.directions[sender];
+        advance(&mut from.acked, ack);
+        from.window = Some(printed.window);
+        from.headers_len = printed.headers_len().into_iter().chain(from.headers_len).min();
+        let seq = seq.or(from.next)?;
         let ends = u32::from(printed.flags & FIN != 0) + u32::from(is_syn);
         if printed.flags & RST == 0 {
-            self.advance(sender, seq.wrapping_add(printed.len).wrapping_add(ends));
+            let end = seq.wrapping_add(printed.len).wrapping_add(ends);
+            advance(&mut from.next, Some(end));
         }
         let sack_base = self.bases.map_or(0, |bases| bases[receiver]);
-        let window = self.window(sender, printed, is_syn);
         Some(Sent { seq, ack: ack.unwrap_or(0), window, sack_base })
     }
 
     fn window(&self, sender: usize, printed: &Segment, is_syn: bool) -> u16 {
-        let shift = match self.shifts {
-            [Some(_), Some(_)] if printed.is_listed && !is_syn => self.shifts[sender],
+        let shift = match self.directions.map(|direction| direction.shift) {
+            shifts @ [Some(_), Some(_)] if printed.is_listed && !is_syn => shifts[sender],
             _ => None,
         };
         let window = printed.window.unbounded_shr(shift.unwrap_or(0));
@@ -92,11 +131,11 @@ impl Directions {
     fn begin(&mut self, sender: usize, seq: Option<u32>, ack: u32) {
         let mut bases = [ack.wrapping_sub(1); 2];
         // Where nothing tells it, any will do.
-        bases[sender] = seq.or(self.next[sender]).unwrap_or(0);
+        bases[sender] = seq.or(self.directions[sender].next).unwrap_or(0);
         self.bases = Some(bases);
         self.are_relative = None;
         if seq.is_some() {
-            self.next = [None; 2];
+            self.directions.iter_mut().for_each(|direction| direction.next = None);
         }
     }
 
@@ -111,7 +150,7 @@ impl Directions {
         let receiver = 1 - sender;
         let relative_seq = seq.map(|seq| seq.wrapping_add(bases[sender]));
         let relative_ack = ack.wrapping_add(bases[receiver]);
-        let off = |number: Option<u32>, of: usize| match (number, self.next[of]) {
+        let off = |number: Option<u32>, of: usize| match (number, self.directions[of].next) {
             (Some(number), Some(next)) => u64::from(distance(number, next)),
             _ => 0,
         };
@@ -127,14 +166,6 @@ impl Directions {
             _ => (seq, Some(ack)),
         }
     }
-
-    /// A direction has come as far as `end`.
-    fn advance(&mut self, of: usize, end: u32) {
-        let next = self.next[of].get_or_insert(end);
-        if (end.wrapping_sub(*next) as i32) > 0 {
-            *next = end;
-        }
-    }
 }
 
 impl Sent {
@@ -143,6 +174,14 @@ impl Sent {
         let relative = printed.wrapping_add(self.sack_base);
         let is_relative = distance(relative, self.ack) < distance(printed, self.ack);
         if is_relative { relative } else { printed }
+    }
+}
+
+/// A direction has come as far as `to`, if that is told: it never goes back.
+fn advance(next: &mut Option<u32>, to: Option<u32>) {
+    let Some(to) = to else { return };
+    if next.is_none_or(|next| (to.wrapping_sub(next) as i32) > 0) {
+        *next = Some(to);
     }
 }
 

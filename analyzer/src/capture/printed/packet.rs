@@ -100,7 +100,18 @@ pub struct Segment {
     pub wire_len: u32,
 }
 
+/// Ethernet pads shorter frames to this length, without the check sequence; Linux cooked captures show two bytes
+/// more.
+pub const PADDED: [u32; 2] = [60, 62];
+
 impl Segment {
+    /// Bytes of headers in a frame whose own length is known: a SYN has more options, a padded frame is longer.
+    pub fn headers_len(&self) -> Option<u32> {
+        let is_usual =
+            self.flags & SYN == 0 && self.wire_len > 0 && !PADDED.contains(&self.wire_len);
+        is_usual.then(|| self.wire_len.checked_sub(self.len)).flatten()
+    }
+
     /// The segment as a text tells it: any stack announces an MSS in its SYN (RFC 9293, section 3.7.1), so the options of one
     /// without were not printed.
     pub fn told(mut self) -> Self {
