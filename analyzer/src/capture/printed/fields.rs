@@ -2,9 +2,9 @@
 //! CSV, `-T fields`, `-T json` and `-V`.
 
 use super::ends::EndNames;
-use super::packet::{Options, Outcome, Packet, Segment, Stamped};
+use super::packet::{Options, Outcome, Packet, Segment};
 use super::{rows, time};
-use crate::capture::flags::{ACK, PSH, SYN};
+use crate::capture::flags::{self, ACK, PSH, SYN};
 use std::{iter, mem};
 
 /// The role of a column or of a named value.
@@ -100,9 +100,6 @@ const OTHERS: &str = "ARP ICMP ICMPv6 IGMPv2 IGMPv3 UDP DNS MDNS LLMNR NBNS DHCP
 /// The longest frame of an ACK without options but timestamps, on the links that are usual.
 const LONGEST_ACK: u32 = 72;
 
-/// From the lowest bit on.
-const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
-
 /// The values of one row, as printed; empty where there is none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Fields<'a>([&'a str; ROLES]);
@@ -124,25 +121,15 @@ impl<'a> Fields<'a> {
         number(self.get(role)?)
     }
 
-    /// The packet; `None` where time or ends are missing.
-    pub fn packet(mut self, names: &mut EndNames) -> Option<Stamped> {
-        self.read_info();
-        self.told(names)
-    }
-
-    /// The packet of a row, whose info may go on in the next line.
+    /// The packet of a row, whose info may go on in the next line; `Nothing` where time or ends are missing.
     pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
         let is_cut = self.read_info().is_none() && self.is_info_cut();
-        match self.told(names) {
+        let stamp = self.get(Role::Time).and_then(time::listed);
+        match stamp.and_then(|stamp| Some((stamp, self.packet_of(names)?))) {
             Some(packet) if is_cut => Outcome::More(Some(packet)),
             Some(packet) => Outcome::Packet(packet),
             None => Outcome::Nothing,
         }
-    }
-
-    fn told(&self, names: &mut EndNames) -> Option<Stamped> {
-        let stamp = time::listed(self.get(Role::Time)?)?;
-        Some((stamp, self.packet_of(names)?))
     }
 
     /// The packet, whatever tells its time.
@@ -303,7 +290,7 @@ impl<'a> Fields<'a> {
             flags.split([',', ' ']).any(|flag| flag == name)
                 || is_letters && flags.contains(&name[..1])
         };
-        let bits = FLAGS.iter().enumerate().filter(|(_, name)| is_set(name));
+        let bits = flags::NAMES.iter().enumerate().filter(|(_, name)| is_set(name));
         bits.fold(0, |bits, (at, _)| bits | 1 << at)
     }
 }

@@ -96,7 +96,7 @@ impl Record {
         if row.is_none() && !has(Role::Info) {
             self.missing = rows::missing(has);
         }
-        let Some((stamp, packet)) = row else { return fields.packet(names) };
+        let Some((stamp, packet)) = row else { return fields.outcome(names).ended() };
         let is_told = matches!(packet, Packet::Tcp(..));
         let told = if is_told { None } else { fields.packet_of(names) };
         Some((stamp, told.filter(|told| matches!(told, Packet::Tcp(..))).unwrap_or(packet)))

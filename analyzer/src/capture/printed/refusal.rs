@@ -19,8 +19,8 @@ const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 /// A list, with its columns as they are by default.
 const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
 
-/// The facts that a text may lack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The facts that a text may lack: of several the first one is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lack {
     Ports,
     Numbers,
@@ -35,48 +35,49 @@ enum Lack {
     Calls,
 }
 
-/// The reason, and what to do: the first one that a line shows is told.
-const REASONS: [(Lack, &str, &str); 11] = [
-    (Lack::Ports, "text of packets without ports", AGAIN),
-    (
-        Lack::Numbers,
-        "text that tcpdump printed with -q, so without sequence numbers and ACKs",
-        AGAIN,
-    ),
-    (Lack::Seconds, "text with times in whole seconds, in which no wait of 40 ms shows", AGAIN),
-    (Lack::Times, "text without the times of its packets, as tcpdump prints it with -t", AGAIN),
-    (Lack::ListTimes, "a packet list without the times of its packets", WHOLE_LIST),
-    (
-        Lack::Heading,
-        "rows of fields without a line that names them",
-        "print them with 'tshark -T fields -E header=y -e ...'",
-    ),
-    (
-        Lack::Segments,
-        "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
-        AGAIN,
-    ),
-    (
-        Lack::Whole,
-        "text of packets that are cut off before their sequence numbers and lengths",
-        AGAIN,
-    ),
-    (Lack::Tcp, "text of packets, none of which is TCP", "capture with the filter 'tcp'"),
-    (Lack::Lines, "a hex dump without the lines of its packets", AGAIN),
-    (
-        Lack::Calls,
-        "a trace of system calls",
-        "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
-    ),
-];
+impl Lack {
+    /// The reason, and what to do.
+    fn told(self) -> [&'static str; 2] {
+        match self {
+            Self::Ports => ["text of packets without ports", AGAIN],
+            Self::Numbers => {
+                ["text that tcpdump printed with -q, so without sequence numbers and ACKs", AGAIN]
+            }
+            Self::Seconds => {
+                ["text with times in whole seconds, in which no wait of 40 ms shows", AGAIN]
+            }
+            Self::Times => {
+                ["text without the times of its packets, as tcpdump prints it with -t", AGAIN]
+            }
+            Self::ListTimes => ["a packet list without the times of its packets", WHOLE_LIST],
+            Self::Heading => [
+                "rows of fields without a line that names them",
+                "print them with 'tshark -T fields -E header=y -e ...'",
+            ],
+            Self::Segments => [
+                "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
+                AGAIN,
+            ],
+            Self::Whole => [
+                "text of packets that are cut off before their sequence numbers and lengths",
+                AGAIN,
+            ],
+            Self::Tcp => ["text of packets, none of which is TCP", "capture with the filter 'tcp'"],
+            Self::Lines => ["a hex dump without the lines of its packets", AGAIN],
+            Self::Calls => [
+                "a trace of system calls",
+                "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
+            ],
+        }
+    }
+}
 
 /// The beginning of a text.
 #[derive(Debug, Default)]
 pub struct Beginning {
     /// TCP that can be read.
     packets: u32,
-    /// How many packets and lines lack what.
-    lacks: [u32; REASONS.len()],
+    lack: Option<Lack>,
     /// Fields that the header line of a list lacks.
     missing: Vec<&'static str>,
     pub survey: Survey,
@@ -111,9 +112,7 @@ impl Beginning {
                  ...), or {AGAIN}"
             ));
         }
-        let (_, reason, remedy) =
-            REASONS.iter().find(|(lack, ..)| self.lacks[*lack as usize] > 0)?;
-        Some(format!("{reason}: {remedy}"))
+        Some(self.lack?.told().join(": "))
     }
 
     fn of(start: &[u8]) -> Self {
@@ -134,9 +133,7 @@ impl Beginning {
     }
 
     fn lacks(&mut self, lack: Option<Lack>) {
-        if let Some(lack) = lack {
-            self.lacks[lack as usize] += 1;
-        }
+        self.lack = self.lack.into_iter().chain(lack).min();
     }
 
     fn see(&mut self, (stamp, packet): Stamped) {

@@ -3,7 +3,7 @@
 use super::ends::EndNames;
 use super::packet::{Ends, Options, Outcome, Packet, Segment};
 use super::time::{self, Stamp};
-use crate::capture::flags::ACK;
+use crate::capture::flags::{ACK, LETTERS};
 use std::net::IpAddr;
 
 const CUT: &str = "[|tcp]";
@@ -260,14 +260,13 @@ fn ip_id(before: &str) -> u16 {
     id.and_then(|(id, _)| id.parse().ok()).unwrap_or(0)
 }
 
-/// The bits of RFC 9293, section 3.1, by tcpdump's letters.
+/// The bits of the flags with these letters.
 fn flags(letters: &str) -> Option<u8> {
     if letters == "none" {
         return Some(0);
     }
     letters.chars().try_fold(0, |bits, letter| {
-        // `e` (RFC 9768) has its bit in another byte.
-        let at = "FSRP.UEWe".find(letter)?;
+        let at = LETTERS.find(letter)?;
         Some(bits | 1_u8.checked_shl(at as u32).unwrap_or(0))
     })
 }
