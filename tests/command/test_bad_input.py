@@ -160,6 +160,7 @@ def test_a_file_one_may_not_read(tmp_path: Path) -> None:
         (b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", "ends inside the file header"),
         (random.Random(1).randbytes(5000), "neither pcap nor pcapng"),
         (gzip.compress(b"", mtime=0), "capture file"),
+        (gzip.compress(b"a text file, packed, and no capture", mtime=0), "neither pcap nor pcapng"),
         (b"\xfd7zXZ\0" + bytes(100), "unpack it first (unxz -k)"),
         (b"BZh91AY" + bytes(100), "unpack it first (bunzip2 -k)"),
         (pcap([], link_type=220), "link type 220 (USB_LINUX_MMAPPED) is not supported"),

@@ -339,6 +339,7 @@ def test_rows_that_were_left_out_are_no_proof(tmp_path: Path) -> None:
     assert "rows are missing at 1 place" in said(text)
 
 
+SENT = "192.0.2.1.4 > 192.0.2.2.80: Flags [P.], seq 1:101, ack 1, win 502, length 100"
 REFUSED = {
     "1 0.000000 192.0.2.1 → 192.0.2.2 TCP 66 [ACK] Seq=1 Ack=1 Win=502 Len=0": "without ports",
     "1 192.0.2.1 192.0.2.2 TCP 66 4 → 80 [ACK] Seq=1 Ack=1 Win=502 Len=0": "list without the times",
@@ -347,6 +348,13 @@ REFUSED = {
     "1795247351.4\t10.0.0.1\t4\t10.0.0.2\t80\t0x0002\t0\t0\t0": "without a line that names them",
     "\t0x0000:  4500 003c 1c46 4000 4006 b1e6 c0a8 0001": "hex dump",
     '12:00:00.000100 write(5, "HTTP/1.1 200 OK", 15) = 15': "give it with --calls",
+    "10:00:00.000000 IP 192.0.2.1.4 > 192.0.2.2.80: tcp 16": "printed with -q.*tcpdump -nvv -r",
+    f"IP {SENT}": "with -t: print the capture again",
+    f"IP (tos 0x0, proto TCP (6), length 60)\n    {SENT}": "with -t: print the capture again",
+    f"10:00:00.000000 IP {SENT.replace('.4 ', ' ').replace('.80:', ':')}": "without ports",
+    f"10:00:00.000000 IP CLIENT > SERVER: {SENT.partition(': ')[2]}": "without ports",
+    "10:00:00.000000 IP 192.0.2.1.4 > 1": "cut off",
+    "2026-11-21 07:49:11.435718 INFO took 40 ms > 10 ms": "nor text that tcpdump or tshark printed",
 }
 
 

@@ -12,25 +12,24 @@ pub const MICROSECONDS: u32 = 0xa1b2_c3d4;
 pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 impl ByteOrder {
-    pub fn u16(self, value: u16) -> [u8; 2] {
-        match self {
-            ByteOrder::Little => value.to_le_bytes(),
-            ByteOrder::Big => value.to_be_bytes(),
+    /// The bytes of a number, of which the low ones come first.
+    fn of<const LEN: usize>(self, mut bytes: [u8; LEN]) -> [u8; LEN] {
+        if self == Self::Big {
+            bytes.reverse();
         }
+        bytes
+    }
+
+    pub fn u16(self, value: u16) -> [u8; 2] {
+        self.of(value.to_le_bytes())
     }
 
     pub fn u32(self, value: u32) -> [u8; 4] {
-        match self {
-            ByteOrder::Little => value.to_le_bytes(),
-            ByteOrder::Big => value.to_be_bytes(),
-        }
+        self.of(value.to_le_bytes())
     }
 
     pub fn i64(self, value: i64) -> [u8; 8] {
-        match self {
-            ByteOrder::Little => value.to_le_bytes(),
-            ByteOrder::Big => value.to_be_bytes(),
-        }
+        self.of(value.to_le_bytes())
     }
 
     pub fn all(self, values: &[u32]) -> Vec<u8> {

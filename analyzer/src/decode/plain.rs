@@ -62,6 +62,7 @@ fn without_options(link_type: u32, frame: &[u8]) -> Option<(Segment<'_>, &[u8])>
 mod tests {
     use super::super::{ACK, SYN, any_segment, tests::packet};
     use super::*;
+    use crate::capture::samples::random;
 
     /// The fast path decodes as the general one does.
     #[test]
@@ -74,20 +75,16 @@ mod tests {
             packet[33] = flags;
             [ethernet.as_slice(), &packet].concat()
         });
-        let mut state = 1_u32;
-        let mut random = move || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state >> 8
-        };
+        let mut random = random(1);
         for frame in &frames {
             let (mut plain_ones, mut with_any_options) = (0, 0);
             for _ in 0..50_000 {
                 let mut frame = frame.clone();
-                for _ in 0..random() % 3 {
-                    let at = random() as usize % frame.len();
-                    frame[at] ^= 1 << (random() % 8);
+                for _ in 0..random(3) {
+                    let at = random(frame.len());
+                    frame[at] ^= 1 << random(8);
                 }
-                frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
+                frame.truncate(frame.len() - random(20) * random(2));
                 let all = any_segment(link::ETHERNET, &frame, 74);
                 if let Some(found) = segment(link::ETHERNET, &frame) {
                     with_any_options += 1;

@@ -117,21 +117,6 @@ fn what_pasting_adds_is_passed() {
 }
 
 #[test]
-fn utf_16_is_read() {
-    let text = [SYN, SYN_ACK, DATA, ACK].concat();
-    let expected = read(&text).0.len();
-    for (mark, to_bytes) in [
-        (vec![0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
-        (vec![0xfe, 0xff], u16::to_be_bytes),
-        (vec![], u16::to_le_bytes),
-    ] {
-        let bytes = [mark, text.encode_utf16().flat_map(to_bytes).collect()].concat();
-        let mut capture = open(&bytes).unwrap();
-        assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), expected);
-    }
-}
-
-#[test]
 fn blocks_of_sack_are_counted_as_the_acks_are() {
     let dup = ACK.replace("length 0", "options [nop,nop,sack 1 {201:301}], length 0");
     let relative = [SYN, SYN_ACK, DATA, &dup].concat();
@@ -350,21 +335,6 @@ fn of_two_captures_of_the_same_packets_one_is_read() {
 }
 
 #[test]
-fn a_row_may_break_behind_a_name() {
-    let broken = LISTED.replace("Ack=1 Win", "Ack=\n1 Win").replace("Seq=1 Ack", "Seq=\n1 Ack");
-    assert_eq!(read(&broken).0, read(LISTED).0);
-}
-
-#[test]
-fn details_end_where_rows_begin() {
-    let frame = "Frame 1: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)\n";
-    assert_eq!(
-        read(&[frame, SYN, SYN_ACK, DATA].concat()).0,
-        read(&[SYN, SYN_ACK, DATA].concat()).0
-    );
-}
-
-#[test]
 fn marks_that_rows_were_left_out_are_counted() {
     for mark in ["[...]", "...", "…", "<snip>", "-- cut here --", "(10 rows omitted)", "... (more)"]
     {
@@ -400,28 +370,6 @@ fn rows_out_of_order_are_sorted_and_that_is_said() {
     let listed_newest_first = LISTED.lines().rev().collect::<Vec<_>>().join("\n");
     assert_eq!(read(&listed_newest_first).0, read(LISTED).0);
     assert!(!read(&in_order).1.is_sorted);
-}
-
-#[test]
-fn a_text_without_what_is_needed_is_refused_with_what_to_do() {
-    let timeless = DATA.replace("10:00:00.040000 ", "");
-    let quiet = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n";
-    for (text, reason) in [
-        (quiet, "printed with -q"),
-        (timeless.as_str(), "with -t"),
-        (&timeless.replace("IP ", "IP (tos 0x0, proto TCP (6), length 60)\n    "), "with -t"),
-        (
-            &DATA.replace("10.0.0.1.4000", "CLIENT").replace("10.0.0.2.80", "SERVER"),
-            "without ports",
-        ),
-        (&DATA.replace(".4000", "").replace(".80", ""), "without ports"),
-        ("21:29:48.050247 IP 192.0.2.2.8302 > 1", "cut off"),
-    ] {
-        let refused = refused(text);
-        assert!(refused.contains(reason) && refused.contains("tcpdump -nvv -r"), "{refused}");
-    }
-    let other = "2026-11-21 07:49:11.435718 INFO request took 40 ms > 10 ms, waiting for ack\n";
-    assert!(refused(other).contains("nor text that tcpdump or tshark printed"), "{other}");
 }
 
 #[test]

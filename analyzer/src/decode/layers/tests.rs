@@ -4,6 +4,7 @@
 use super::*;
 use crate::capture::Frame;
 use crate::capture::link::tests::{framed, numbers};
+use crate::capture::samples::random;
 use crate::decode::tests::packet;
 use crate::decode::{layout, segment};
 
@@ -347,11 +348,7 @@ fn frames_cut_at_any_byte_are_no_segments_and_do_no_harm() {
 
 #[test]
 fn flipped_bits_do_no_harm() {
-    let mut state = 1_u32;
-    let mut random = move |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
+    let mut random = random(1);
     for (link_type, data) in all() {
         for _ in 0..2000 {
             let mut data = data.clone();
@@ -363,6 +360,7 @@ fn flipped_bits_do_no_harm() {
             let (wire_len, data) = (data.len() as u32, &data[..]);
             let frame = Frame { time_ns: 0, wire_len, link_type, data };
             let Some(found) = layout::Layout::of(&frame) else { continue };
+            assert!(found.payload_at() <= data.len());
             let bare = layout::bare(&frame, &found);
             let again = layout::Layout::of(&bare).unwrap();
             assert!(!again.is_wrapped && again.payload_at() <= bare.data.len());
