@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Does `work` for each number below `pieces`, in so many `threads`, and hands the results to `take`, in
-/// order. Threads run only a little ahead, so memory does not grow with `pieces`.
+/// Runs `work` for each number below `pieces` on `threads` threads, and hands the results to `take` in order. The
+/// threads run only a little ahead, so memory does not grow with `pieces`.
 ///
 /// # Errors
 /// The first error of `take`, which ends the work.
@@ -42,7 +42,7 @@ pub fn in_order<T: Send, E>(
     })
 }
 
-/// All that `work` makes of the numbers below `pieces`, in order.
+/// Maps the numbers below `pieces` on `threads` threads; the results are in order.
 pub fn all<T: Send>(threads: usize, pieces: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut all = Vec::with_capacity(pieces);
     let Ok(()) = in_order(threads, pieces, work, |one| {
@@ -52,7 +52,7 @@ pub fn all<T: Send>(threads: usize, pieces: usize, work: impl Fn(usize) -> T + S
     all
 }
 
-/// All that `work` makes of pieces of `rows`, of so many each, in order.
+/// Maps pieces of `rows`, each `len` rows long, on `threads` threads; the results are in order.
 pub fn of_pieces<R: Sync, T: Send>(
     threads: usize,
     rows: &[R],
@@ -63,7 +63,7 @@ pub fn of_pieces<R: Sync, T: Send>(
     all(threads, pieces.len(), |piece| work(pieces[piece]))
 }
 
-/// All that `work` makes of pieces of `blocks`, in order.
+/// Maps pieces of `blocks` on `threads` threads; the results are in order.
 pub fn of_blocks<R: Sync, T: Send>(
     threads: usize,
     blocks: &[R],
@@ -72,8 +72,8 @@ pub fn of_blocks<R: Sync, T: Send>(
     of_pieces(threads, blocks, blocks_at_once(blocks.len()), work)
 }
 
-/// How many of all blocks to hand over at once: each by itself is slow where there are many. The same for any
-/// number of threads, for sums of floating point depend on it.
+/// Blocks that are handed over at once: each by itself is slow where there are many. Their number must not depend on
+/// the number of threads, because sums of floating point depend on it.
 pub fn blocks_at_once(all: usize) -> usize {
     (all / 32).clamp(1, 16)
 }
