@@ -37,7 +37,7 @@ impl Judge {
         let receiver = connection.half(side.other());
         // The late segment may be the retransmission.
         let corked =
-            half.repeats().retransmitted == 0 && own().any(|wait| corks.is_left_behind(wait));
+            half.odd().repeats.retransmitted == 0 && own().any(|wait| corks.is_left_behind(wait));
         Self {
             direction: DirectionFacts {
                 path,

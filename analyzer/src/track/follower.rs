@@ -100,9 +100,9 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let window = connection.half(by).window_of(&header);
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
         let (lengths, clock_ns) = (Lengths::NONE, range.placed.clock_ns);
-        let before = connection.half(by).repeats();
+        let before = connection.half(by).odd().repeats;
         connection.take(by, &header, mark, &mut Recorder { waits, exchanged, lengths, clock_ns });
-        let repeat = Repeat::between(before, connection.half(by).repeats());
+        let repeat = Repeat::between(before, connection.half(by).odd().repeats);
         (self.see)(number, TrackedSegment { mark, by, header, rel_seq, repeat, window });
     }
 }

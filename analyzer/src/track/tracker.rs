@@ -86,7 +86,7 @@ impl Tracker {
     fn take_found(&mut self, range: &Range, rows: &[ShardRow], all: &[Located]) {
         for found in all {
             if let Some(connection) = self.connections.get_whole(found.connection as usize) {
-                connection.half(found.by).fetch_cold();
+                connection.half(found.by).fetch_rare();
             }
         }
         let (connections, mut recorder) = self.parts();

@@ -37,7 +37,7 @@ pub fn is_needless<'a>(
     let often = resent >= FEW_RELEASES as usize && resent * NEEDLESS_ONE_OF >= all;
     let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
-    let nearly_all = connection.half(side).repeats().retransmitted as usize * NEEDLESS_ONE_OF
+    let nearly_all = connection.half(side).odd().repeats.retransmitted as usize * NEEDLESS_ONE_OF
         <= over * (NEEDLESS_ONE_OF + 1);
     (nearly_all && (often || longest_ns >= NEARLY_RTO_NS)) || is_at_receiver(connection, side)
 }

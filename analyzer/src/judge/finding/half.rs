@@ -73,7 +73,7 @@ impl Detail {
         (model, late_acks): (Option<&DirectionModel>, Option<LateAcks>),
     ) -> Option<Box<Self>> {
         let half = connection.half(side);
-        let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
+        let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.odd().repeats;
         let retransmitted = retransmitted + fins;
         let unseen_bytes = half.unseen().0;
         let is_whole = unseen_bytes == 0 && [retransmitted, duplicated, reordered] == [0; 3];

@@ -29,7 +29,7 @@ impl Short {
         }
         let mut short = Self::default();
         for side in Side::BOTH.into_iter().filter(|&side| may_be_holds(connection, nagle, side)) {
-            let counted = connection.half(side).short_holds();
+            let counted = connection.half(side).odd().short_holds;
             short.count = short.count.saturating_add(counted.in_band);
             short.in_exchanges_ns = short.in_exchanges_ns.saturating_add(counted.in_exchanges_ns);
         }
@@ -49,7 +49,7 @@ impl Short {
 /// Did the small segments of `side` that soon followed an ACK crowd around the round trip, as held ones
 /// do, and does nothing show that Nagle's algorithm is off?
 fn may_be_holds(connection: &Connection, nagle: [Nagle; 2], side: Side) -> bool {
-    let short = connection.half(side).short_holds();
+    let short = connection.half(side).odd().short_holds;
     let by_chance = f64::from(short.near) / NEAR as f64;
     !nagle[side as usize].is_off()
         && short.in_band >= FEW_RELEASES

@@ -25,7 +25,7 @@ impl Direction<'_> {
     /// How many followed such data later than a kernel sends: the program wrote them then.
     pub fn late(&self) -> f64 {
         let late =
-            self.reactions.is_some().then(|| self.connection.half(self.side).reactions().late);
+            self.reactions.is_some().then(|| self.connection.half(self.side).odd().reactions.late);
         late.unwrap_or(0).into()
     }
 }

@@ -104,7 +104,7 @@ fn of_block<'a>(number: usize, block: &'a Block, clocks: &Clocks) -> Vec<Directi
                 waits,
                 begin: own,
                 candidates,
-                reactions: by_data.then(|| connection.half(side).reactions().clone()),
+                reactions: by_data.then(|| connection.half(side).odd().reactions.clone()),
                 path: Path::of(connection.half(side), clock_ns),
                 acks: AckDelay::of(connection, side, waits, clock_ns),
                 is_short,

@@ -33,7 +33,7 @@ impl Variant {
         let held_tail = findings.stalls().find(|finding| {
             finding.wait.by == side && finding.is_sure() && !finding.wait.is(fact::UNACKED_SMALL)
         });
-        match (held_tail, half.passed_full_ones()) {
+        match (held_tail, half.odd().passed_full) {
             (Some(finding), _) => {
                 (Variant::Classic, (finding.wait.from.frame, finding.wait.to.frame))
             }

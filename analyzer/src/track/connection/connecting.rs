@@ -58,7 +58,7 @@ impl Connection {
         let acknowledged =
             server.has_syn() && (server.sequence.in_flight() == 0 || server.bytes() > 0);
         if client.has_syn() && !acknowledged && now.time_ns - self.first_ns >= PROBE_NS {
-            server.connecting_mut().connected_ns = now.time_ns;
+            server.odd_mut().connecting.connected_ns = now.time_ns;
         }
     }
 
@@ -67,8 +67,9 @@ impl Connection {
     pub(super) fn note_first_reply(&mut self, end: Mark) {
         let server = &mut self.halves[Side::Server as usize];
         // Most connections come about sooner.
-        if end.time_ns - self.first_ns >= PROBE_NS && server.connecting() != ConnectTimes::NONE {
-            server.connecting_mut().replied_ns = end.time_ns;
+        if end.time_ns - self.first_ns >= PROBE_NS && server.odd().connecting != ConnectTimes::NONE
+        {
+            server.odd_mut().connecting.replied_ns = end.time_ns;
         }
     }
 
@@ -76,7 +77,7 @@ impl Connection {
     /// `None` where either was not seen, or was soon there; and where bytes are missing: they may have
     /// been that reply.
     pub fn connecting(&self) -> Option<(i64, i64)> {
-        let ConnectTimes { connected_ns, replied_ns } = self.half(Side::Server).connecting();
+        let ConnectTimes { connected_ns, replied_ns } = self.half(Side::Server).odd().connecting;
         let is_whole = self.halves.iter().all(|half| half.unseen().0 == 0);
         let is_told = is_whole && connected_ns != 0 && replied_ns >= connected_ns;
         is_told.then_some((connected_ns - self.first_ns, replied_ns - self.first_ns))

@@ -245,7 +245,7 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_syn_copy(segment, now) {
-            half.take_copy();
+            half.odd_mut().repeats.duplicated += 1;
             return;
         }
         if half.has_syn() {

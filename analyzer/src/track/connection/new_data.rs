@@ -94,8 +94,12 @@ impl Connection {
         let Some(reaction) = self.observe(by, (segment, len), mss, now).reaction() else { return };
         let half = &mut self.halves[by as usize];
         match reaction {
-            Reaction::OfProgram(after_ns) => half.note_reaction(after_ns),
-            Reaction::Late => half.note_late_reaction(),
+            Reaction::OfProgram(after_ns) => half.odd_mut().reactions.add(after_ns),
+            Reaction::Late if half.counts_reactions() => {
+                let late = &mut half.odd_mut().reactions.late;
+                *late = late.saturating_add(1);
+            }
+            Reaction::Late => {}
             Reaction::MayBeHeld(mut wait) => {
                 half.count_reactions();
                 if self.exchanges.covers(wait.from) {
@@ -160,7 +164,7 @@ fn note_unheld(half: &mut Half, conclusion: &Conclusion, now: Mark, received: u3
         half.contradict(now, received);
     }
     if conclusion.passes_full {
-        half.pass_full_ones(now.frame);
+        half.odd_mut().passed_full = (half.last_data.frame, now.frame);
     }
     if conclusion.may_be_held {
         half.note_may_be_held();

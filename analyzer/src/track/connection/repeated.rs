@@ -2,7 +2,6 @@
 
 use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Recorder};
-use crate::track::half::Half;
 use crate::track::thresholds::{DISORDERED, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
@@ -11,7 +10,7 @@ impl Connection {
     /// Do segments come after their ACKs, and hardly any again for another reason? Then the directions were
     /// stamped by two clocks, or by two queues.
     pub fn is_disordered(&self) -> bool {
-        let [client, server] = self.halves.each_ref().map(Half::repeats);
+        let [client, server] = self.halves.each_ref().map(|half| half.odd().repeats);
         let after_ack = client.after_ack + server.after_ack;
         after_ack >= DISORDERED && 2 * after_ack > client.retransmitted + server.retransmitted
     }
@@ -37,18 +36,18 @@ impl Connection {
         }
         let overtaken = fills && since < half.reorder_ns() || was_missed && half.is_older(segment);
         if overtaken {
-            half.take_reordered();
+            half.odd_mut().repeats.reordered += 1;
             return;
         }
         if missing > 0 && unseen_frame > last.frame && half.is_acked(segment) {
             half.fill(missing);
-            half.take_after_ack();
+            half.odd_mut().repeats.after_ack += 1;
         }
         if fills {
             recorder.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
         if !was_missed && half.is_copy(segment, now) {
-            half.take_copy();
+            half.odd_mut().repeats.duplicated += 1;
             return;
         }
         let before_last = half.repeats_before_last(segment);

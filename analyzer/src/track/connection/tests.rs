@@ -43,7 +43,7 @@ fn a_syn_captured_twice_is_not_a_retransmission() {
         .after_ms(20.0, client(0).syn().ip_id(7))
         .end();
     assert!(told.waits.is_empty());
-    assert_eq!(told.half(Side::Client).repeats().duplicated, 1);
+    assert_eq!(told.half(Side::Client).odd().repeats.duplicated, 1);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_keep_alive_is_neither_data_nor_a_wait() {
         .end();
     assert!(told.waits.is_empty(), "{:?}", told.waits);
     assert_eq!(told.half(Side::Client).bytes(), 100);
-    assert_eq!(told.half(Side::Client).repeats().retransmitted, 0);
+    assert_eq!(told.half(Side::Client).odd().repeats.retransmitted, 0);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn data_sent_again_is_told_with_what_it_repeats() {
     let wait = &told.waits[0];
     assert!(wait.is(fact::RETRANSMITTED | fact::OWN_DATA_BEFORE));
     assert_eq!((wait.wait_ns(), wait.rel_seq, wait.len), (200 * MS, 0, 100));
-    assert_eq!(told.half(Side::Client).repeats().retransmitted, 1);
+    assert_eq!(told.half(Side::Client).odd().repeats.retransmitted, 1);
     assert_eq!(told.half(Side::Client).bytes(), 100);
 }
 
@@ -159,7 +159,7 @@ fn a_frame_captured_twice_is_not_a_retransmission() {
         .after_ms(0.1, client(100).seq(0))
         .end();
     for told in [by_ip_id, by_timestamp, by_time] {
-        let repeats = told.half(Side::Client).repeats();
+        let repeats = told.half(Side::Client).odd().repeats;
         assert_eq!((repeats.duplicated, repeats.retransmitted), (1, 0));
     }
 }
@@ -174,7 +174,7 @@ fn what_was_captured_once_is_no_copy_and_the_older_packet_was_not_lost() {
             .after_ms(20.0, came.seq(0))
             .end();
         let Repeats { retransmitted, duplicated, reordered, .. } =
-            told.half(Side::Client).repeats();
+            told.half(Side::Client).odd().repeats;
         (retransmitted, duplicated, reordered)
     };
     let (first, second) = (client(100), client(100));
@@ -200,7 +200,7 @@ fn a_copy_of_what_came_before_a_hole_does_not_fill_it() {
         .after_ms(0.01, client(100).seq(100).ip_id(8))
         .end();
     let half = told.half(Side::Client);
-    assert_eq!((half.repeats().duplicated, half.repeats().reordered), (1, 1));
+    assert_eq!((half.odd().repeats.duplicated, half.odd().repeats.reordered), (1, 1));
     assert_eq!(half.unseen().0, 0);
 }
 
@@ -212,7 +212,7 @@ fn what_the_network_reordered_is_neither_lost_nor_sent_again() {
         .after_ms(0.1, client(100).seq(0).ip_id(1))
         .end();
     let half = told.half(Side::Client);
-    assert_eq!((half.repeats().reordered, half.repeats().retransmitted), (1, 0));
+    assert_eq!((half.odd().repeats.reordered, half.odd().repeats.retransmitted), (1, 0));
     assert_eq!((half.bytes(), half.unseen().0), (100, 0));
 }
 
@@ -245,7 +245,7 @@ fn what_comes_after_fin_keeps_its_place_in_the_stream() {
 fn a_fin_sent_again_counts_and_its_copy_is_one() {
     let closed = || Story::new().handshake(0.0, 1.0).after_ms(5.0, client(0).fin().ip_id(9));
     let counts = |story: Story| {
-        let repeats = story.half(Side::Client).repeats();
+        let repeats = story.half(Side::Client).odd().repeats;
         (repeats.fins, repeats.duplicated, repeats.retransmitted)
     };
     assert_eq!(counts(closed().after_ms(300.0, client(0).seq(0).fin().ip_id(200))), (1, 0, 0));
@@ -259,7 +259,7 @@ fn a_syn_that_comes_a_second_later_is_no_copy() {
     let counts = |ms: f64| {
         let syn = || client(0).syn();
         let story = Story::new().after_ms(0.0, syn()).after_ms(ms, syn());
-        let repeats = story.half(Side::Client).repeats();
+        let repeats = story.half(Side::Client).odd().repeats;
         (repeats.retransmitted, repeats.duplicated)
     };
     assert_eq!([counts(1000.0), counts(0.1)], [(1, 0), (0, 1)]);

@@ -5,6 +5,7 @@ use crate::capture::times::DAY_NS;
 use crate::decode::{FIN, Header, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
+use crate::track::thresholds::ECHOES;
 use crate::track::wait::{fact, when};
 
 /// The first ACK that covered something: when it came, and what it says.
@@ -56,12 +57,55 @@ pub struct Timed {
 }
 
 impl Half {
+    /// The ACK that covered the last small segment.
+    pub fn small_acked(&self) -> Release {
+        Release { mark: self.small_acked, facts: self.small_ack_facts }
+    }
+
+    /// The ACK that covered everything.
+    pub fn all_acked(&self) -> Release {
+        match (self.state.is(state::ALL_WITH_SMALL), self.state.is(state::ALL_APART)) {
+            (true, _) => self.small_acked(),
+            (_, true) => self.odd().all_acked,
+            _ => Release::NONE,
+        }
+    }
+
+    /// The first ACK since the last data that advanced SND.UNA; frame 0 where none did.
+    pub fn advanced(&self) -> Mark {
+        match (self.state.is(state::ADVANCED_WITH_SMALL), self.state.is(state::ADVANCED_APART)) {
+            (true, _) => self.small_acked,
+            (_, true) => self.odd().advanced,
+            _ => Mark::NONE,
+        }
+    }
+
+    /// Forgets the ACK that covered everything: later data is not its doing.
+    pub fn forget_all_acked(&mut self) {
+        self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
+    }
+
+    /// The end of the timestamp of the last ACK of new data.
+    pub fn ack_tsval(&self) -> Option<u16> {
+        (self.ack_tsval != 0).then_some(self.ack_tsval)
+    }
+
+    /// It echoed the timestamp of a pure ACK.
+    pub fn note_echo(&mut self) {
+        self.echoes = self.echoes.saturating_add(1);
+    }
+
+    /// Does it echo the timestamps of pure ACKs, as RFC 7323 stacks do and strict RFC 1323 stacks do not?
+    pub fn echoes_acks(&self) -> bool {
+        self.echoes >= ECHOES
+    }
+
     /// Stores the last small segment on its own: it will no longer be the last new data.
     pub(super) fn settle_small(&mut self) {
         if self.is_last_small() {
             let small_sent = self.small_sent();
-            let frozen = self.frozen_mut();
-            (frozen.small_sent, frozen.small_len) = small_sent;
+            let odd = self.odd_mut();
+            (odd.small_sent, odd.small_len) = small_sent;
             self.state.clear(state::LAST_SMALL);
         }
     }
@@ -116,11 +160,11 @@ impl Half {
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
-            self.frozen_mut().all_acked = self.small_acked();
+            self.odd_mut().all_acked = self.small_acked();
             self.state.set(state::ALL_APART);
         }
         if self.state.is(state::ADVANCED_WITH_SMALL) {
-            self.frozen_mut().advanced = self.small_acked;
+            self.odd_mut().advanced = self.small_acked;
             self.state.set(state::ADVANCED_APART);
         }
         self.state.clear(state::ALL_WITH_SMALL | state::ADVANCED_WITH_SMALL);
@@ -129,12 +173,12 @@ impl Half {
     fn take_other_ack(&mut self, segment: &Header, now: Mark, all: bool, advances: bool) {
         if all {
             let facts = AckFacts::of(segment, self.sequence.sml);
-            self.frozen_mut().all_acked = Release { mark: now, facts };
+            self.odd_mut().all_acked = Release { mark: now, facts };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }
         if advances {
-            self.frozen_mut().advanced = now;
+            self.odd_mut().advanced = now;
             self.state.set(state::ADVANCED_APART);
         }
     }
@@ -149,7 +193,7 @@ impl Half {
     /// at `snd_nxt`.
     pub(super) fn settle_timing(&mut self) {
         if self.state.is(state::TIMED_LAST) {
-            self.cold_mut().timed = self.timed_last();
+            self.rare_mut().timed = self.timed_last();
             self.state.clear(state::TIMED_LAST);
             self.state.set(state::TIMED_APART);
         }
@@ -169,7 +213,7 @@ impl Half {
     pub(super) fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
         let timed = match self.state.is(state::TIMED_LAST) {
             true => self.timed_last(),
-            false if self.state.is(state::TIMED_APART) => self.cold().timed,
+            false if self.state.is(state::TIMED_APART) => self.rare().timed,
             false => return None,
         };
         if seq::lt(ack, timed.end) {

@@ -33,11 +33,6 @@ pub struct Bursts {
 impl Bursts {
     pub const NONE: Self = Self { newest: Burst::NONE, older: None };
 
-    /// Was there ever more than one segment in flight?
-    pub fn is_used(&self) -> bool {
-        self.newest.first.is_set()
-    }
-
     /// The only one.
     fn begin(&mut self, begin: u32, first: Mark) {
         self.newest = Burst { begin, first };
@@ -61,6 +56,11 @@ impl Bursts {
 }
 
 impl Half {
+    /// Has it ever sent something new while something was unacknowledged?
+    pub fn has_pipelined(&self) -> bool {
+        self.rare().bursts.newest.first.is_set()
+    }
+
     /// New data leaves `now`: with what is in flight it makes bursts.
     #[inline]
     pub(super) fn note_burst(&mut self, now: Mark) {
@@ -76,7 +76,7 @@ impl Half {
         let last = (begin.wrapping_sub(self.last_len), before);
         let again = !self.state.is(state::BURSTS);
         self.state.set(state::BURSTS);
-        let bursts = &mut self.cold_mut().bursts;
+        let bursts = &mut self.rare_mut().bursts;
         if again {
             bursts.begin(last.0, last.1);
         }
@@ -91,14 +91,14 @@ impl Half {
     pub fn cross(&mut self, last_ack: Option<u32>) {
         if let Some(last_ack) = last_ack {
             self.state.set(state::CROSSED);
-            self.cold_mut().last_ack = last_ack;
+            self.rare_mut().last_ack = last_ack;
         }
     }
 
     /// Did the last data leave before all that `ack` acknowledges of the peer had come? Asked of what
     /// was captured before it.
     pub fn crossed(&self, ack: u32) -> bool {
-        self.state.is(state::CROSSED) && seq::lt(self.cold().last_ack, ack)
+        self.state.is(state::CROSSED) && seq::lt(self.rare().last_ack, ack)
     }
 
     /// The newest data that `ack` acknowledges, or the first segment of its burst; `None` where that is
@@ -107,11 +107,11 @@ impl Half {
         if rules::off("bursts") {
             return Some(self.last_new());
         }
-        let fin = i32::from(self.state.is(state::FIN_SENT));
+        let fin = i32::from(self.has_finished());
         let missing = seq::distance(ack, self.sequence.nxt).wrapping_sub(fin);
         match missing <= 0 || (missing as u32) < self.last_len {
             true => Some(self.last_new()),
-            false if self.state.is(state::BURSTS) => self.cold().bursts.acknowledged(ack),
+            false if self.state.is(state::BURSTS) => self.rare().bursts.acknowledged(ack),
             false => None,
         }
     }

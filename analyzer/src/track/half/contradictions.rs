@@ -62,14 +62,14 @@ impl Half {
     pub fn contradict(&mut self, now: Mark, received: u32) {
         let last = self.last_data;
         self.state.set(state::CONTRADICTED);
-        self.cold_mut().contradictions.add(last, now, received);
+        self.rare_mut().contradictions.add(last, now, received);
     }
 
     /// The capture lost the receiver's segment number `received`. It may have been the ACK that freed the
     /// data sent since, so those contradictions are withdrawn.
     pub fn excuse(&mut self, received: u32) {
         if self.has_contradicted() && !rules::off("excuse") {
-            let all = &mut self.cold_mut().contradictions;
+            let all = &mut self.rare_mut().contradictions;
             all.excuse(received);
             let count = all.count;
             self.state.put(state::CONTRADICTED, count > 0);
@@ -94,26 +94,26 @@ impl Half {
     pub fn take_ack_behind(&mut self, sample_ns: i64) {
         let frame = self.last_data.frame;
         self.note_may_be_held();
-        let behind = &mut self.frozen_mut().acks_behind;
+        let behind = &mut self.odd_mut().acks_behind;
         *behind = behind.saturating_add(1);
         if self.has_contradicted() {
-            let all = &mut self.cold_mut().contradictions;
+            let all = &mut self.rare_mut().contradictions;
             let is_taken = all.take_back(frame, sample_ns >= SHORTEST_DELAYED_ACK_NS);
             let count = all.count;
             self.state.put(state::CONTRADICTED, count > 0);
-            self.frozen_mut().taken_back += u32::from(is_taken);
+            self.odd_mut().taken_back += u32::from(is_taken);
         }
     }
 
     /// Contradictions that prove nothing, since their ACKs came just behind them, and still speak against Nagle's
     /// algorithm: it is by accident that those did.
     pub fn doubtful_contradictions(&self) -> u32 {
-        if self.has_late_stamps() { 0 } else { self.frozen().taken_back }
+        if self.has_late_stamps() { 0 } else { self.odd().taken_back }
     }
 
     /// How many ACKs came just behind what they may have released.
     pub fn acks_behind(&self) -> u32 {
-        self.frozen().acks_behind
+        self.odd().acks_behind
     }
 
     /// Is that how the capture point stamps them? They recur, and hardly anything else contradicts Nagle's
@@ -124,24 +124,18 @@ impl Half {
 
     /// Small segments sent while a small one was unacknowledged.
     pub fn contradictions(&self) -> u32 {
-        if self.has_contradicted() { self.cold().contradictions.count } else { 0 }
-    }
-
-    /// Are there any?
-    #[inline]
-    pub fn has_contradicted(&self) -> bool {
-        self.state.is(state::CONTRADICTED)
+        if self.has_contradicted() { self.rare().contradictions.count } else { 0 }
     }
 
     /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
     pub fn contradicts_late(&self) -> bool {
-        let Contradictions { late, count, .. } = self.cold().contradictions;
+        let Contradictions { late, count, .. } = self.rare().contradictions;
         2 * late > count
     }
 
     /// Frames of the last two such segments.
     pub fn contradiction(&self) -> (u32, u32) {
-        self.cold().contradictions.last
+        self.rare().contradictions.last
     }
 }
 

@@ -58,11 +58,6 @@ impl Half {
         self.state.is(state::COUNTS_IDS)
     }
 
-    /// Does it count the packets of this connection, though some are missing?
-    pub fn counts_ids(&self) -> bool {
-        self.state.is(state::COUNTS_IDS)
-    }
-
     /// Do its identifications show that (nearly) all of its packets were captured?
     pub fn is_complete_by_ids(&self) -> bool {
         self.ids.last != 0 && (self.ids.skips == 0 || self.counts_ids())

@@ -1,8 +1,8 @@
 //! One host's sending: its sequence space, the unacknowledged part of it, and its behaviour.
 
 mod acks;
+mod boxes;
 mod bursts;
-mod cold;
 mod contradictions;
 mod ids;
 mod path;
@@ -22,7 +22,7 @@ use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::acks::AckFacts;
-use crate::track::half::cold::{Cold, Frozen};
+use crate::track::half::boxes::Rare;
 use crate::track::half::ids::IpIds;
 use crate::track::half::sequence::{MAX_JUMP, Sequence};
 use crate::track::half::state::Flags;
@@ -30,7 +30,7 @@ use crate::track::half::state::Flags;
 /// One direction of a connection, named after its sender.
 ///
 /// Laid out by hand: eight bytes that few segments need, what every segment of both directions needs, then what
-/// the sender's segments need, and a [boxed part](Cold). So those of either side touch four of the five cache
+/// the sender's segments need, and a [boxed part](Rare). So those of either side touch four of the five cache
 /// lines of a connection.
 ///
 /// A value that mostly equals another one is stored on its own only while it does not: see [`state`]. Memory is
@@ -65,7 +65,7 @@ pub struct Half {
     rtt_ns: i64,
     /// Latest segment of this host.
     pub last_ns: i64,
-    cold: Option<Box<Cold>>,
+    rare: Option<Box<Rare>>,
     /// Length of the last data that was new, in bytes.
     pub last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
@@ -91,53 +91,9 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Cold state, boxed on first use.
-    #[inline]
-    fn cold(&self) -> &Cold {
-        static NONE: Cold = Cold::NONE;
-        self.cold.as_deref().unwrap_or(&NONE)
-    }
-
-    /// Like `cold`, to write to.
-    #[inline]
-    fn cold_mut(&mut self) -> &mut Cold {
-        self.cold.get_or_insert_with(|| Box::new(Cold::NONE))
-    }
-
-    /// Colder still.
-    fn frozen(&self) -> &Frozen {
-        self.cold().frozen()
-    }
-
-    /// Like `frozen`, to write to.
-    fn frozen_mut(&mut self) -> &mut Frozen {
-        self.cold_mut().frozen_mut()
-    }
-
-    /// Is nothing boxed?
-    pub fn is_plain(&self) -> bool {
-        self.cold.is_none()
-    }
-
     /// This host sent RST.
     pub fn reset(&mut self) {
         self.state.set(state::RESET);
-    }
-
-    /// Prefetches the boxed part, if there is one.
-    #[inline]
-    pub fn fetch_cold(&self) {
-        self.cold().fetch();
-    }
-
-    /// A small segment left in `frame` while only full-sized ones were unacknowledged.
-    pub fn pass_full_ones(&mut self, frame: u32) {
-        self.frozen_mut().tail = (self.last_data.frame, frame);
-    }
-
-    /// Forgets the ACK that covered everything: later data is not its doing.
-    pub fn forget_all_acked(&mut self) {
-        self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
     }
 
     /// Counts a segment.
@@ -146,6 +102,19 @@ impl Half {
         self.last_ns = self.last_ns.max(now.time_ns);
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
+    }
+
+    /// A segment of it is stamped earlier than its own data before, or than the other side's.
+    #[cold]
+    pub fn take_earlier(&mut self, than_own: bool) {
+        let odd = self.odd_mut();
+        odd.earlier = odd.earlier.saturating_add((than_own || !odd.is_set_back).into());
+        odd.is_set_back |= than_own;
+    }
+
+    /// From now on it is counted how soon its program reacts: data looked as if it had let something go.
+    pub fn count_reactions(&mut self) {
+        self.state.set_once(state::REACTIONS);
     }
 
     /// It has sent an ACK without anything else.
@@ -179,8 +148,8 @@ impl Half {
     #[cold]
     fn is_stray_believed(&mut self, seq: u32) -> bool {
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
-        let believed = self.state.is(state::STRAY) && goes_on(self.frozen().stray);
-        self.frozen_mut().stray = seq;
+        let believed = self.state.is(state::STRAY) && goes_on(self.odd().stray);
+        self.odd_mut().stray = seq;
         self.state.put(state::STRAY, !believed);
         if believed {
             // Nobody knows which of the missing bytes were acknowledged: begin anew.

@@ -33,8 +33,8 @@ impl Half {
     #[cold]
     pub fn bound_round_trip(&mut self, sample_ns: i64) {
         self.round_trips = self.round_trips.saturating_add(1);
-        if sample_ns < self.frozen().soonest_late_ack_ns {
-            self.frozen_mut().soonest_late_ack_ns = sample_ns;
+        if sample_ns < self.odd().soonest_late_ack_ns {
+            self.odd_mut().soonest_late_ack_ns = sample_ns;
         }
     }
 
@@ -59,7 +59,7 @@ impl Half {
     /// Is a round trip much shorter than all others?
     fn is_early(&self, sample_ns: i64) -> bool {
         let shortest_ns = match self.rtt_ns {
-            i64::MAX => self.frozen().soonest_late_ack_ns,
+            i64::MAX => self.odd().soonest_late_ack_ns,
             rtt_ns => rtt_ns,
         };
         sample_ns < shortest_ns.saturating_sub(about_ns(shortest_ns))
@@ -68,7 +68,7 @@ impl Half {
     /// A round trip much shorter than several others: a wrong stamp, until another one agrees.
     #[cold]
     fn add_early(&mut self, sample_ns: i64) {
-        let before_ns = mem::replace(&mut self.frozen_mut().early_ns, sample_ns);
+        let before_ns = mem::replace(&mut self.odd_mut().early_ns, sample_ns);
         if before_ns.abs_diff(sample_ns) < about_ns(sample_ns).unsigned_abs() {
             self.rtt_ns = sample_ns;
             (self.over_us, self.rtt_samples) = (0, 1);
@@ -115,8 +115,8 @@ impl Half {
             EndedBy::Program
         } else if self.measured_rtt_ns().is_some() {
             EndedBy::Ack
-        } else if wait.is_evidence() && self.frozen().candidates < MOST_UNKNOWN {
-            self.frozen_mut().candidates += 1;
+        } else if wait.is_evidence() && self.odd().candidates < MOST_UNKNOWN {
+            self.odd_mut().candidates += 1;
             EndedBy::Ack
         } else {
             EndedBy::Either
@@ -130,9 +130,9 @@ impl Half {
             return self.rtt_ns;
         }
         // Clocks may step back: a negative time is not a measurement.
-        let shortest_ns = wait.release_ns().max(0).min(self.frozen().shortest_release_ns);
+        let shortest_ns = wait.release_ns().max(0).min(self.odd().shortest_release_ns);
         if wait.is_evidence() {
-            self.frozen_mut().shortest_release_ns = shortest_ns;
+            self.odd_mut().shortest_release_ns = shortest_ns;
         }
         match self.rtt_ns.min(shortest_ns) {
             i64::MAX => 0,
@@ -159,7 +159,7 @@ impl Half {
 
     /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
     pub fn rtt_bound_ns(&self) -> i64 {
-        self.rtt_ns.min(self.frozen().soonest_late_ack_ns)
+        self.rtt_ns.min(self.odd().soonest_late_ack_ns)
     }
 
     /// That, if anything is known of it.

@@ -12,8 +12,9 @@ pub struct Repeats {
     pub retransmitted: u32,
     /// Second copies of a captured frame.
     pub duplicated: u32,
+    /// Overtaken by others in the network.
     pub reordered: u32,
-    /// Segments that were captured once, and after their ACK.
+    /// Captured once, long after their ACK: two clocks, or two queues, stamped the two directions.
     pub after_ack: u32,
     /// FINs without data that were sent again: no data was late for them.
     pub fins: u32,
@@ -55,35 +56,18 @@ impl Unseen {
 }
 
 impl Half {
-    /// A frame was captured a second time.
-    pub fn take_copy(&mut self) {
-        self.frozen_mut().repeats.duplicated += 1;
-    }
-
     /// FIN comes again, without data.
     #[cold]
     pub(super) fn take_fin_again(&mut self, segment: &Header, now: Mark) {
-        if self.is_copy(segment, now) {
-            self.take_copy();
-        } else {
-            self.frozen_mut().repeats.fins += 1;
-        }
+        let is_copy = self.is_copy(segment, now);
+        let repeats = &mut self.odd_mut().repeats;
+        *if is_copy { &mut repeats.duplicated } else { &mut repeats.fins } += 1;
     }
 
     /// Is this SYN a copy of the one before? It takes longer until it is sent again (RFC 6298, section 2.1),
     /// which some stacks do with the timestamp that it had (gVisor).
     pub fn is_syn_copy(&self, segment: &Header, now: Mark) -> bool {
         now.time_ns - self.last_data.time_ns < FIRST_RTO_NS && self.is_copy(segment, now)
-    }
-
-    /// A segment was overtaken by others in the network.
-    pub fn take_reordered(&mut self) {
-        self.frozen_mut().repeats.reordered += 1;
-    }
-
-    /// A segment was captured long after its ACK: two clocks, or two queues, stamped the two directions.
-    pub fn take_after_ack(&mut self) {
-        self.frozen_mut().repeats.after_ack += 1;
     }
 
     /// Were all these bytes acknowledged?
@@ -100,7 +84,7 @@ impl Half {
     /// The receiver reports bytes that arrived twice: if they are those that were sent again last, that was
     /// needless; returns its frame. If nothing was sent since, it is as if it had not happened.
     pub fn take_duplicate(&mut self, report: &Header) -> Option<u32> {
-        let is_reported = report.options.is_sack_from(self.frozen().repeated.0);
+        let is_reported = report.options.is_sack_from(self.odd().repeated.0);
         self.needless(report, is_reported)
     }
 
@@ -108,17 +92,17 @@ impl Half {
     /// had them. Its shortest round trip may be a little shorter than any that was measured.
     pub fn take_early_ack(&mut self, ack: &Header, now: Mark, receiver_rtt_ns: i64) -> Option<u32> {
         let is_early = now.time_ns - self.last_data.time_ns < receiver_rtt_ns / 2;
-        let is_last = self.last_data.frame == self.frozen().repeated.1;
+        let is_last = self.last_data.frame == self.odd().repeated.1;
         self.needless(ack, is_early && is_last)
     }
 
     /// The frame that sent them again, if the receiver `had` them by then.
     fn needless(&mut self, ack: &Header, had: bool) -> Option<u32> {
-        let (begin, frame) = self.frozen().repeated;
+        let (begin, frame) = self.odd().repeated;
         if frame == 0 || !seq::lt(begin, ack.ack) || !had {
             return None;
         }
-        self.frozen_mut().repeated = (0, 0);
+        self.odd_mut().repeated = (0, 0);
         if self.last_data.frame == frame && self.state.is(state::NEW_APART) {
             self.last_data = self.last_new();
             self.state.clear(state::NEW_APART | state::RECOVERING);
@@ -130,10 +114,10 @@ impl Half {
     pub fn repeat(&mut self, seq: u32, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
-        let frozen = self.frozen_mut();
-        frozen.repeats.retransmitted += 1;
-        frozen.repeated = (seq, now.frame);
-        frozen.last_new = last_new;
+        let odd = self.odd_mut();
+        odd.repeats.retransmitted += 1;
+        odd.repeated = (seq, now.frame);
+        odd.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
         before
@@ -184,8 +168,8 @@ impl Half {
         let from = self.sequence.nxt;
         let missing = seq::distance(from, seq).max(0) as u64;
         self.offset += missing;
-        self.state.set(state::FROZEN_COUNTS);
-        self.frozen_mut().unseen.add((from, seq), missing, frame);
+        self.state.set(state::ODD_COUNTS);
+        self.odd_mut().unseen.add((from, seq), missing, frame);
         self.sequence.nxt = seq;
         self.stop_timing();
     }
@@ -193,8 +177,8 @@ impl Half {
     /// Payload bytes captured, each once.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        if self.state.is(state::FROZEN_COUNTS) {
-            self.offset - self.frozen().unseen.jumped
+        if self.state.is(state::ODD_COUNTS) {
+            self.offset - self.odd().unseen.jumped
         } else {
             self.offset
         }
@@ -202,8 +186,8 @@ impl Half {
 
     /// Payload bytes that were never captured, and the last frame at which some went missing.
     pub fn unseen(&self) -> (u64, u32) {
-        if self.state.is(state::FROZEN_COUNTS) {
-            (self.frozen().unseen.bytes, self.frozen().unseen.frame)
+        if self.state.is(state::ODD_COUNTS) {
+            (self.odd().unseen.bytes, self.odd().unseen.frame)
         } else {
             (0, 0)
         }
@@ -211,12 +195,12 @@ impl Half {
 
     /// How many of this segment's bytes went missing last, and have not come since?
     pub fn missing(&self, segment: &Header) -> u64 {
-        self.frozen().unseen.missing(segment.seq, segment.len)
+        self.odd().unseen.missing(segment.seq, segment.len)
     }
 
     /// Some of the unseen bytes arrived after all.
     pub fn fill(&mut self, bytes: u64) {
-        self.frozen_mut().unseen.bytes -= bytes;
+        self.odd_mut().unseen.bytes -= bytes;
     }
 }
 

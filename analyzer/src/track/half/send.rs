@@ -77,18 +77,38 @@ impl Half {
         self.time_last(now.time_ns);
     }
 
-    /// Were some of its segments inferred from what a text printed around them?
-    pub fn is_inferred(&self) -> bool {
-        self.state.is(state::INFERRED)
+    /// Its largest payload, in bytes.
+    pub fn largest(&self) -> u32 {
+        self.largest.into()
+    }
+
+    /// The last data that was new.
+    #[inline]
+    pub fn last_new(&self) -> Mark {
+        if self.state.is(state::NEW_APART) { self.odd().last_new } else { self.last_data }
+    }
+
+    /// The last small segment, and its length.
+    pub fn small_sent(&self) -> (Mark, u32) {
+        if self.is_last_small() {
+            (self.last_new(), self.last_len)
+        } else {
+            (self.odd().small_sent, self.odd().small_len)
+        }
+    }
+
+    /// The timestamp of its last data.
+    pub fn last_tsval(&self) -> Option<u32> {
+        self.state.is(state::TSVAL).then_some(self.last_tsval)
     }
 
     /// Urgent data is what comes up to the end of the last segment with that mark.
     #[cold]
     fn note_urgent(&mut self, segment: &Header) {
         if segment.has(URG) {
-            self.frozen_mut().urgent_end = self.sequence.nxt;
+            self.odd_mut().urgent_end = self.sequence.nxt;
         }
-        let unacked = seq::lt(self.sequence.una, self.frozen().urgent_end);
+        let unacked = seq::lt(self.sequence.una, self.odd().urgent_end);
         self.state.put(state::URGENT, unacked);
     }
 
@@ -112,26 +132,15 @@ impl Half {
         }
     }
 
-    /// Counts of its short holds.
-    pub fn short_holds(&self) -> ShortHolds {
-        self.frozen().short
-    }
-
     /// When its own data was acknowledged last, in ns; 0 for not since the last of it.
     #[inline]
     pub fn last_acked_ns(&self) -> i64 {
         // Mostly the ACK of everything is that of the last small segment.
         if self.state.is(state::ALL_APART) {
-            self.small_acked.time_ns.max(self.frozen().all_acked.mark.time_ns)
+            self.small_acked.time_ns.max(self.odd().all_acked.mark.time_ns)
         } else {
             self.small_acked.time_ns
         }
-    }
-
-    /// May an ACK have let go what left after it, be it that data came with the ACK?
-    #[inline]
-    pub fn may_be_held(&self) -> bool {
-        self.state.is(state::MAY_BE_HELD)
     }
 
     pub fn note_may_be_held(&mut self) {
@@ -145,7 +154,7 @@ impl Half {
         if !in_band && !band.reaches(band.off_ns(wait.release_ns())) {
             return;
         }
-        let short = &mut self.frozen_mut().short;
+        let short = &mut self.odd_mut().short_holds;
         if !in_band {
             short.near = short.near.saturating_add(1);
             return;

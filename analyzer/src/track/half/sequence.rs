@@ -95,6 +95,24 @@ impl ConnectTimes {
 }
 
 impl Half {
+    /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
+    pub fn offset_of(&self, seq: u32) -> u64 {
+        let ahead = i64::from(seq::distance(self.sequence.nxt, seq));
+        self.offset.saturating_add_signed(ahead + i64::from(self.has_finished()))
+    }
+
+    /// Stream offset of the first byte that no ACK covered, if one was sent.
+    pub fn never_acked(&self) -> Option<u64> {
+        let is_open = self.offset > 0 && self.sequence.in_flight() > 0;
+        is_open.then(|| self.offset_of(self.sequence.una))
+    }
+
+    /// Sequence number of the first byte of its direction.
+    pub fn first_seq(&self) -> u32 {
+        let sent = (self.offset as u32).wrapping_add(self.has_finished().into());
+        self.sequence.nxt.wrapping_sub(sent)
+    }
+
     /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
     /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
     pub fn window_of(&self, segment: &Header) -> Option<u32> {
@@ -119,18 +137,23 @@ impl Half {
     #[cold]
     fn close_window(&mut self, segment: &Header, now: Mark) {
         let was_open = self.sequence.window > 0;
-        let frozen = self.frozen_mut();
-        if was_open || frozen.zero_window_frame == 0 {
-            frozen.closed = (now, segment.ack);
+        let odd = self.odd_mut();
+        if was_open || odd.zero_window_frame == 0 {
+            odd.closed = (now, segment.ack);
         }
-        frozen.zero_window_frame = now.frame;
-        self.state.set(state::FROZEN_COUNTS);
+        odd.zero_window_frame = now.frame;
+        self.state.set(state::ODD_COUNTS);
+    }
+
+    /// Last frame in which this host advertised a window of zero; 0 for none.
+    pub fn zero_window_frame(&self) -> u32 {
+        if self.state.is(state::ODD_COUNTS) { self.odd().zero_window_frame } else { 0 }
     }
 
     /// Since when its window has been closed, and what it had acknowledged by then; `None` if it is open.
     pub fn closed(&self) -> Option<(Mark, u32)> {
         let is_closed = self.sequence.window == 0 && self.zero_window_frame() > 0;
-        is_closed.then(|| self.frozen().closed)
+        is_closed.then(|| self.odd().closed)
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
@@ -139,16 +162,6 @@ impl Half {
             if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
         self.set_window_scale(options.window_scale());
         self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
-    }
-
-    /// The opening of the connection, if this is its server and it took long.
-    pub fn connecting(&self) -> ConnectTimes {
-        self.cold().frozen().connecting
-    }
-
-    #[cold]
-    pub fn connecting_mut(&mut self) -> &mut ConnectTimes {
-        &mut self.frozen_mut().connecting
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {

@@ -1,84 +1,99 @@
 //! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
+//!
+//! A value that mostly equals another one is stored on its own, in a [box](super::boxes), only while it does not; bits
+//! say which of both holds.
 
-/// Next sequence number and window mean something.
-pub const SEQ_KNOWN: u32 = 1 << 0;
-/// Its SYN was captured.
-pub const SYN: u32 = 1 << 1;
-/// It sends timestamps.
-pub const TIMESTAMPS: u32 = 1 << 2;
-/// The scale of its window is known.
-pub const SCALE_KNOWN: u32 = 1 << 3;
-/// A sequence number was too far ahead to be believed at once.
-pub const STRAY: u32 = 1 << 4;
-/// The last new data was small; else the last small segment is stored on its own.
-pub const LAST_SMALL: u32 = 1 << 5;
-/// It has sent bytes again since the last new data.
-pub const RECOVERING: u32 = 1 << 6;
-/// More than an initial window was in flight when the last data had left.
-pub const LARGE_FLIGHT: u32 = 1 << 7;
-/// More than one packet was in flight then.
-pub const SEVERAL_IN_FLIGHT: u32 = 1 << 8;
-/// The last data carried a timestamp.
-pub const TSVAL: u32 = 1 << 9;
-/// The counts of missing bytes and closed windows in [`Frozen`](crate::track::half::cold::Frozen) are not all
-/// 0: to look there each time costs RPC a cache miss per segment.
-pub const FROZEN_COUNTS: u32 = 1 << 10;
+use crate::track::half::Half;
 
-/// It has sent something small while something small was unacknowledged: to look at the count each time costs a
-/// cache miss per segment.
-pub const CONTRADICTED: u32 = 1 << 11;
+/// Declares the bits, each with what it means if it is set, and with the question that it answers outside.
+macro_rules! bits {
+    ($($(#[$doc:meta])* $bit:ident $(: $question:ident)?,)+) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the bits")]
+        enum Bit { $($bit,)+ }
 
-/// It has sent an ACK without anything else since all its data was acknowledged: it had nothing to send then.
-pub const ACKED_IDLY: u32 = 1 << 14;
+        $($(#[$doc])* pub const $bit: u32 = 1 << Bit::$bit as u32;)+
 
-/// The last new data was pushed: its sender had no more to send then (RFC 9293, section 3.9.1.2).
-pub const PUSHED: u32 = 1 << 12;
+        impl Half {
+            $($(
+                #[inline]
+                pub fn $question(&self) -> bool {
+                    self.state.is($bit)
+                }
+            )?)+
+        }
+    };
+}
 
-/// The last new data is not the last data: it is stored on its own.
-pub const NEW_APART: u32 = 1 << 13;
-/// The newest segment, which ends at SND.NXT, is being timed.
-pub const TIMED_LAST: u32 = 1 << 15;
-/// An earlier segment is being timed; it is stored on its own.
-pub const TIMED_APART: u32 = 1 << 16;
+bits! {
+    /// Its next sequence number and its window mean something.
+    SEQ_KNOWN: is_seq_known,
+    /// Its SYN was captured.
+    SYN: has_syn,
+    /// Its FIN was captured, just before SND.NXT.
+    FIN_SENT: has_finished,
+    /// It has sent RST.
+    RESET: has_reset,
+    /// It sends timestamps.
+    TIMESTAMPS: has_timestamps,
+    /// The scale of its window is known.
+    SCALE_KNOWN: is_window_scale_known,
+    /// A sequence number was too far ahead to be believed at once.
+    STRAY,
+    /// Some of its segments were inferred from what a text printed around them: which data was unacknowledged is not
+    /// sure.
+    INFERRED: is_inferred,
+    /// The capture has shown an ACK of it without anything else.
+    PURE_ACKS: has_pure_acks,
+    /// It has sent an ACK without anything else since all its data was acknowledged: it had nothing to send then.
+    ACKED_IDLY: has_acked_idly,
+    /// Its IP identifications count the packets of this connection, and some are missing.
+    COUNTS_IDS: counts_ids,
+    /// How soon its program reacts to data is counted.
+    REACTIONS: counts_reactions,
+    /// Not all counts of missing bytes and closed windows in [`Odd`](super::boxes::Odd) are 0: to look there each time
+    /// costs RPC a cache miss per segment.
+    ODD_COUNTS,
+    /// It has sent something small while something small was unacknowledged: to look at the count each time costs a
+    /// cache miss per segment.
+    CONTRADICTED: has_contradicted,
+    /// An ACK came so shortly before a small segment that it may have let it go, be it that data came with the ACK.
+    MAY_BE_HELD: may_be_held,
 
-/// The ACK of the last small segment covered everything.
-pub const ALL_WITH_SMALL: u32 = 1 << 17;
-/// Another ACK covered everything; it is stored on its own.
-pub const ALL_APART: u32 = 1 << 18;
-/// The ACK of the last small segment was the first new one since the last data.
-pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
-/// Another ACK was the first new one since the last data; it is stored on its own.
-pub const ADVANCED_APART: u32 = 1 << 20;
+    /// The last new data was small; else the last small segment is stored on its own.
+    LAST_SMALL: is_last_small,
+    /// The last new data was pushed: its sender had no more to send then (RFC 9293, section 3.9.1.2).
+    PUSHED,
+    /// The last new data is not the last data, and is stored on its own.
+    NEW_APART,
+    /// The last data carried a timestamp.
+    TSVAL,
+    /// It has sent bytes again since the last new data.
+    RECOVERING: is_recovering,
+    /// More than an initial window was in flight when the last data had left.
+    LARGE_FLIGHT: is_flight_large,
+    /// More than one packet was in flight when the last data had left.
+    SEVERAL_IN_FLIGHT: is_flight_several,
+    /// Data in flight besides the last is stored in bursts.
+    BURSTS,
+    /// The last data left before all that the peer had sent was acknowledged.
+    CROSSED: has_crossed,
+    /// Urgent data was unacknowledged when the last data had left. It switches Nagle's algorithm off (Linux
+    /// `tcp_nagle_test`, `tcp_urg_mode`).
+    URGENT: is_urgent,
 
-/// Its FIN was captured, just before `snd_nxt`.
-pub const FIN_SENT: u32 = 1 << 21;
-
-/// It has sent RST.
-pub const RESET: u32 = 1 << 22;
-
-/// Its IP identifications count the packets of this connection, and some are missing.
-pub const COUNTS_IDS: u32 = 1 << 23;
-
-/// Data in flight besides the last is stored in bursts.
-pub const BURSTS: u32 = 1 << 24;
-
-/// When the last data left, not all that the peer had sent was acknowledged.
-pub const CROSSED: u32 = 1 << 25;
-
-/// Urgent data was unacknowledged when the last data had left.
-pub const URGENT: u32 = 1 << 26;
-
-/// It has sent an ACK without anything else.
-pub const PURE_ACKS: u32 = 1 << 27;
-
-/// How soon its program reacts to data is counted.
-pub const REACTIONS: u32 = 1 << 28;
-
-/// Some of its segments were inferred: which data was unacknowledged is not sure.
-pub const INFERRED: u32 = 1 << 29;
-
-/// An ACK came so shortly before a small segment that it may have let it go.
-pub const MAY_BE_HELD: u32 = 1 << 31;
+    /// The newest segment, which ends at SND.NXT, is being timed.
+    TIMED_LAST,
+    /// An earlier segment is being timed, and is stored on its own.
+    TIMED_APART,
+    /// The ACK of the last small segment covered everything.
+    ALL_WITH_SMALL,
+    /// Another ACK covered everything, and is stored on its own.
+    ALL_APART,
+    /// The ACK of the last small segment was the first new one since the last data.
+    ADVANCED_WITH_SMALL,
+    /// Another ACK was the first new one since the last data, and is stored on its own.
+    ADVANCED_APART,
+}
 
 /// Cleared by new data.
 pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL

@@ -83,8 +83,8 @@ mod tests {
             acked.after_ms(30.0, client(20)).after_ms(0.4, server(60))
         };
         let before = alone(Story::new().handshake(0.02, 1.0));
-        assert_eq!(before.half(Side::Server).reactions().count(), 0);
+        assert_eq!(before.half(Side::Server).odd().reactions.count(), 0);
         let after = alone(after_data(before, 14.0));
-        assert_eq!(after.half(Side::Server).reactions().quickest_ns(), Some(511_999));
+        assert_eq!(after.half(Side::Server).odd().reactions.quickest_ns(), Some(511_999));
     }
 }

@@ -26,7 +26,9 @@ impl Observation<'_> {
         };
         // They wrap around.
         match echo.wrapping_sub(ack_tsval).cast_signed() {
-            0 if !self.peer.is_last_tsval(ack_tsval) => fact::ECHOES_ACK,
+            0 if self.peer.last_tsval().is_none_or(|tsval| tsval as u16 != ack_tsval) => {
+                fact::ECHOES_ACK
+            }
             ..0 => fact::ECHOES_EARLIER,
             _ => 0,
         }

@@ -68,7 +68,7 @@ impl Observation<'_> {
         let half = self.half;
         let unheld = half.is_last_small() && self.passes_small_one();
         let passes_full =
-            !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
+            !half.is_last_small() && self.passes_full_ones() && half.odd().passed_full.0 == 0;
         // Once one small segment went out unheld, later ones prove nothing.
         let is_open = self.may_have_waited() && !half.may_be_held() && !half.has_contradicted();
         let may_be_held = is_open && self.may_have_been_held(clock_ns);

@@ -347,10 +347,10 @@ fn unacknowledged_urgent_data_lets_go_all_that_follows_it() {
 #[test]
 fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
     let told = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50)).end();
-    assert_eq!(told.half(Side::Client).passed_full_ones(), (4, 5));
+    assert_eq!(told.half(Side::Client).odd().passed_full, (4, 5));
     let small_first = connected().after_ms(0.0, client(50)).after_ms(0.1, client(1460));
     let told = small_first.after_ms(0.1, client(50)).end();
-    assert_eq!(told.half(Side::Client).passed_full_ones(), (0, 0));
+    assert_eq!(told.half(Side::Client).odd().passed_full, (0, 0));
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn what_bytes_that_were_not_captured_separate_was_not_in_flight_together() {
     };
     assert_eq!([100, 140].map(hole), [1, 0]);
     let full = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50).seq(1600));
-    assert_eq!(full.end().half(Side::Client).passed_full_ones(), (0, 0));
+    assert_eq!(full.end().half(Side::Client).odd().passed_full, (0, 0));
 }
 
 /// The client acknowledges an answer that is not in the capture; what it sends next may be due to it.
