@@ -7,6 +7,7 @@ use crate::track::exchange::numbered;
 use crate::track::exchange::slowest::Slowest;
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
+use crate::track::waits::Waits;
 use crate::track::{Connection, Exchange};
 use std::mem;
 use std::sync::Arc;
@@ -124,22 +125,14 @@ pub struct Tracked {
     pub unlisted_wait_ns: i64,
 }
 
-/// The findings of one shard at the end of the capture. Rows lie block by block.
+/// The findings of one shard at the end of the capture.
 pub struct Ended {
     /// The frame that opened each connection, in ascending order.
     pub first_frames: Vec<u32>,
+    /// Block by block.
     pub connections: Vec<Vec<Connection>>,
-    pub waits: Vec<Vec<Wait>>,
-    pub by_data: Vec<Vec<Wait>>,
-    pub arrivals: Vec<Vec<Arrival>>,
-    pub suspects: Vec<Vec<Suspect>>,
-    pub servers: Vec<ServerLatency>,
-    pub exchanges: Option<Vec<Exchange>>,
-    pub slowest: Slowest,
-    pub hours: Hours,
-    pub stale: Stale,
-    pub unlisted_waits: u64,
-    pub unlisted_wait_ns: i64,
+    pub waits: Waits,
+    pub exchanged: Exchanged,
 }
 
 impl Tracked {
@@ -148,26 +141,43 @@ impl Tracked {
         let first_frames: Vec<Vec<u32>> =
             shards.iter_mut().map(|shard| mem::take(&mut shard.first_frames)).collect();
         let (connections, numbers) = number(&first_frames);
-        let unlisted_waits = shards.iter().map(|shard| shard.unlisted_waits).sum();
-        let unlisted_ns = shards.iter().map(|shard| shard.unlisted_wait_ns);
-        let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
         let mut all = Exchanged::default();
         let mut exchanges: Option<Vec<Exchange>> = None;
         let mut hours = Hours::default();
         let (mut blocks, mut first_blocks) = (Vec::new(), Vec::new());
-        for (mut shard, numbers) in shards.into_iter().zip(numbers) {
-            if let Some(rows) = mem::take(&mut shard.exchanges) {
-                exchanges.get_or_insert_default().extend(numbered(rows, &numbers));
+        let (mut unlisted_waits, mut unlisted_wait_ns) = (0, 0_i64);
+        for (Ended { connections, waits, exchanged, .. }, numbers) in
+            shards.into_iter().zip(numbers)
+        {
+            if let Some(listed) = exchanged.all {
+                exchanges.get_or_insert_default().extend(numbered(listed.rows, &numbers));
             }
-            all.slowest.extend(mem::take(&mut shard.slowest), &numbers);
-            first_blocks.push(blocks.len());
-            all.stale.add(shard.stale);
-            let places: Arc<[u32]> = all.add_servers(mem::take(&mut shard.servers)).into();
-            for (hour, count) in mem::take(&mut shard.hours) {
-                let server = places[hour.server as usize];
+            all.slowest.extend(exchanged.slowest, &numbers);
+            all.stale.add(exchanged.stale);
+            let servers: Arc<[u32]> = all.add_servers(exchanged.servers).into();
+            for (hour, count) in exchanged.hours.unwrap_or_default() {
+                let server = servers[hour.server as usize];
                 *hours.entry(Hour { server, ..hour }).or_default() += count;
             }
-            blocks.extend(shard.into_blocks(numbers.into(), &places));
+            unlisted_waits += waits.unlisted;
+            unlisted_wait_ns = unlisted_wait_ns.saturating_add(waits.unlisted_ns);
+            first_blocks.push(blocks.len());
+            let numbers: Arc<[u32]> = numbers.into();
+            let rows = connections.into_iter().zip(waits.kept.into_blocks());
+            let rows = rows.zip(waits.by_data.into_blocks());
+            let rows = rows.zip(waits.arrivals.kept.into_blocks());
+            let rows = rows.zip(exchanged.suspects.into_blocks());
+            blocks.extend(rows.map(|((((connections, waits), by_data), arrivals), suspects)| {
+                Block {
+                    connections,
+                    waits,
+                    by_data,
+                    arrivals,
+                    suspects,
+                    numbers: Arc::clone(&numbers),
+                    servers: Arc::clone(&servers),
+                }
+            }));
         }
         if let Some(rows) = &mut exchanges {
             rows.sort_by_key(|row| row.end.frame);
@@ -186,22 +196,5 @@ impl Tracked {
             unlisted_waits,
             unlisted_wait_ns,
         }
-    }
-}
-
-impl Ended {
-    /// Its blocks of connections, which have these `numbers` and name these `servers`.
-    fn into_blocks(self, numbers: Arc<[u32]>, servers: &Arc<[u32]>) -> impl Iterator<Item = Block> {
-        let rows = self.connections.into_iter().zip(self.waits).zip(self.arrivals);
-        let rows = rows.zip(self.suspects).zip(self.by_data);
-        rows.map(move |((((connections, waits), arrivals), suspects), by_data)| Block {
-            connections,
-            waits,
-            by_data,
-            arrivals,
-            suspects,
-            numbers: Arc::clone(&numbers),
-            servers: Arc::clone(servers),
-        })
     }
 }

@@ -116,22 +116,11 @@ impl Tracker {
             connection.end(|frame| clocks.until_ns(frame), &mut recorder);
         }
         self.waits.end();
-        let connections = self.connections.into_blocks();
-        let count = connections.len();
         Ended {
             first_frames: self.first_frames,
-            waits: self.waits.kept.into_blocks().take(count).collect(),
-            by_data: self.waits.by_data.into_blocks().take(count).collect(),
-            arrivals: self.waits.arrivals.kept.into_blocks().take(count).collect(),
-            suspects: self.exchanged.suspects.into_blocks().take(count).collect(),
-            connections,
-            servers: self.exchanged.servers,
-            stale: self.exchanged.stale,
-            slowest: self.exchanged.slowest,
-            exchanges: self.exchanged.all.map(|all| all.rows),
-            hours: self.exchanged.hours.unwrap_or_default(),
-            unlisted_waits: self.waits.unlisted,
-            unlisted_wait_ns: self.waits.unlisted_ns,
+            connections: self.connections.into_blocks(),
+            waits: self.waits,
+            exchanged: self.exchanged,
         }
     }
 }
