@@ -138,34 +138,3 @@ impl Half {
         self.rare().contradictions.last
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ms: i64) -> Mark {
-        Mark { time_ns: ms * 1_000_000, frame: ms as u32 }
-    }
-
-    #[test]
-    fn those_since_the_segment_that_was_lost_are_taken_back() {
-        let mut all = Contradictions::NONE;
-        all.add(at(1), at(2), 7);
-        let before = Contradictions { fresh: 0, received: 8, before: (1, 2), ..all.clone() };
-        all.add(at(3), at(4), 8);
-        all.add(at(4), at(5), 8);
-        assert_eq!((all.count, all.last), (3, (4, 5)));
-        all.excuse(7);
-        assert_eq!(all.count, 3);
-        all.excuse(8);
-        assert_eq!(all, before);
-    }
-
-    #[test]
-    fn what_a_delayed_ack_may_have_let_go_is_late() {
-        let mut all = Contradictions::NONE;
-        all.add(at(1), at(10), 1);
-        all.add(at(10), at(20), 1);
-        assert_eq!((all.count, all.late), (2, 1));
-    }
-}

@@ -17,33 +17,24 @@ fn sender(story: &Story) -> &Half {
 
 #[test]
 fn what_was_sent_is_in_flight_until_its_ack() {
+    let in_flight = |story: &Story| sender(story).sequence.in_flight();
     let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(60));
-    assert_eq!(sender(&story).sequence.in_flight(), 160);
+    assert_eq!(in_flight(&story), 160);
     let story = story.after_ms(30.0, server(0).ack(100));
-    assert_eq!(sender(&story).sequence.in_flight(), 60);
+    assert_eq!(in_flight(&story), 60);
     let story = story.after_ms(1.0, server(0));
-    assert_eq!(sender(&story).sequence.in_flight(), 0);
-    assert_eq!(sender(&story).sequence.una, sender(&story).sequence.nxt);
+    assert_eq!(in_flight(&story), 0);
+    // An old ACK takes nothing back.
+    assert_eq!(in_flight(&story.after_ms(0.1, server(0).ack(40))), 0);
 }
 
 #[test]
-fn an_old_ack_takes_nothing_back() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0));
-    let story = story.after_ms(0.1, server(0).ack(40));
-    assert_eq!(sender(&story).sequence.in_flight(), 0);
-}
-
-#[test]
-fn an_ack_of_bytes_that_were_not_captured_counts_them_as_unseen() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0).ack(300));
-    assert_eq!(sender(&story).unseen().0, 200);
-    assert_eq!((sender(&story).bytes(), sender(&story).offset), (100, 300));
-}
-
-#[test]
-fn bytes_that_begin_again_with_old_ones_count_once() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(100).seq(60));
-    assert_eq!(sender(&story).bytes(), 160);
+fn bytes_count_once_and_those_that_only_their_ack_shows_are_unseen() {
+    let sent = || connected().after_ms(0.0, client(100));
+    assert_eq!(sender(&sent().after_ms(0.0, client(100).seq(60))).bytes(), 160);
+    let story = sent().after_ms(30.0, server(0).ack(300));
+    let half = sender(&story);
+    assert_eq!((half.unseen().0, half.bytes(), half.offset), (200, 100, 300));
 }
 
 #[test]
@@ -56,36 +47,22 @@ fn a_segment_is_small_unless_its_length_is_a_whole_number_of_mss() {
 }
 
 #[test]
-fn a_full_sized_segment_does_not_hide_the_small_one_before_it() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(1460));
-    assert!(sender(&story).sequence.is_small_unacked());
-    let (sent, len) = sender(&story).small_sent();
-    assert_eq!((sent.frame, len), (4, 100));
-    let acked = story.after_ms(30.0, server(0).ack(100));
-    assert!(!sender(&acked).sequence.is_small_unacked());
-    assert!(sender(&acked).small_acked().facts.is_exact());
-    assert_eq!(sender(&acked).sequence.in_flight(), 1460);
-}
-
-#[test]
-fn the_ack_of_everything_is_told_from_that_of_the_small_segment() {
-    let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(0.0, client(1460))
-        .after_ms(30.0, server(0).ack(100))
-        .after_ms(5.0, server(0));
+fn the_ack_of_the_last_small_segment_is_told_from_that_of_everything() {
+    let sent = connected().after_ms(0.0, client(100)).after_ms(0.0, client(1460));
+    assert!(sender(&sent).sequence.is_small_unacked());
+    let (small, len) = sender(&sent).small_sent();
+    assert_eq!((small.frame, len), (4, 100));
+    let story = sent.after_ms(30.0, server(0).ack(100));
+    assert!(!sender(&story).sequence.is_small_unacked());
+    assert!(sender(&story).small_acked().facts.is_exact());
+    let story = story.after_ms(5.0, server(0));
     let half = sender(&story);
-    assert_eq!(half.small_acked().mark.frame, 6);
-    assert_eq!(half.all_acked().mark.frame, 7);
-    assert_eq!(half.advanced().frame, 6);
-}
-
-#[test]
-fn new_data_forgets_the_acks_before_it() {
-    let acked = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0));
-    let story = acked.after_ms(0.0, client(100));
-    assert!(!sender(&story).all_acked().mark.is_set());
-    assert!(!sender(&story).small_acked().mark.is_set());
+    let frames = [half.small_acked().mark, half.all_acked().mark, half.advanced()];
+    assert_eq!(frames.map(|mark| mark.frame), [6, 7, 6]);
+    // They are those of the last data.
+    let story = story.after_ms(0.0, client(100));
+    let half = sender(&story);
+    assert!(!half.all_acked().mark.is_set() && !half.small_acked().mark.is_set());
 }
 
 #[test]
@@ -135,19 +112,13 @@ fn without_a_handshake_a_delayed_ack_is_not_taken_for_the_round_trip() {
 }
 
 #[test]
-fn a_window_is_scaled_except_that_of_a_syn() {
+fn a_window_is_scaled_except_that_of_a_syn_if_both_offer_it() {
     let syn = Story::new().after_ms(0.0, client(0).syn().window(1000));
     assert_eq!(syn.half(Side::Client).sequence.window, 1000);
     let story = connected().after_ms(0.0, server(0).window(3));
     assert_eq!(story.half(Side::Server).sequence.window, 3 << 7);
-}
-
-#[test]
-fn a_window_is_scaled_only_if_both_offer_it() {
-    let story = Story::new()
-        .after_ms(0.0, client(0).syn())
-        .after_ms(1.0, server(0).syn().options(&[2, 4, 5, 180]))
-        .after_ms(1.0, client(0).window(3));
+    let unscaled = server(0).syn().options(&[2, 4, 5, 180]);
+    let story = syn.after_ms(1.0, unscaled).after_ms(1.0, client(0).window(3));
     assert_eq!(story.half(Side::Client).sequence.window, 3);
 }
 

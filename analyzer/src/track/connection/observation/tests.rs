@@ -20,6 +20,10 @@ fn only(story: Story) -> Wait {
     *story.end().wait()
 }
 
+fn contradictions(story: Story) -> u32 {
+    story.half(Side::Client).contradictions()
+}
+
 #[test]
 fn a_held_segment_has_its_unacked_one_and_its_ack() {
     let wait = held(client(50));
@@ -28,6 +32,16 @@ fn a_held_segment_has_its_unacked_one_and_its_ack() {
     assert_eq!((wait.ack_ns(), wait.release_ns()), (40 * MS, MS / 50));
     assert_eq!((wait.unacked_len, wait.rel_seq, wait.len), (100, 100, 50));
     assert!(!wait.has_any(fact::HINDERED | fact::FIN | fact::URGENT | fact::LARGE_FLIGHT));
+}
+
+/// A FIN, urgent data and full-sized segments leave at once; a FIN with the ACK comes from the program.
+#[test]
+fn what_nagle_lets_go_is_marked() {
+    assert!(held(client(50).fin()).is(fact::FIN));
+    assert!(held(client(50).urg()).is(fact::URGENT));
+    assert!(!held(client(1460)).is(fact::SMALL));
+    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0).fin());
+    assert!(only(story.after_ms(0.02, client(50))).is(fact::ACK_FIN));
 }
 
 /// The server, where the capture was taken, has spoken last; it is idle until it is asked, which crosses
@@ -49,34 +63,15 @@ fn what_was_idle_before_it_was_asked_is_not_held() {
 }
 
 #[test]
-fn a_full_sized_segment_is_not_small() {
-    assert!(!held(client(1460)).is(fact::SMALL));
-}
-
-#[test]
-fn what_nagle_lets_go_is_marked() {
-    assert!(held(client(50).fin()).is(fact::FIN));
-    assert!(held(client(50).urg()).is(fact::URGENT));
-}
-
-#[test]
-fn an_answer_is_a_wait_of_who_was_asked() {
+fn an_answer_is_a_wait_of_who_was_asked_if_it_is_long_without_the_way() {
     let wait = only(connected().after_ms(0.0, client(100)).after_ms(30.0, server(100)));
     assert_eq!((wait.by, wait.from.frame, wait.to.frame), (Side::Server, 4, 5));
     assert!(!wait.has_any(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
     assert_eq!(wait.ack, Mark::NONE);
-}
-
-#[test]
-fn a_wait_shorter_than_the_floor_is_not_told() {
-    let told = connected().after_ms(0.0, client(100)).after_ms(9.0, server(100)).end();
-    assert!(told.waits.is_empty());
-}
-
-#[test]
-fn the_round_trip_to_who_answers_is_no_wait_of_its_own() {
-    let far = Story::new().handshake(0.02, 30.0).after_ms(0.0, client(100));
-    assert!(far.after_ms(35.0, server(100)).end().waits.is_empty());
+    for (rtt_ms, answer_ms) in [(1.0, 9.0), (30.0, 35.0)] {
+        let asked = Story::new().handshake(0.02, rtt_ms).after_ms(0.0, client(100));
+        assert!(asked.after_ms(answer_ms, server(100)).end().waits.is_empty());
+    }
 }
 
 #[test]
@@ -124,45 +119,18 @@ fn what_a_segment_answers_is_told_by_its_own_ack() {
 }
 
 #[test]
-fn an_ack_with_fin_is_no_reaction_of_a_timer() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0).fin());
-    assert!(only(story.after_ms(0.02, client(50))).is(fact::ACK_FIN));
-}
-
-#[test]
-fn the_small_segment_before_a_full_sized_one_was_unacked_too() {
-    let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(0.0, client(1460))
-        .after_ms(40.0, server(0))
-        .after_ms(0.02, client(50));
-    assert!(only(story).is(fact::UNACKED_SMALL));
-}
-
-#[test]
-fn after_full_sized_segments_alone_nothing_small_was_unacked() {
-    let story = connected().after_ms(0.0, client(1460)).after_ms(40.0, server(0));
-    assert!(!only(story.after_ms(0.02, client(50))).is(fact::UNACKED_SMALL));
-}
-
-#[test]
-fn an_ack_of_the_small_segment_alone_is_partial() {
-    let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(0.0, client(1460))
-        .after_ms(40.0, server(0).ack(100))
-        .after_ms(0.02, client(50));
-    assert!(only(story).is(fact::PARTIAL_ACK | fact::PURE_ACK));
-}
-
-#[test]
-fn an_ack_that_leaves_data_unacked_only_makes_room() {
-    let story = connected()
-        .after_ms(0.0, client(1460))
-        .after_ms(0.0, client(1460))
-        .after_ms(40.0, server(0).ack(1460))
-        .after_ms(0.02, client(1460));
-    let wait = only(story);
+fn the_ack_tells_what_was_unacked_before_it() {
+    let freed = |sent: &[u32], acked: i64, next: u32| {
+        let send = |story: Story, &len| story.after_ms(0.0, client(len));
+        let story = sent.iter().fold(connected(), send).after_ms(40.0, server(0).ack(acked));
+        only(story.after_ms(0.02, client(next)))
+    };
+    // A small segment, behind another one or before it; and none.
+    assert!(freed(&[100, 1460], 1560, 50).is(fact::UNACKED_SMALL | fact::PURE_ACK));
+    assert!(!freed(&[1460], 1460, 50).is(fact::UNACKED_SMALL));
+    assert!(freed(&[100, 1460], 100, 50).is(fact::PARTIAL_ACK | fact::PURE_ACK));
+    // The ACK only makes room.
+    let wait = freed(&[1460, 1460], 1460, 1460);
     assert!(wait.is(fact::ADVANCING_ACK) && !wait.is(fact::PURE_ACK));
     assert_eq!(wait.ack.frame, 6);
 }
@@ -183,34 +151,34 @@ fn more_than_an_initial_window_in_flight_may_have_filled_the_congestion_window()
     }
 }
 
+/// A window counts 128 bytes.
 #[test]
-fn a_closed_window_is_a_reason_to_wait() {
-    let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(1.0, server(0).window(0))
-        .after_ms(40.0, server(0))
-        .after_ms(0.02, client(50));
-    assert!(only(story).is(fact::ZERO_WINDOW));
+fn a_window_without_room_is_a_reason_to_wait() {
+    let sent = |window: u16, len: u32| {
+        connected().after_ms(0.0, server(0).window(window)).after_ms(0.0, client(len))
+    };
+    let acked = |story: Story| story.after_ms(40.0, server(0)).after_ms(0.02, client(50));
+    assert!(only(acked(sent(512, 100).after_ms(1.0, server(0).window(0)))).is(fact::ZERO_WINDOW));
+    assert!(only(acked(sent(1, 100))).is(fact::WINDOW_FULL));
+    // A sender does not fill a window below the MSS before it has waited for more (RFC 1122, section 4.2.3.4).
+    let small = || sent(7, 400).after_ms(1.0, server(0).window(7));
+    assert!(only(small().after_ms(200.0, client(896))).is(fact::WINDOW_FULL));
+    assert!(!only(small().after_ms(200.0, client(500))).is(fact::WINDOW_FULL));
 }
 
-#[test]
-fn a_window_too_small_for_the_segment_is_a_reason_to_wait() {
-    let story = connected()
-        .after_ms(0.0, server(0).window(1))
-        .after_ms(0.0, client(100))
-        .after_ms(40.0, server(0))
-        .after_ms(0.02, client(50));
-    // 128 bytes, 100 of them taken.
-    assert!(only(story).is(fact::WINDOW_FULL));
-}
-
+/// Bytes of the sender, or an answer that it acknowledges.
 #[test]
 fn bytes_missing_from_the_capture_leave_the_reason_open() {
+    let acked =
+        |bytes: i64| connected().after_ms(0.0, client(100)).after_ms(40.0, server(0).ack(bytes));
+    assert!(only(acked(300).after_ms(0.02, client(50).seq(300))).is(fact::UNSEEN));
+    assert!(only(acked(100).after_ms(0.02, client(50).ack(300))).is(fact::UNSEEN));
+    // The answer before that one is missing: it came before the wait.
     let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(40.0, server(0).ack(300))
-        .after_ms(0.02, client(50).seq(300));
-    assert!(only(story).is(fact::UNSEEN));
+        .after_ms(0.0, client(100).ack(300))
+        .after_ms(40.0, server(0).seq(300))
+        .after_ms(0.02, client(50));
+    assert!(!only(story).is(fact::UNSEEN));
 }
 
 #[test]
@@ -274,48 +242,38 @@ fn a_release_late_by_the_paths_jitter_is_still_the_acks_doing() {
     assert!(story.after_ms(38.0, client(50)).end().wait().is_freed());
 }
 
-#[test]
-fn seen_from_afar_a_segment_that_left_before_the_ack_came_contradicts_nagle() {
-    // Captured at the server, 30 ms away from the client: an ACK needs 15 ms to reach it.
-    let told = Story::new()
-        .handshake(30.0, 0.02)
-        .after_ms(0.0, client(100))
-        .after_ms(1.0, server(0))
-        .after_ms(5.0, client(50))
-        .end();
-    assert_eq!(told.half(Side::Client).contradictions(), 1);
-}
-
-/// The story above, when more round trips to the client were measured.
+/// Captured at the server, 30 ms away from the client: an ACK needs 15 ms to reach it.
 #[test]
 fn where_the_round_trip_is_known_half_of_it_is_too_soon_for_the_ack_to_have_come() {
-    let contradictions = |round_trips: u32, ms: f64| {
+    let after = |round_trips: u32, ms: f64| {
         let turn = |story: Story| story.after_ms(5.0, server(10)).after_ms(30.0, client(0));
         let story = Story::new().handshake(30.0, 0.02).times(round_trips, turn);
         let story = story.after_ms(5.0, client(100)).after_ms(1.0, server(0));
-        story.after_ms(ms, client(50)).end().half(Side::Client).contradictions()
+        contradictions(story.after_ms(ms, client(50)))
     };
     let after_ms = [7.0, 14.0, 16.0];
-    assert_eq!(after_ms.map(|ms| contradictions(0, ms)), [1, 0, 0]);
-    assert_eq!(after_ms.map(|ms| contradictions(3, ms)), [1, 1, 0]);
+    assert_eq!(after_ms.map(|ms| after(0, ms)), [1, 0, 0]);
+    assert_eq!(after_ms.map(|ms| after(3, ms)), [1, 1, 0]);
 }
 
 #[test]
 fn what_passes_nagle_anyway_does_not_contradict_it() {
-    let after = [client(50).fin(), client(50).urg(), client(1460)];
-    for next in after {
-        let told = connected().after_ms(0.0, client(100)).after_ms(1.0, next).end();
-        assert_eq!(told.half(Side::Client).contradictions(), 0);
+    // The last one is a tail-loss probe.
+    let after = [
+        (1.0, client(50).fin()),
+        (1.0, client(50).urg()),
+        (1.0, client(1460)),
+        (203.0, client(50)),
+    ];
+    for (ms, next) in after {
+        assert_eq!(contradictions(connected().after_ms(0.0, client(100)).after_ms(ms, next)), 0);
     }
-    // A tail-loss probe.
-    let told = connected().after_ms(0.0, client(100)).after_ms(203.0, client(50)).end();
-    assert_eq!(told.half(Side::Client).contradictions(), 0);
 }
 
 /// Captured without the ACKs that carry no data: 30 ms away from the server.
 #[test]
 fn where_no_pure_ack_was_captured_only_what_outran_any_ack_contradicts_nagle() {
-    let contradictions = |ms: f64, ack: u32| {
+    let after = |ms: f64, ack: u32| {
         let story = Story::new()
             .after_ms(0.0, client(0).syn())
             .after_ms(30.0, server(0).syn())
@@ -324,16 +282,15 @@ fn where_no_pure_ack_was_captured_only_what_outran_any_ack_contradicts_nagle() {
             .times(ack, |story| story.after_ms(5.0, client(10)).after_ms(30.0, server(0)))
             .after_ms(5.0, client(100))
             .after_ms(ms, client(50));
-        story.end().half(Side::Client).contradictions()
+        contradictions(story)
     };
-    assert_eq!((contradictions(29.0, 0), contradictions(40.0, 0)), (1, 0));
-    assert_eq!((contradictions(29.0, 1), contradictions(40.0, 1)), (1, 1));
+    assert_eq!([after(29.0, 0), after(40.0, 0)], [1, 0]);
+    assert_eq!([after(29.0, 1), after(40.0, 1)], [1, 1]);
 }
 
 #[test]
 fn unacknowledged_urgent_data_lets_go_all_that_follows_it() {
     let urgent = || connected().after_ms(0.0, client(1).urg());
-    let contradictions = |story: Story| story.end().half(Side::Client).contradictions();
     let follow = |story: Story| story.after_ms(0.1, client(50)).after_ms(0.1, client(50));
     assert_eq!(contradictions(follow(urgent())), 0);
     // Once it is acknowledged, small segments wait again.
@@ -356,36 +313,22 @@ fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
 #[test]
 fn what_bytes_that_were_not_captured_separate_was_not_in_flight_together() {
     let hole = |seq| {
-        let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50).seq(seq));
-        story.end().half(Side::Client).contradictions()
+        contradictions(connected().after_ms(0.0, client(100)).after_ms(1.0, client(50).seq(seq)))
     };
     assert_eq!([100, 140].map(hole), [1, 0]);
     let full = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50).seq(1600));
     assert_eq!(full.end().half(Side::Client).odd().passed_full, (0, 0));
 }
 
-/// The client acknowledges an answer that is not in the capture; what it sends next may be due to it.
-#[test]
-fn data_of_the_peer_that_was_not_captured_leaves_the_reason_open() {
-    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
-    assert!(only(story.after_ms(0.02, client(50).ack(300))).is(fact::UNSEEN));
-    // The answer before that one is missing: it came before the wait.
-    let story = connected()
-        .after_ms(0.0, client(100).ack(300))
-        .after_ms(40.0, server(0).seq(300))
-        .after_ms(0.02, client(50));
-    assert!(!only(story).is(fact::UNSEEN));
-}
-
 /// The client has sent a small segment; data of the server comes, which had left before, and the client sends again.
 #[test]
 fn what_leaves_with_an_ack_that_is_owed_contradicts_nothing() {
-    let contradictions = |acked: i64| {
+    let acking = |acked: i64| {
         let known = connected().after_ms(0.0, client(90)).after_ms(1.0, server(0));
         let crossed = known.after_ms(5.0, client(100)).after_ms(0.5, server(200).ack(90));
-        crossed.after_ms(0.1, client(50).ack(acked)).end().half(Side::Client).contradictions()
+        contradictions(crossed.after_ms(0.1, client(50).ack(acked)))
     };
-    assert_eq!([200, 0].map(contradictions), [0, 1]);
+    assert_eq!([200, 0].map(acking), [0, 1]);
 }
 
 /// A kernel that holds a segment sends it with the ACK that lets it go, not after one of its own.
