@@ -82,6 +82,28 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield run
 
 
+def program(*words: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
+    """Any program, and what it said."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **how)
+
+
+def outputs(*paths: str | Path) -> list[str | Path]:
+    """The options that ask for these files."""
+    return [word for path in paths for word in ("-o", path)]
+
+
+def assert_refused(done: subprocess.CompletedProcess[bytes], *words: str) -> None:
+    """Status 2, nothing on standard output, and one line, with these words in it, that is safe on a
+    terminal.
+    """
+    line = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b""), line
+    assert line.startswith("nagle-scan: ")
+    assert line.endswith("\n")
+    assert line[:-1].isprintable(), line
+    assert [word for word in words if word not in line] == [], line
+
+
 def in_a_terminal(*arguments: str | Path, env: dict[str, str], columns: int = 80) -> str:
     """The text that the command writes to a terminal of this width."""
     ours, theirs = pty.openpty()
@@ -104,6 +126,7 @@ def in_a_terminal(*arguments: str | Path, env: dict[str, str], columns: int = 80
 
 
 Report = Callable[[str], Path]
+ScanFrames = Callable[[Sequence[Frame]], nagle_scan.Scan]
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +168,7 @@ def found(scan: nagle_scan.Scan) -> list[Found]:
 
 
 @pytest.fixture
-def scan_frames(tmp_path: Path) -> Callable[[Sequence[Frame]], nagle_scan.Scan]:
+def scan_frames(tmp_path: Path) -> ScanFrames:
     """Writes frames as an Ethernet capture and scans it."""
     return lambda frames: nagle_scan.scan(write(tmp_path / "frames.pcap", frames))
 

@@ -92,29 +92,6 @@ def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path
     assert b"from-file" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("payments", "payments: cannot read the names: no such file"),
-        ("10.0.0=payments", "'10.0.0' is no IP address"),
-        ("10.0.0.5=", "'' is no name: 1 to 63 letters, digits, '.', '-' and '_'"),
-        ("10.0.0.5=<b>", "'<b>' is no name: "),
-        ("10.0.0.5=a\x1b[31m", "'a\\x1b[31m' is no name: "),
-        (f"10.0.0.5={'a' * 64}", " is no name: "),
-        ("10.0.0.5=zürich", "'zürich' is no name: "),
-    ],
-)
-def test_what_is_no_name_is_refused(name: str, reason: str, capture: Path, run: Run) -> None:
-    done = run(capture, "--names", name)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().count("\n") == 1
-    assert reason in done.stderr.decode()
-    addr, equals, word = name.partition("=")
-    if equals:
-        with pytest.raises(ValueError, match="is no"):
-            nagle_scan.scan(capture, names={addr: word})
-
-
 INVENTORY = (
     "address,service,owner,pod,rack\n"
     f"{SERVER},payments,Team Zahlungen,,7\n"
@@ -172,13 +149,6 @@ def test_a_file_that_cannot_be_used(name: str, content: str, reason: str, tmp_pa
         names.labels(str(path))
     assert str(told.value).startswith(f"{path}: {reason}")
     assert str(told.value).isprintable()
-
-
-def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: Path) -> None:
-    hosts = tmp_path / "hosts.md"
-    hosts.write_text(f"{SERVER} payments\n")
-    assert run(capture, "--names", hosts, "-o", hosts).returncode == 2
-    assert hosts.read_text() == f"{SERVER} payments\n"
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,12 @@ import re
 import subprocess
 from pathlib import Path
 
-import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, Run, in_a_terminal
 from nagle_scan.command.cli import main
 
 SPLIT = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"
-
-
-def test_version(run: Run) -> None:
-    done = run("--version")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode() == f"nagle-scan {nagle_scan.__version__}\n"
 
 
 def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
@@ -59,27 +52,6 @@ def test_each_group_of_options_has_an_example_and_formats_stand_once(run: Run) -
     assert help_text.count(".png") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--bseline", "b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
-        # A script with `--out` would break on the day `--outline` is added.
-        ((SPLIT, "--out", "a.json"), "unknown option --out: did you mean --output?"),
-        (("-baseline", SPLIT), "unknown option -baseline: did you mean --baseline?"),
-        (("--bseline=b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
-        ((SPLIT, "-o", "x.jsn"), "'x.jsn' has no known suffix: did you mean .json?"),
-        ((SPLIT, "-o", "x.quux"), "'x.quux' has no known suffix (.json, "),
-        (("fleet", "--scheduller", "x"), "unknown option --scheduller: did you mean --scheduler?"),
-    ],
-)
-def test_what_was_probably_meant_is_named(
-    words: tuple[str | Path, ...], said: str, run: Run
-) -> None:
-    done = run(*words)
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
-    assert said in done.stderr.decode()
-
-
 def test_options_may_stand_between_captures(run: Run) -> None:
     done = run(SPLIT, "-q", CLEAN)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -105,19 +77,6 @@ def test_standard_input(run: Run, tmp_path: Path) -> None:
     piped, read = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
     assert piped["connections"] == read["connections"]
     assert piped["captures"][0]["path"] == "-"
-
-
-def test_a_filter_keeps_wiresharks_frame_numbers(run: Run, tmp_path: Path) -> None:
-    path = CAPTURES / "epoll-fd0.pcap"
-    everything = nagle_scan.scan(path)
-    port = everything.connections["client_port"].tolist()[2]
-    done = run(path, "--filter", f"tcp port {port}", "-o", tmp_path / "one.json")
-    assert done.returncode == 1
-    result = json.loads((tmp_path / "one.json").read_text())
-    assert [connection["client"]["port"] for connection in result["connections"]] == [port]
-    frames = [stall["frame_held"] for stall in result["connections"][0]["stalls"]]
-    known = everything.stalls[everything.stalls["connection"] == 2]
-    assert frames == known["frame_held"].tolist() != []
 
 
 def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
@@ -150,17 +109,6 @@ def test_colours_are_for_terminals_that_want_them(run: Run) -> None:
     assert b"\x1b" not in run(SPLIT).stdout
     without = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert without.split() == run(SPLIT).stdout.decode().split()
-
-
-def test_a_bug_is_not_mistaken_for_stalls(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: object) -> str:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("nagle_scan.report.text.render", broken)
-    assert main([str(SPLIT)]) == 3
-    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_report_goes_into_text_in_memory() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import CALL, CAPTURES, COMMAND, Run, needs_full
+from conftest import CALL, CAPTURES, COMMAND, Run, needs_full, outputs, program
 from nagle_scan.report.formats import SUFFIXES
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -40,7 +40,7 @@ def test_an_output_of_any_format_that_cannot_be_written_is_one_line(
     paths = [tmp_path / "out" / f"x{suffix}" for suffix in SUFFIXES]
     for path in paths:
         make(path)
-    done = run(SPLIT, *(word for path in paths for word in ("-o", path)))
+    done = run(SPLIT, *outputs(*paths))
     said = [f"nagle-scan: {path}: cannot write: {reason}" for path in paths]
     assert (done.returncode, sorted(lines(done.stderr))) == (2, sorted(said))
     assert b"9 times" in done.stdout
@@ -63,8 +63,7 @@ def test_a_capture_of_which_the_output_is_another_name_survives(
 def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / failing).symlink_to("/dev/full")
     names = ["a.lua", "b.json", failing, "d.md", "e.pcapng"]
-    words = [word for name in names for word in ("-o", name)]
-    done = run(SPLIT, *words, cwd=tmp_path)
+    done = run(SPLIT, *outputs(*names), cwd=tmp_path)
     said = f"nagle-scan: {failing}: cannot write: no space left on device"
     assert (done.returncode, lines(done.stderr)) == (2, [said])
     wrote = [line for line in done.stdout.decode().splitlines() if line.startswith("wrote ")]
@@ -75,46 +74,29 @@ def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
 
 def test_each_failure_is_one_line_whatever_the_name_holds(run: Run, tmp_path: Path) -> None:
     names = ["none/a.json", "b\x1b[31m\n/b.csv", "x" * 300 + ".html", "-c.md", "in/../d.json"]
-    words = [word for name in names for word in ("-o", "./" + name)]
-    done = run(SPLIT, *words, "-q", cwd=tmp_path)
+    done = run(SPLIT, *outputs(*(f"./{name}" for name in names)), "-q", cwd=tmp_path)
     assert done.returncode == 2
     assert len(lines(done.stderr)) == 3
     assert all(line.isprintable() and "cannot write" in line for line in lines(done.stderr))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["-c.md", "d.json"]
 
 
-BUG_WHILE_WRITING = """
-write = formats.write
-def slowly(*arguments):
-    time.sleep(0.5)
-    write(*arguments)
-def bug(*_):
-    raise ZeroDivisionError
-formats.write, text.render = slowly, bug
-"""
-
-
-def command(
-    words: list[str], environment: dict[str, str], before: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Runs the command in a process of its own, after `before`."""
-    return subprocess.run(
-        [sys.executable, "-c", CALL.format(before=before), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-
-
-def test_results_are_written_whole_though_the_report_fails(tmp_path: Path) -> None:
-    result = tmp_path / "result.json"
-    words = [str(CAPTURES / "epoll-fd0.pcap"), "-o", str(result)]
-    ended = command(words, {}, BUG_WHILE_WRITING)
-    assert ended.returncode == 3
-    assert "ZeroDivisionError" in ended.stderr
-    assert json.loads(result.read_text())["summary"]["stalls"] == 100
-    assert list(tmp_path.iterdir()) == [result]
+@pytest.mark.parametrize(
+    ("broken", "left"), [("text.render", 3), ("html.write", 2)], ids=["the report", "a file"]
+)
+def test_results_are_written_whole_though_the_report_fails(
+    broken: str, left: int, tmp_path: Path
+) -> None:
+    """Nor does a bug in one file cost another."""
+    before = f"from nagle_scan.report import html\n{broken} = lambda *_: 1 / 0"
+    paths = [tmp_path / name for name in ("a.html", "b.json", "c.csv")]
+    done = program(sys.executable, "-c", CALL.format(before=before), SPLIT, *outputs(*paths))
+    assert done.returncode == 3
+    assert "ZeroDivisionError" in done.stderr
+    assert sorted(tmp_path.iterdir()) == paths[-left:]
+    assert json.loads(paths[1].read_text())["summary"]["stalls"] == 9
+    wrote = "".join(f"wrote {path}\n" for path in paths[-left:])
+    assert (wrote in done.stdout) == (broken == "html.write")
 
 
 def test_no_temporary_folder_stays(tmp_path: Path) -> None:
@@ -123,20 +105,9 @@ def test_no_temporary_folder_stays(tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir()
     home = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary")}
     picture = tmp_path / "stalls.png"
-    ended = command([str(CAPTURES / "epoll-fd0.pcap"), "-o", str(picture)], home)
-    assert (ended.returncode, picture.exists()) == (1, True)
+    done = program(COMMAND, SPLIT, "-o", picture, env={**os.environ, **home})
+    assert (done.returncode, picture.exists()) == (1, True)
     assert list((tmp_path / "temporary").iterdir()) == []
-
-
-def test_a_bug_in_one_output_costs_no_other(tmp_path: Path) -> None:
-    before = "from nagle_scan.report import html\nhtml.write = lambda *_: 1 / 0"
-    paths = [tmp_path / name for name in ("a.html", "b.json", "c.csv")]
-    words = [str(word) for path in paths for word in ("-o", path)]
-    done = command([str(SPLIT), *words], {}, before)
-    assert done.returncode == 3
-    assert "ZeroDivisionError" in done.stderr
-    assert f"wrote {paths[1]}\nwrote {paths[2]}\n" in done.stdout
-    assert sorted(tmp_path.iterdir()) == paths[1:]
 
 
 def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_path: Path) -> None:
@@ -148,12 +119,6 @@ def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_pa
     assert lines(done.stderr) == [f"nagle-scan: {folder}/summary.csv: cannot write: is a directory"]
     assert b"2 captures: 1 with stalls, 1 clean" in done.stdout
     assert len(list(folder.iterdir())) == 8
-
-
-def test_a_folder_that_cannot_be_made_is_told_before_the_work(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    done = run(SPLIT, "-o", f"{tmp_path}/file/in/", "-o", tmp_path / "b.json")
-    assert (done.returncode, done.stdout, len(lines(done.stderr))) == (2, b"", 1)
 
 
 # Signals.
@@ -170,23 +135,6 @@ files._temporary = wait
 """
 
 
-def signalled(folder: Path, number: int, *words: str) -> int:
-    """The exit status of a command that gets a signal while a result is half-written."""
-    (folder / "temporary").mkdir()
-    with subprocess.Popen(
-        [sys.executable, "-c", CALL.format(before=WAITING), SPLIT, *words],
-        stdout=subprocess.PIPE,
-        cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder / "temporary")},
-        # nohup has ignored it.
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"half-written\n"
-        process.send_signal(number)
-        return process.wait(60)
-
-
 @pytest.mark.parametrize(
     ("output", "number"),
     [
@@ -199,9 +147,21 @@ def signalled(folder: Path, number: int, *words: str) -> int:
 def test_a_signal_leaves_nothing_half_written(
     output: str, number: signal.Signals, tmp_path: Path
 ) -> None:
-    assert signalled(tmp_path, number, "-o", output) == -number
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", CALL.format(before=WAITING), SPLIT, "-o", output],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        # nohup has ignored it.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"half-written\n"
+        process.send_signal(number)
+        assert process.wait(60) == -number
     left = {path.name for path in tmp_path.rglob("*")}
-    assert left == {"temporary", "out"} if output == "out/" else left == {"temporary"}
+    assert left == {"temporary", *(["out"] if output == "out/" else [])}
 
 
 def test_sigterm_ends_a_scan_too(tmp_path: Path) -> None:
@@ -218,13 +178,9 @@ def test_sigterm_ends_a_scan_too(tmp_path: Path) -> None:
 def test_nohup_keeps_its_meaning() -> None:
     asks = "import signal; from nagle_scan.system import interrupt; interrupt.watch(); "
     ends = "signal.raise_signal(signal.SIGHUP); print('still here')"
-    done = subprocess.run(
-        [sys.executable, "-c", asks + ends],
-        capture_output=True,
-        check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )
-    assert (done.returncode, done.stdout) == (0, b"still here\n")
+    ignored = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
+    done = program(sys.executable, "-c", asks + ends, **ignored)
+    assert (done.returncode, done.stdout) == (0, "still here\n")
 
 
 # An error that is known before the work is told before it.

@@ -12,10 +12,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
-from conftest import CAPTURES, COMMAND, endless
+import pytest
+from conftest import CAPTURES, COMMAND, endless, flat
 
 SPLIT = CAPTURES / "java-split.pcap"
 PATIENCE_S = 60
@@ -70,17 +73,14 @@ def test_files_that_were_not_begun_are_left_out(tmp_path: Path) -> None:
     assert [file["path"] for file in json.loads(result.read_text())["captures"]] == [str(capture)]
 
 
-def test_python_gets_a_keyboard_interrupt(tmp_path: Path) -> None:
-    script = "import sys, nagle_scan\nnagle_scan.scan(sys.argv[1])"
+@pytest.mark.parametrize(
+    "ask", ["nagle_scan.scan(sys.argv[1])", "_core.segments([sys.argv[1]], None, [0])"]
+)
+def test_python_gets_a_keyboard_interrupt(ask: str, tmp_path: Path) -> None:
+    script = f"import sys, nagle_scan\nfrom nagle_scan import _core\n{ask}"
     status, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
     assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
     assert status == -signal.SIGINT
-
-
-def test_segments_can_be_interrupted_too(tmp_path: Path) -> None:
-    script = "import sys\nfrom nagle_scan import _core\n_core.segments([sys.argv[1]], None, [0])"
-    _, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
-    assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
 
 
 def test_the_verdict_alone_says_that_it_is_of_a_part(tmp_path: Path) -> None:
@@ -91,83 +91,73 @@ def test_the_verdict_alone_says_that_it_is_of_a_part(tmp_path: Path) -> None:
     assert re.fullmatch(r"nagle-scan: interrupted after [\d,]+ packets\n", errors)
 
 
-def piped(*arguments: str | Path) -> tuple[subprocess.Popen[bytes], int]:
-    """The command, waiting on a pipe; the pipe's other end."""
+@contextmanager
+def piped(content: bytes, *words: str | Path) -> Iterator[tuple[subprocess.Popen[bytes], FileIO]]:
+    """The command, which has read this from a pipe; and the pipe's other end, still open."""
     reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [COMMAND, "-", *arguments],
-        stdin=reader,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    os.close(reader)
-    return process, writer
+    with subprocess.Popen(
+        [COMMAND, "-", *words], stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.close(reader)
+        with FileIO(writer, "w") as pipe:
+            pipe.write(content)
+            until(lambda: is_drained(writer))
+            yield process, pipe
 
 
 def test_a_packed_pipe_is_not_waited_for_where_its_capture_ended() -> None:
     """A damaged `tcpdump -w - | gzip | nagle-scan -`: nobody unpacks beyond the damage."""
-    process, writer = piped()
-    os.write(writer, gzip.compress(SPLIT.read_bytes() + b"\xff" * 100))
-    output, errors = process.communicate(timeout=PATIENCE_S)
-    os.close(writer)
+    with piped(gzip.compress(SPLIT.read_bytes() + b"\xff" * 100)) as (process, _):
+        output, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (1, b"")
     assert b"damaged" in output
 
 
 def test_a_live_capture_is_analysed_to_its_last_byte(tmp_path: Path) -> None:
     """Ctrl-C reaches both of `tcpdump -w - | nagle-scan -`, and tcpdump empties its buffer."""
-    process, writer = piped("-o", tmp_path / "result.json")
-    capture = SPLIT.read_bytes()
-    os.write(writer, capture[:1000])
-    until(lambda: is_drained(writer))
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    os.write(writer, capture[1000:])
-    os.close(writer)
-    output, errors = process.communicate(timeout=PATIENCE_S)
+    capture, result = SPLIT.read_bytes(), tmp_path / "result.json"
+    with piped(capture[:1000], "-o", result) as (process, pipe):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        pipe.write(capture[1000:])
+        pipe.close()
+        output, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (130, b"")
     assert b"note:" not in output
-    described = json.loads((tmp_path / "result.json").read_text())
+    described = json.loads(result.read_text())
     assert described["summary"]["stalls"] == 9
     assert described["captures"][0]["complete"]
 
 
-def test_a_pipe_that_stays_open_and_silent_is_given_up() -> None:
-    process, writer = piped()
-    os.write(writer, SPLIT.read_bytes())
-    until(lambda: is_drained(writer))
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=PATIENCE_S)
-    os.close(writer)
-    assert (process.returncode, errors) == (130, b"")
-    size = SPLIT.stat().st_size
-    assert f"interrupted after 57 packets, {size:,} bytes;" in " ".join(output.decode().split())
+SIZE = SPLIT.stat().st_size
 
 
-def test_before_the_first_packet_there_is_nothing_to_report() -> None:
-    process, writer = piped()
-    os.write(writer, SPLIT.read_bytes()[:10])
-    until(lambda: is_drained(writer))
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=PATIENCE_S)
-    os.close(writer)
-    assert (process.returncode, output) == (130, b"")
-    assert errors == b"nagle-scan: -: interrupted before the first packet\n"
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (SIZE, f"interrupted after 57 packets, {SIZE:,} bytes;"),
+        (10, "nagle-scan: -: interrupted before the first packet"),
+    ],
+)
+def test_a_pipe_that_stays_open_and_silent_is_given_up(read: int, said: str) -> None:
+    with piped(SPLIT.read_bytes()[:read]) as (process, _):
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert [said in flat(text) for text in told] == [read == SIZE, read != SIZE]
+    assert b"" in told
 
 
 def test_a_second_interrupt_ends_at_once() -> None:
-    process, writer = piped()
-    os.write(writer, SPLIT.read_bytes())
-    until(lambda: is_drained(writer))
-    process.send_signal(signal.SIGINT)
-    status = Path(f"/proc/{process.pid}/status")
-    bit = 1 << (signal.SIGINT - 1)
-    # The first has been taken.
-    until(lambda: not int(status.read_text().partition("ShdPnd:\t")[2].split()[0], 16) & bit)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=PATIENCE_S)
-    os.close(writer)
-    assert (process.returncode, output, errors) == (-signal.SIGINT, b"", b"")
+    with piped(SPLIT.read_bytes()) as (process, _):
+        process.send_signal(signal.SIGINT)
+        status = Path(f"/proc/{process.pid}/status")
+        bit = 1 << (signal.SIGINT - 1)
+        # The first has been taken.
+        until(lambda: not int(status.read_text().partition("ShdPnd:\t")[2].split()[0], 16) & bit)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, *told) == (-signal.SIGINT, b"", b"")
 
 
 def test_a_pipe_that_nobody_writes_into_ends_with_ctrl_c(tmp_path: Path) -> None:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import resource
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import CAPTURES, COMMAND
+from conftest import CAPTURES, COMMAND, program
 from nagle_scan.command import cli
 
 CAPTURE = CAPTURES / "epoll-fd0.pcap"
 
 
-def limited(
-    limit: int, *words: str | Path, of: int = resource.RLIMIT_AS
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(of, (limit, limit)),
-    )
+def limited(limit: int, of: int = resource.RLIMIT_AS) -> dict[str, Any]:
+    """How a program is started that may not have more of this."""
+    return {"preexec_fn": lambda: resource.setrlimit(of, (limit, limit))}
 
 
 @pytest.mark.parametrize(("of", "limit"), [(resource.RLIMIT_NOFILE, 8), (resource.RLIMIT_FSIZE, 0)])
 def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_path: Path) -> None:
     """`ulimit -n 8`, `ulimit -f 0`."""
-    done = limited(limit, CAPTURE, "-q", "-o", tmp_path / "ticket.zip", of=of)
+    done = program(COMMAND, CAPTURE, "-q", "-o", tmp_path / "ticket.zip", **limited(limit, of))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert not list(tmp_path.iterdir())
 
@@ -37,14 +30,16 @@ def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_pa
 def test_a_library_without_memory_makes_no_stalls(megabytes: int, tmp_path: Path) -> None:
     """OpenBLAS ends the process with 1 where it has no room for its threads."""
     clean = CAPTURES / "epoll-fixed.pcap"
-    done = limited(megabytes * 10**6, clean, "-q", "-o", tmp_path / "x.html")
+    words = clean, "-q", "-o", tmp_path / "x.html"
+    done = program(COMMAND, *words, **limited(megabytes * 10**6))
     assert (done.returncode, done.stderr.count("\n")) in [(0, 0), (2, 1)], done.stderr
 
 
 @pytest.mark.parametrize("megabytes", [22, 24, 26, 29, 32, 40, 60])
 def test_too_little_memory_to_begin_is_no_stall(megabytes: int) -> None:
     """Python itself may end, with a traceback of its own or by a signal."""
-    done = limited(megabytes * 10**6, CAPTURES / "epoll-fixed.pcap", "-q")
+    words = CAPTURES / "epoll-fixed.pcap", "-q"
+    done = program(COMMAND, *words, **limited(megabytes * 10**6))
     assert done.returncode != 1, done.stderr
 
 

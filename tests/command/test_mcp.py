@@ -13,7 +13,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, Run
+from conftest import CAPTURES, COMMAND
 from conversation import Conversation, stalled, write
 from nagle_scan.command import agent
 from nagle_scan.command.agent import Agent
@@ -309,20 +309,3 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
         assert text.isprintable(), text
         assert len(text) < 600
         assert "a bug" not in text
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "the following arguments are required: --root"),
-        (["--root", "nowhere"], "nagle-scan: nowhere: not a folder"),
-        (
-            ["--root", ".", "--reports", __file__],
-            f"nagle-scan: {__file__}: cannot write: file exists",
-        ),
-    ],
-)
-def test_a_bad_call_ends_with_one_line(options: list[str], said: str, run: Run) -> None:
-    done = run("mcp", *options)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert said in done.stderr.decode().splitlines()[-1]

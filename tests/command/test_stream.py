@@ -144,8 +144,3 @@ def test_times_are_written_as_for_editcap(
 def test_what_is_no_time_is_refused(value: str) -> None:
     with pytest.raises(ArgumentTypeError, match="expected a date and time"):
         seconds(value)
-
-
-def test_an_end_before_the_beginning_is_refused(run: Run) -> None:
-    done = run(CAPTURES / "java-split.pcap", "--from", "5", "--to", "2")
-    assert (done.returncode, done.stderr) == (2, b"nagle-scan: --from must be before --to\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import html
 import quopri
-import re
 import shutil
 import subprocess
 import textwrap
@@ -42,11 +41,25 @@ def rows_of(table: Any, columns: list[str]) -> list[list[object]]:
     return found
 
 
-def assert_same(text: Path, capture: Path) -> None:
-    """Verdict, stalls, waits and causes are equal."""
+def assert_same_verdict(text: Path, capture: Path) -> None:
+    """A list of messages tells no more: where several connections send the same at the same time,
+    each message is given to one.
+    """
+    of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
+    assert of_text.verdict == whole.verdict
+    assert len(of_text.stalls) == len(whole.stalls)
+
+
+def assert_same_stalls(text: Path, capture: Path) -> None:
     of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
     assert of_text.verdict == whole.verdict
     assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
+
+
+def assert_same(text: Path, capture: Path) -> None:
+    """Verdict, stalls, waits and causes are equal."""
+    assert_same_stalls(text, capture)
+    of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
     assert rows_of(of_text.waits, WAIT) == rows_of(whole.waits, WAIT)
     assert rows_of(of_text.connections, NAGLE) == rows_of(whole.connections, NAGLE)
     for of, table in ((of_text.stalls, whole.stalls), (of_text.waits, whole.waits)):
@@ -64,6 +77,7 @@ def test_printed_text_tells_what_the_capture_tells(path: Path) -> None:
     assert_same(path, SPLIT)
 
 
+TSHARK_TIMES = ["r", "a", "ad", "d", "e"]
 TIMES = ["", "-tt", "-ttt", "-tttt", "-ttttt", "--nano"]
 FORMS = [
     *(f"-n {time}" for time in TIMES),
@@ -94,69 +108,27 @@ def printed(capture: Path, form: str, folder: Path, by: str = "tcpdump") -> Path
     return path
 
 
-EXAMPLES = [SPLIT, CAPTURES / "epoll-fd0.pcap"]
-"""One connection, and several at once."""
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("capture", EXAMPLES, ids=lambda path: path.stem)
-def test_every_form_tells_what_the_capture_tells(capture: Path, form: str, tmp_path: Path) -> None:
-    assert_same(printed(capture, form, tmp_path), capture)
-
-
-@pytest.mark.parametrize("time", ["r", "a", "ad", "d", "e"])
-@pytest.mark.parametrize("capture", EXAMPLES, ids=lambda path: path.stem)
-def test_a_packet_list_tells_what_the_capture_tells(
-    capture: Path, time: str, tmp_path: Path
-) -> None:
-    form = f"-n -t {time} --disable-protocol http"
-    assert_same(printed(capture, form, tmp_path, by="tshark"), capture)
-
-
 FIELDS = "frame.time_epoch ip.src ipv6.src tcp.srcport ip.dst ipv6.dst tcp.dstport"
 FIELDS += " tcp.flags tcp.seq tcp.ack tcp.len tcp.options.mss_val ip.id"
 OF_FIELDS = " ".join(f"-e {field}" for field in FIELDS.split())
-TSHARK_FORMS = ["-V", "-T json", "-T ek", f"-T json {OF_FIELDS}"]
-TSHARK_FORMS += [f"-T fields -E header=y {form} {OF_FIELDS}" for form in ("", "-E separator=,")]
+FIELD_FORMS = ["-V", "-T json", "-T ek", f"-T json {OF_FIELDS}"]
+FIELD_FORMS += [f"-T fields -E header=y {form} {OF_FIELDS}" for form in ("", "-E separator=,")]
+EVERY_FORM = [
+    *(("tcpdump", form, assert_same) for form in FORMS),
+    *(("tshark", f"-n -t {time} --disable-protocol http", assert_same) for time in TSHARK_TIMES),
+    *(("tshark", form, assert_same_stalls) for form in FIELD_FORMS),
+    ("tshark", "-n", assert_same_verdict),
+]
 
 
-@pytest.mark.parametrize("form", TSHARK_FORMS)
-@pytest.mark.parametrize("capture", EXAMPLES, ids=lambda path: path.stem)
-def test_other_forms_of_tshark_tell_what_the_capture_tells(
-    capture: Path, form: str, tmp_path: Path
+@pytest.mark.parametrize(("by", "form", "check"), EVERY_FORM)
+@pytest.mark.parametrize("name", ["java-split", "epoll-fd0"])
+def test_every_form_tells_what_the_capture_tells(
+    name: str, by: str, form: str, check: Callable[[Path, Path], None], tmp_path: Path
 ) -> None:
-    of_text = nagle_scan.scan(printed(capture, form, tmp_path, by="tshark"))
-    whole = nagle_scan.scan(capture)
-    assert of_text.verdict == whole.verdict
-    assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
-
-
-@pytest.mark.parametrize("capture", EXAMPLES, ids=lambda path: path.stem)
-def test_a_packet_list_of_messages_tells_what_the_capture_tells(
-    capture: Path, tmp_path: Path
-) -> None:
-    """Four connections send the same at the same time: each message is given to one."""
-    of_text = nagle_scan.scan(printed(capture, "-n", tmp_path, by="tshark"))
-    whole = nagle_scan.scan(capture)
-    assert of_text.verdict == whole.verdict
-    assert len(of_text.stalls) == len(whole.stalls)
-
-
-def test_messages_in_a_packet_list_are_segments(run: Run, tmp_path: Path) -> None:
-    """Without the held segments the capture of a stalling server would be clean."""
-    rows = (PRINTED / "packet-list.txt").read_text().splitlines()
-    messages = [re.sub(r"TCP (\d+) .*PSH.*", r"HTTP \1 GET / HTTP/1.1", row) for row in rows]
-    assert sum("HTTP" in row for row in messages) > 30
-    text = tmp_path / "list.txt"
-    text.write_text("\n".join(messages))
-    of_text, whole = nagle_scan.scan(text), nagle_scan.scan(PRINTED / "packet-list.txt")
-    assert of_text.verdict == "stalls"
-    assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
-    assert "show a message instead of Seq, Ack and Len: inferred" in said(text)
-    text.write_text(next(row for row in messages if "HTTP" in row))
-    done = run(text)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"print the capture again with 'tcpdump -nvv -r FILE'" in done.stderr
+    """One connection, and several at once."""
+    capture = CAPTURES / f"{name}.pcap"
+    check(printed(capture, form, tmp_path, by), capture)
 
 
 @pytest.mark.parametrize(("packed", "form"), SAMPLE, ids=lambda part: getattr(part, "stem", part))
@@ -341,6 +313,7 @@ def test_rows_that_were_left_out_are_no_proof(tmp_path: Path) -> None:
 
 SENT = "192.0.2.1.4 > 192.0.2.2.80: Flags [P.], seq 1:101, ack 1, win 502, length 100"
 REFUSED = {
+    "1 0.000000 192.0.2.1 192.0.2.2 HTTP 83 GET / HTTP/1.1": "tcpdump -nvv -r FILE",
     "1 0.000000 192.0.2.1 → 192.0.2.2 TCP 66 [ACK] Seq=1 Ack=1 Win=502 Len=0": "without ports",
     "1 192.0.2.1 192.0.2.2 TCP 66 4 → 80 [ACK] Seq=1 Ack=1 Win=502 Len=0": "list without the times",
     "1 0.000000 192.0.2.1 → 192.0.2.2 DNS 72 Standard query 0x1 A a.b": "none of which is TCP",

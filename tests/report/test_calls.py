@@ -190,22 +190,6 @@ def test_without_a_file_it_says_how_to_trace() -> None:
     assert "strace -f --seccomp-bpf -ttt -yy" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((PCAP, "--calls", PCAP), "no system call"),
-        ((PCAP, "--calls", "missing.txt"), "no such file"),
-        (("-", "--calls", TRACE), "must be a file"),
-        (("--calls", TRACE, "-o", "x.json"), "without a capture"),
-    ],
-)
-def test_a_call_that_cannot_work_says_why_in_one_line(words: tuple[object, ...], said: str) -> None:
-    done = run(*words)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_wrong_kinds_are_refused() -> None:
     with pytest.raises(TypeError):
         nagle_scan.scan(PCAP, calls=[1])  # type: ignore[list-item]
