@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -143,6 +143,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return report
 
 
+def page_of(frames: Iterable[Frame], folder: Path, name: str = "frames.pcap") -> Path:
+    """The page of a capture of these frames."""
+    path = folder / "report.html"
+    nagle_scan.scan(write(folder / name, frames)).write(path)
+    return path
+
+
 def flat(text: str | bytes) -> str:
     """On one line, as a report is wrapped anywhere."""
     return " ".join((text if isinstance(text, str) else text.decode()).split())
@@ -151,7 +158,7 @@ def flat(text: str | bytes) -> str:
 def said(run: Run, path: Path, folder: Path) -> list[str]:
     """Report, page and ticket of a capture, each on one line and without its markup."""
     page, ticket = folder / "page.html", folder / "ticket.md"
-    report = run(path, "-o", page, "-o", ticket).stdout.decode()
+    report = run(path, *outputs(page, ticket)).stdout.decode()
     texts = report, html.unescape(page.read_text()), ticket.read_text()
     return [flat(re.sub(r"[`\\]", "", text)) for text in texts]
 

@@ -21,9 +21,11 @@ def limited(limit: int, of: int = resource.RLIMIT_AS) -> dict[str, Any]:
 @pytest.mark.parametrize(("of", "limit"), [(resource.RLIMIT_NOFILE, 8), (resource.RLIMIT_FSIZE, 0)])
 def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_path: Path) -> None:
     """`ulimit -n 8`, `ulimit -f 0`."""
-    done = program(COMMAND, CAPTURE, "-q", "-o", tmp_path / "ticket.zip", **limited(limit, of))
+    ticket = tmp_path / "ticket.zip"
+    ticket.write_bytes(b"before")
+    done = program(COMMAND, CAPTURE, "-q", "-o", ticket, **limited(limit, of))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert not list(tmp_path.iterdir())
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {ticket: b"before"}
 
 
 @pytest.mark.parametrize("megabytes", [110, 130, 150, 170, 190, 210, 230])

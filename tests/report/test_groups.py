@@ -8,8 +8,8 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Report, Run, said
-from conversation import Conversation, interleaved, stalled, write
+from conftest import CAPTURES, Report, Run, outputs, page_of, said
+from conversation import Conversation, interleaved, numbered, stalled, write
 
 SERVER = ("10.0.0.5", 8443)
 
@@ -60,7 +60,7 @@ def page_of_stalls(folder: Path, first: int, second: int) -> str:
     made.open()
     for _ in range(3):
         made.stall(first=first, second=second)
-    return page_of(write(folder / "stalls.pcap", made.frames), folder)
+    return html.unescape(page_of(made.frames, folder).read_text())
 
 
 def test_the_tail_of_a_large_write_is_not_called_several_pieces(
@@ -69,7 +69,7 @@ def test_the_tail_of_a_large_write_is_not_called_several_pieces(
     page = page_of_stalls(tmp_path, 1460, 300)
     assert "is not a multiple of the MSS" in page
     assert "in several pieces" not in page
-    assert "in several pieces" in shown(report("java-split.pcap"))
+    assert "in several pieces" in report("java-split.pcap").read_text()
 
 
 def test_keystrokes_are_not_called_pieces_of_a_request(tmp_path: Path) -> None:
@@ -85,28 +85,20 @@ def test_a_clean_page_speaks_of_waits_only_where_there_are_any(report: Report) -
     assert not any("had nothing been held back" in page for page in pages)
 
 
-def shown(page: Path) -> str:
-    return html.unescape(page.read_text())
-
-
-def page_of(path: Path, tmp_path: Path) -> str:
-    nagle_scan.scan(path).write(tmp_path / "page.html")
-    return shown(tmp_path / "page.html")
-
-
 def test_a_page_says_where_tables_end_and_how_they_are_sorted(
     crowd: Path, report: Report, tmp_path: Path
 ) -> None:
-    assert "of sockets: see" in page_of(crowd, tmp_path)
-    idle = shown(report("labelled/rpc-threads-overloaded/loopback.pcap.gz"))
+    nagle_scan.scan(crowd).write(tmp_path / "page.html")
+    assert "of sockets: see" in (tmp_path / "page.html").read_text()
+    idle = report("labelled/rpc-threads-overloaded/loopback.pcap.gz").read_text()
     assert "those of idle clients last" in idle
-    busy = shown(report("epoll-fd0.pcap"))
+    busy = report("epoll-fd0.pcap").read_text()
     assert "of sockets: see" not in busy
     assert "come last" not in busy
 
 
 def test_a_page_tells_once_why_the_first_exchange_was_fast(report: Report) -> None:
-    told = shown(report("labelled/both-split-ipv6/server.pcap.gz"))
+    told = report("labelled/both-split-ipv6/server.pcap.gz").read_text()
     assert told.count("The first exchange was fast") == 1
     assert "The first exchange of a connection is fast" not in told
 
@@ -115,30 +107,20 @@ def test_what_is_attached_names_files_without_their_folders(run: Run, tmp_path: 
     """Folders tell more about a machine than a ticket needs."""
     for name in ("before", "after"):
         write(tmp_path / f"{name}.pcap", stalled().frames)
-    outputs = [tmp_path / name for name in ("p.html", "t.md", "t.svg", "e.pcapng")]
-    wanted = [argument for path in outputs for argument in ("-o", path)]
-    run(tmp_path / "after.pcap", "--baseline", tmp_path / "before.pcap", *wanted)
-    for path in outputs:
+    paths = [tmp_path / name for name in ("p.html", "t.md", "t.svg", "e.pcapng")]
+    run(tmp_path / "after.pcap", "--baseline", tmp_path / "before.pcap", *outputs(*paths))
+    for path in paths:
         assert b"after.pcap" in path.read_bytes()
         assert tmp_path.name.encode() not in path.read_bytes()
 
 
-def set_for(port: int) -> Conversation:
-    """A client that has TCP_NODELAY: two small pieces in flight."""
-    made = Conversation(("10.1.0.77", port), SERVER)
-    made.open()
-    for _ in range(3):
-        made.data("client", 60)
-        made.wait(0.05)
-        made.data("client", 40)
-        made.answer()
-        made.wait(20.0)
-    return made
-
-
 def test_a_server_with_both_is_counted(run: Run, tmp_path: Path) -> None:
-    mixed = interleaved(*conversations(6), *(set_for(40000 + number) for number in range(3)))
-    path = write(tmp_path / "mixed.pcap", mixed)
+    others = [Conversation(("10.1.0.77", 40000 + number), SERVER) for number in range(3)]
+    for made in others:
+        made.open()
+        for _ in range(3):
+            made.write_at_once()
+    path = write(tmp_path / "mixed.pcap", interleaved(*conversations(6), *others))
     (found,) = nagle_scan.scan(path).core.groups()
     assert found.sockets == (6, 3, 0, 0)
     for whole in said(run, path, tmp_path):
@@ -146,3 +128,15 @@ def test_a_server_with_both_is_counted(run: Run, tmp_path: Path) -> None:
             "On 6 of 9 connections TCP_NODELAY is not in effect on the clients' sockets to "
             "10.0.0.5:8443; on 3 it is." in whole
         )
+
+
+def test_an_option_that_was_set_late_is_told_with_the_frames(run: Run, tmp_path: Path) -> None:
+    """SSH sets it after the login."""
+    made = stalled()
+    held = numbered(made.holds, made.frames)[-1][2]
+    for _ in range(10):
+        made.write_at_once()
+    changed = f"frame {held} was still held, frame {len(made.frames) - 1} no longer"
+    set_late = "TCP_NODELAY was set on 10.0.0.1's sockets to port 8000 only after the stalls"
+    for whole in said(run, write(tmp_path / "late.pcap", made.frames), tmp_path):
+        assert f"{set_late}: {changed}" in whole

@@ -10,9 +10,8 @@ from pathlib import Path
 import nagle_scan
 import pictures
 import pytest
-from conftest import CAPTURES, written
+from conftest import CAPTURES, Run, said, written
 from conversation import Conversation, interleaved, write
-from nagle_scan.command.cli import main
 from nagle_scan.report import header, hops
 from nagle_scan.report.options import Options
 from nagle_scan.report.text import LIMITS, render
@@ -35,35 +34,14 @@ def capture(name: str, folder: Path) -> Path:
     return path
 
 
-def text_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    main([str(path)])
-    return " ".join(capsys.readouterr().out.split())
-
-
-def reports(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """Terminal, ticket and page, on one line each."""
-    scan = nagle_scan.scan(path)
-    scan.write(path.with_suffix(".md"))
-    scan.write(path.with_suffix(".html"))
-    ticket = path.with_suffix(".md").read_text()
-    assert ticket.count("\n") <= 59
-    return {
-        "terminal": text_of(path, capsys),
-        "ticket": re.sub(r"[`\\]", "", " ".join(ticket.split())),
-        "page": path.with_suffix(".html").read_text(),
-    }
-
-
-def test_every_format_names_the_holder_and_those_that_pass_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = reports(capture("server-2-relays/a.pcap.gz", tmp_path), capsys)
-    shown = section(said.pop("page"), "hops")
-    for text in (*said.values(), re.sub("\N{NO-BREAK SPACE}", " ", shown)):
-        assert len(re.findall(LEAD, text)) == 1, text
-        assert "an exchange of the first client would take" in text
-    assert "2 relays forward it: the same time, counted once." in said["terminal"]
-    assert "| 3 | 127.0.0.1:8101 |" in said["ticket"]
+def test_every_format_names_the_holder_and_those_that_pass_on(run: Run, tmp_path: Path) -> None:
+    text, _, ticket = said(run, capture("server-2-relays/a.pcap.gz", tmp_path), tmp_path)
+    shown = section((tmp_path / "page.html").read_text(), "hops").replace("\N{NO-BREAK SPACE}", " ")
+    for told in (text, ticket, shown):
+        assert len(re.findall(LEAD, told)) == 1, told
+        assert "an exchange of the first client would take" in told
+    assert "2 relays forward it: the same time, counted once." in text
+    assert "| 3 | 127.0.0.1:8101 |" in ticket
     assert "Is TCP_NODELAY in effect? Client: not known. Server: no." in shown
     assert "Hop 3 127.0.0.1:8101 → calls 127.0.0.1:8100" in shown
 
@@ -119,21 +97,19 @@ def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["load-server-10", "client-2-relays"])
 def test_a_leg_that_a_proxy_may_have_sent_is_not_blamed(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, run: Run, tmp_path: Path
 ) -> None:
     path = capture(f"{name}/a--leg-8101.pcap.gz", tmp_path)
     groups = nagle_scan.scan(path).core.groups()
     assert all(group.may_be_relay and group.worst.confidence != "certain" for group in groups)
-    for text in reports(path, capsys).values():
+    for text in said(run, path, tmp_path):
         assert "If 127.0.0.1 is a proxy, capture its upstream first" in text
         assert "TCP_NODELAY is not in effect" not in text
 
 
-def test_a_leg_whose_holder_is_proven_is_blamed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_leg_whose_holder_is_proven_is_blamed(run: Run, tmp_path: Path) -> None:
     path = capture("server-2-relays/a--leg-8100.pcap.gz", tmp_path)
-    for text in reports(path, capsys).values():
+    for text in said(run, path, tmp_path):
         assert PROXY not in text
         assert f"TCP_NODELAY is not in effect on {HOLDER}" in text
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import nagle_scan
 import pytest
 from browser import DESK_PX, PHONE_PX, Opened, Scheme, faults, opened
-from conftest import CAPTURES, Report
-from conversation import Conversation, Frame, interleaved, over_ipv6, stalled, write
+from conftest import CAPTURES, Report, page_of
+from conversation import Conversation, interleaved, over_ipv6, stalled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -17,12 +16,6 @@ if TYPE_CHECKING:
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
 STALLED, CLEAN = "epoll-fd0.pcap", "java-single-write.pcap"
 INDEX = "#connections > .box table"
-
-
-def page_of(frames: list[Frame], folder: Path, name: str = "frames.pcap") -> Path:
-    path = folder / "report.html"
-    nagle_scan.scan(write(folder / name, frames)).write(path)
-    return path
 
 
 LOOKS: list[tuple[Scheme, int]] = [("light", PHONE_PX), ("dark", DESK_PX)]
@@ -99,22 +92,14 @@ def test_timelines_can_be_seen(width: int, report: Report, browser: Browser) -> 
         assert "43.7 ms" in ladder.inner_html()
 
 
-def test_pictures_are_brighter_in_the_dark(report: Report, browser: Browser) -> None:
-    held = "#drawn svg [style*='stroke: #d55e00']"
-    colours = set()
-    for scheme in ("light", "dark"):
-        with opened(browser, report(STALLED), scheme=scheme) as page:
-            lines = page.page.locator(held)
-            colours.add(lines.first.evaluate("it => getComputedStyle(it).stroke"))
-    assert len(colours) == 2
-
-
-def test_light_and_dark_differ(report: Report, browser: Browser) -> None:
-    colours = set()
-    for scheme in ("light", "dark"):
-        with opened(browser, report(STALLED), scheme=scheme) as page:
-            colours.add(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert len(colours) == 2
+def test_page_and_pictures_are_other_in_the_dark(report: Report, browser: Browser) -> None:
+    held = "document.querySelector(\"#drawn svg [style*='stroke: #d55e00']\")"
+    for look in ("document.body).backgroundColor", f"{held}).stroke"):
+        colours = set()
+        for scheme in ("light", "dark"):
+            with opened(browser, report(STALLED), scheme=scheme) as page:
+                colours.add(page.page.evaluate(f"getComputedStyle({look}"))
+        assert len(colours) == 2
 
 
 def test_tables_sort_by_number_and_say_so(report: Report, browser: Browser) -> None:

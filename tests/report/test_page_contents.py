@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, Report, Run, generated
-from conversation import Frame, stalled, write
+from conftest import CAPTURES, Report, Run, generated, page_of
+from conversation import stalled
 from nagle_scan.report import pictures
 from nagle_scan.words.wording import duration, percent, sentence_start
 from pages import section, text_of
 
 MAX_BYTES = 2_000_000
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
-
-
-def page_of(frames: list[Frame], folder: Path) -> str:
-    path = folder / "report.html"
-    nagle_scan.scan(write(folder / "frames.pcap", frames)).write(path)
-    return path.read_text()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +59,7 @@ def test_a_clean_capture_gets_a_useful_page(report: Report) -> None:
 
 def test_one_direction_is_told_as_what_it_is(tmp_path: Path) -> None:
     frames = [frame for frame in stalled(rounds=6).frames if frame.sender == "client"]
-    html = page_of(frames, tmp_path)
+    html = page_of(frames, tmp_path).read_text()
     assert "Only one direction was captured" in section(html, "verdict")
     waits = section(html, "waits")
     assert "a stall would look the same" in waits
@@ -76,7 +69,7 @@ def test_one_direction_is_told_as_what_it_is(tmp_path: Path) -> None:
 
 
 def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
-    html = page_of([], tmp_path)
+    html = page_of([], tmp_path).read_text()
     assert "No usable TCP segment" in section(html, "verdict")
     assert "No wait was longer than 10 ms" in section(html, "waits")
 
@@ -116,22 +109,6 @@ def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) ->
     assert "-o stalls.csv" in text
 
 
-@pytest.mark.parametrize("existing", [None, b"before"])
-def test_a_page_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    path = folder / "report.html"
-    if existing:
-        path.write_bytes(existing)
-    limited = 'ulimit -f 8; exec "$@"'
-    scan: list[str | Path] = [COMMAND, CAPTURES / "java-split.pcap", "-o", path]
-    arguments: list[str | Path] = ["bash", "-c", limited, "-", *scan]
-    done = subprocess.run(arguments, check=False, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr == f"nagle-scan: {path}: cannot write: file too large\n"
-    assert [file.read_bytes() for file in folder.iterdir()] == ([existing] if existing else [])
-
-
 def test_a_page_has_the_permissions_of_any_file(
     tmp_path: Path,
 ) -> None:
@@ -146,16 +123,3 @@ def test_a_page_has_the_permissions_of_any_file(
     assert new.stat().st_mode == (tmp_path / "any").stat().st_mode
     assert old.stat().st_mode & 0o777 == 0o640
     assert old.read_bytes() == new.read_bytes()
-
-
-def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:
-    def open_rivals(frames: list[Frame]) -> set[str]:
-        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames)).core.clearest()
-        assert clearest is not None
-        return {name for name, ruled_out, _ in clearest.rivals if not ruled_out}
-
-    frames = stalled(rounds=6).frames
-    assert open_rivals(frames) == set()
-    without_handshake = open_rivals(frames[3:])
-    assert {"receiver's window closed or full", "slow network"} <= without_handshake
-    assert "packet loss" not in without_handshake

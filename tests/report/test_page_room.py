@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import nagle_scan
+import pictures
 import pytest
 from browser import DESK_PX, PHONE_PX, faults, opened
-from conftest import CAPTURES, Report, Run
-from conversation import Conversation, ipv6, stalled, write
+from conftest import CAPTURES, Report, Run, page_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,16 +24,8 @@ LINES = """cell => {
 """In how many lines does its text stand?"""
 
 
-def long_addresses() -> Conversation:
-    """Addresses as long as IPv6 makes them."""
-    client = ("2001:db8:1234:5678:9abc:def0:1234:5678", 65000)
-    server = ("2001:db8:8765:4321:fedc:ba98:7654:3210", 65001)
-    return stalled(Conversation(client, server, network=ipv6))
-
-
 def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser: Browser) -> None:
-    path = tmp_path / "report.html"
-    nagle_scan.scan(write(tmp_path / "long.pcap", long_addresses().frames)).write(path)
+    path = page_of(pictures.long_names().frames, tmp_path)
     with opened(browser, path, width=DESK_PX) as page:
         boxes = page.page.locator(".box:has(> table)").all()
         assert boxes

@@ -12,7 +12,6 @@ import schema
 from conftest import CAPTURES, Run, generated, written
 from jsonschema import Draft202012Validator
 from nagle_scan import _core
-from nagle_scan.api.scan import Scan
 
 SCHEMA = json.loads(schema.text())
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -95,11 +94,3 @@ def test_it_says_how_it_was_scanned(run: Run) -> None:
     assert (result["version"], result["min_wait_ms"]) == (version, 5.0)
     assert result["filter"] == "tcp port 8080"
     assert json.loads(run(BEFORE, "-o", "-", "--format", "json").stdout)["filter"] is None
-
-
-def test_a_server_has_a_verdict_of_its_own(tmp_path: Path) -> None:
-    def verdicts(scan: Scan) -> set[str]:
-        return {server["verdict"] for server in written(scan, tmp_path)["servers"]}
-
-    assert verdicts(nagle_scan.scan(BEFORE)) == {"stalls"}
-    assert verdicts(nagle_scan.scan(AFTER)) == {"clean"}

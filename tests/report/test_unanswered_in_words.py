@@ -1,4 +1,4 @@
-"""Words on requests that nobody answered."""
+"""Words on connections that never came about, and on requests that nobody answered."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ def server(seq: int, ack: int, flags: str = "A", data: int = 0) -> Packet:
     return SERVER / header / Raw(b"y" * data) if data else SERVER / header
 
 
+SYN, ANSWER, REFUSAL = client(0, -500, "S"), server(0, 1, "SA"), server(-500, 1, "RA")
+SYNS: list[Frame] = [(0.0, SYN), (1.0, SYN), (3.0, SYN)]
 OPENED: list[Frame] = [
-    (0.0, client(0, -500, "S")),
-    (0.001, server(0, 1, "SA")),
+    (0.0, SYN),
+    (0.001, ANSWER),
     (0.001, client(1, 1)),
 ]
 ANSWERED: list[Frame] = [
@@ -44,6 +46,13 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
 @pytest.mark.parametrize(
     ("frames", "said"),
     [
+        (SYNS, "the SYN was sent 3 times and never answered"),
+        ([(0.0, SYN), (0.1, REFUSAL), (0.6, SYN), (0.7, REFUSAL)], "refused with RST"),
+        (
+            [*SYNS, (3.1, ANSWER), (3.1, client(1, 1))],
+            "a SYN was sent again before its SYN-ACK came: one was lost",
+        ),
+        ([(0.0, SYN), (1.0, ANSWER), (1.01, client(1, 1))], "Connecting took 1.0 s."),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, client(41, 31, "FA"))],
             "a request sent in 7, acknowledged in 8, not answered until the client closed the "
@@ -80,9 +89,7 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
     ],
 )
-def test_where_a_request_is_that_nobody_answered_is_said(
-    tmp_path: Path, frames: list[Frame], said: str
-) -> None:
+def test_where_an_answer_is_missing_is_said(tmp_path: Path, frames: list[Frame], said: str) -> None:
     """The longest wait of all, and no latency has it: a reader looks for it here first."""
     capture = write_timed(tmp_path / "hang.pcap", frames)
     told = " ".join(text.render(scan(capture), PLAIN, Options()).split())
