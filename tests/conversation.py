@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
-from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -22,8 +22,6 @@ Network = Callable[[str, str], Packet]
 START_NS = 1_700_000_000_000_000_000
 MS = 1_000_000
 ETHERNET = 1
-TUNNEL = {"client": "192.0.2.1", "server": "192.0.2.2"}
-"""The hosts between which tunnels run."""
 
 
 @dataclass(eq=False)
@@ -246,22 +244,6 @@ def ethernet() -> Packet:
 
 def in_ethernet(packet: Packet) -> bytes:
     return bytes(ethernet() / packet)
-
-
-def outer(sender: Side) -> Packet:
-    other = {"client": "server", "server": "client"}[sender]
-    return ethernet() / IP(src=TUNNEL[sender], dst=TUNNEL[other])
-
-
-def over_udp(frame: Frame, port: int, payload: bytes) -> bytes:
-    # The source port follows from the inner addresses, as with ECMP.
-    source = 50_000 if frame.sender == "client" else 51_000
-    return bytes(outer(frame.sender) / UDP(sport=source, dport=port) / Raw(payload))
-
-
-def in_vxlan(frame: Frame, number: int) -> bytes:
-    header = struct.pack("!II", 8 << 24, number << 8)
-    return over_udp(frame, 4789, header + in_ethernet(frame.packet))
 
 
 def pcap(

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import nagle_scan
 import numpy as np
 import pytest
-from conftest import CAPTURES, ROOT, Run, written
+from conftest import CAPTURES, ROOT, Run, outputs, written
 from matplotlib.figure import Figure
 from nagle_scan import Connection, Scan, timeline
 from nagle_scan.api.written import Text
@@ -212,7 +212,7 @@ def test_texts_are_texts_for_a_type_checker_too() -> None:
 def test_a_comparison_is_written_as_the_command_writes_it(run: Run, tmp_path: Path) -> None:
     before, after = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
     names = ["a.html", "a.md", "a.json", "a.svg", "a.zip"]
-    run(after, "--baseline", before, *(word for name in names for word in ("-o", tmp_path / name)))
+    run(after, "--baseline", before, *outputs(*(tmp_path / name for name in names)))
     compared = nagle_scan.scan(before).compare(nagle_scan.scan(after))
     for name in names:
         compared.write(tmp_path / f"python-{name}")
@@ -271,6 +271,9 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         TypeError,
         "threads is an integer, not str",
     ),
+    "no thread": (lambda _: nagle_scan.scan(PATH, threads=0), ValueError, "threads"),
+    "many threads": (lambda _: nagle_scan.scan(PATH, threads=1025), ValueError, "threads"),
+    "no address": (lambda _: nagle_scan.scan(PATH, names={"10.0.0": "a"}), ValueError, "is no IP"),
     "key": (
         lambda _: nagle_scan.scan(PATH, anonymize="secret"),  # type: ignore[arg-type]
         TypeError,
@@ -374,13 +377,8 @@ def test_every_picture_is_drawn_on_the_axes_without_a_warning(path: Path) -> Non
         warnings.simplefilter("error")
         scan = nagle_scan.scan(path)
         one = scan.connection(int(scan.connections.index[0]))
-        for draw in (
-            scan.wait_histogram,
-            one.ladder,
-            one.sequence,
-            one.timeline,
-            one.wait_histogram,
-        ):
+        own = one.ladder, one.sequence, one.timeline, one.wait_histogram
+        for draw in (scan.wait_histogram, *own):
             figure = Figure(figsize=(6.0, 4.0))
             axes = figure.add_subplot()
             assert draw(ax=axes) is axes

@@ -8,7 +8,7 @@ import difflib
 import inspect
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 import snapshots
 import stub
-from conftest import CAPTURES, ROOT, written
-from conversation import Frame, stalled
+from conftest import CAPTURES, ROOT, ScanFrames, written
+from conversation import stalled
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
 from nagle_scan.words import causes, certainty
@@ -140,9 +140,7 @@ def test_the_window_in_bytes_takes_the_scale_of_the_handshake() -> None:
     assert segments["window_bytes"].tolist()[:3] == [65495.0, 65483.0, 65536.0]
 
 
-def test_without_the_handshake_the_window_in_bytes_is_unknown(
-    scan_frames: Callable[[Sequence[Frame]], Scan],
-) -> None:
+def test_without_the_handshake_the_window_in_bytes_is_unknown(scan_frames: ScanFrames) -> None:
     frames = stalled().frames
     assert scan_frames(frames[3:]).segments(0)["window_bytes"].isna().all()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, write_evidence
+from conftest import Run, outputs, write_evidence
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan import NagleScanError
 from nagle_scan.api import names
@@ -39,8 +39,7 @@ def test_outputs_say_the_name_or_help_says_which_do_not(
     told = " ".join(run("--help").stdout.decode().split())
     assert ".json has both, .csv keeps the address" in told
     files = [tmp_path / f"x{suffix}" for suffix in SUFFIXES if suffix not in PICTURES]
-    wanted = [word for file in files for word in ("-o", str(file))]
-    report = run(capture, "--exit-zero", *given(NAMES), *wanted).stdout.decode()
+    report = run(capture, "--exit-zero", *given(NAMES), *outputs(*files)).stdout.decode()
     assert "payments:8000" in report
     assert "front-end:" in report
     assert SERVER not in report
@@ -85,6 +84,9 @@ def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path
         f"# ours\n\n{SERVER}\tpayments pay.example.org # primary\n{SERVER} second\n"
         f"fe80::1%lo0 localhost\n{CLIENT} from-file\n"
     )
+    inventory = tmp_path / "inventory.csv"
+    inventory.write_text(INVENTORY)
+    assert b"payments:8000" in run(capture, "--names", inventory).stdout
     done = run(capture, "--names", hosts, "--names", f"{CLIENT}=front-end")
     assert b"payments:8000" in done.stdout
     assert b"second" not in done.stdout
@@ -110,18 +112,6 @@ def test_an_inventory_names_services_owners_and_pods(tmp_path: Path) -> None:
         "10.0.0.9": Label("", "who-knows"),
     }
     assert names.read(str(path)) == {SERVER: "payments"}
-
-
-def test_the_command_takes_an_inventory_or_tells_in_one_line(
-    capture: Path, run: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / "inventory.csv"
-    path.write_text(INVENTORY)
-    assert b"payments:8000" in run(capture, "--names", path).stdout
-    path.write_text("no inventory")
-    done = run(capture, "--names", path, "-o", tmp_path / "x.md")
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
-    assert not (tmp_path / "x.md").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, outputs
 from conversation import pcap, records, stalled
 from nagle_scan.api.captures import grouped
 from nagle_scan.command.cli import main
@@ -148,8 +148,7 @@ def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None
     bad = tmp_path / "bad.pcap"
     bad.write_text("no capture")
     names = ("all.xml", "all.jsonl")
-    wanted = [word for name in names for word in ("-o", name)]
-    done = run(STALLS, CLEAN, bad, *wanted, cwd=tmp_path)
+    done = run(STALLS, CLEAN, bad, *outputs(*names), cwd=tmp_path)
     assert done.returncode == 1
     assert [f"wrote {name}" in done.stdout.decode() for name in names] == [True] * 2
     root = ElementTree.parse(tmp_path / "all.xml").getroot()

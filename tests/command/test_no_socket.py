@@ -16,7 +16,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND
+from conftest import CAPTURES, COMMAND, outputs, program
 from nagle_scan.report import formats
 
 SOCKET = {"x86_64": 41, "aarch64": 198}
@@ -48,14 +48,7 @@ def forbid_sockets() -> None:
 def without_sockets(*words: str | Path) -> subprocess.CompletedProcess[str]:
     if sys.platform != "linux" or platform.machine() not in SOCKET:
         pytest.skip("seccomp is Linux', and the number of socket(2) is known for two machines")
-    return subprocess.run(
-        words, capture_output=True, text=True, check=False, preexec_fn=forbid_sockets, timeout=120
-    )
-
-
-def every_output(folder: Path) -> list[str | Path]:
-    named = [folder / f"x{suffix}" for suffix in formats.SUFFIXES]
-    return [word for path in named for word in ("-o", path)]
+    return program(*words, preexec_fn=forbid_sockets, timeout=120)
 
 
 def test_the_watch_sees_a_socket() -> None:
@@ -68,7 +61,8 @@ def test_the_watch_sees_a_socket() -> None:
 
 
 def test_the_main_job_with_every_output(tmp_path: Path) -> None:
-    done = without_sockets(COMMAND, SPLIT, *every_output(tmp_path))
+    files = [tmp_path / f"x{suffix}" for suffix in formats.SUFFIXES]
+    done = without_sockets(COMMAND, SPLIT, *outputs(*files))
     assert done.returncode == 1, done.stderr
     assert len(list(tmp_path.iterdir())) == len(formats.SUFFIXES)
 

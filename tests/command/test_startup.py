@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND
+from conftest import CAPTURES, COMMAND, program
 
 HEAVY = {"numpy", "pandas", "matplotlib", "jinja2", "scapy", "pyarrow"}
 """Each takes longer to import than all of a small scan."""
@@ -27,10 +26,7 @@ FOR_STALLS = {"nagle_scan.advice", "nagle_scan.compare", "nagle_scan.messages"}
 
 def imported(*words: str | Path) -> set[str]:
     """The modules that Python imports for a command."""
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *words], capture_output=True, check=False, text=True
-    )
-    lines = done.stderr.splitlines()
+    lines = program(sys.executable, "-X", "importtime", *words).stderr.splitlines()
     return {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
 
 

@@ -12,7 +12,6 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import START_NS, pcap, records, stalled
-from nagle_scan.api.written import Text
 from nagle_scan.command.values import seconds
 
 STALLS, CLEAN = CAPTURES / "epoll-fd0.pcap", CAPTURES / "java-single-write.pcap"
@@ -50,26 +49,6 @@ def test_its_other_waits_are_its_own(run: Run) -> None:
     assert all(f"{row.frame_from}-{row.frame_to}" in told for row in longest.itertuples())
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        (["--stream", "99"], 2, "it has 0 to 4"),
-        (["--stream", "x"], 2, "expected a number"),
-        (["--stream", "2", "-o", "a.json"], 2, "--stream prints text"),
-        (["--stream", "2", CLEAN], 2, "counted in one capture: name one"),
-        (["--stream", "2", "--exit-zero"], 0, ""),
-        (["--stream", "2", "--max-lost", "10s"], 0, ""),
-    ],
-)
-def test_what_it_means_to_a_pipeline(
-    words: list[str | Path], status: int, said: str, run: Run, tmp_path: Path
-) -> None:
-    done = run(STALLS, *words, cwd=tmp_path)
-    assert done.returncode == status
-    assert said in done.stderr.decode()
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     path = tmp_path / "whole.pcap"
@@ -99,9 +78,7 @@ def test_a_part_of_the_time_is_what_a_cut_file_is(
     ]
     # The times of MADE have microseconds, which a float holds.
     done = run(whole, *words, "--format", "csv", "--exit-zero")
-    format: Text = "csv"
-    expected = nagle_scan.scan(cut).render(format)
-    assert stalls_of(done.stdout.decode()) == stalls_of(expected)
+    assert stalls_of(done.stdout.decode()) == stalls_of(nagle_scan.scan(cut).render("csv"))
     assert done.returncode == 0
 
 

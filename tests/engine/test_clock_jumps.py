@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, said
+from conftest import Run, ScanFrames, said
 from conversation import Frame, stalled, write
-from nagle_scan import Scan
 
 DAY_NS = 86_400_000_000_000
 
@@ -31,16 +29,14 @@ def jumping(after: int, by_ns: int) -> list[Frame]:
     ],
 )
 def test_a_jump_of_the_clock_is_told_with_its_frames(
-    by_ns: int, told: str, scan_frames: Callable[[Sequence[Frame]], Scan]
+    by_ns: int, told: str, scan_frames: ScanFrames
 ) -> None:
     [(_, warning)] = scan_frames(jumping(5, by_ns)).warnings
     assert told in warning
     assert "meaningless" in warning
 
 
-def test_of_many_jumps_the_first_are_told_and_the_others_counted(
-    scan_frames: Callable[[Sequence[Frame]], Scan],
-) -> None:
+def test_of_many_jumps_the_first_are_told_and_the_others_counted(scan_frames: ScanFrames) -> None:
     frames = stalled().frames
     for frame in frames[1::2]:
         frame.time_ns += 400 * DAY_NS

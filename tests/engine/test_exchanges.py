@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,23 +10,11 @@ import nagle_scan
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, program
 from nagle_scan import _core
 from nagle_scan.api import scan as api
 
 CAPTURE = CAPTURES / "java-split.pcap"
-FROM_A_PIPE = """
-import nagle_scan, sys
-scan = nagle_scan.scan("-", exchanges=len(sys.argv) > 1)
-print(len(scan.exchanges))
-"""
-
-
-def of_a_pipe(*arguments: str) -> tuple[str, str]:
-    words = [sys.executable, "-c", FROM_A_PIPE, *arguments]
-    content = CAPTURE.read_bytes()
-    done = subprocess.run(words, input=content, capture_output=True, check=False)
-    return done.stdout.decode(), done.stderr.decode()
 
 
 def test_exchanges_that_were_not_kept_are_read_again() -> None:
@@ -52,10 +39,11 @@ def test_exchanges_of_a_small_capture_need_no_second_reading(
 
 def test_exchanges_of_a_pipe_are_there_if_they_were_asked_for() -> None:
     kept = nagle_scan.scan(CAPTURE).exchanges
-    assert of_a_pipe("keep") == (f"{len(kept)}\n", "")
-    said, error = of_a_pipe()
-    assert said == ""
-    assert error.splitlines()[-1].endswith("read a second time; scan with exchanges=True")
+    for keep, said in (("True", f"{len(kept)}"), ("False", "scan with exchanges=True")):
+        script = f"import nagle_scan; print(len(nagle_scan.scan('-', exchanges={keep}).exchanges))"
+        with CAPTURE.open("rb") as capture:
+            done = program(sys.executable, "-c", script, stdin=capture)
+        assert (done.stdout or done.stderr).endswith(f"{said}\n")
 
 
 def test_parts_of_an_exchange_add_up_to_its_latency_on_every_capture() -> None:

@@ -75,9 +75,14 @@ def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
     assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
 
 
-def busy(folder: Path, by: Side, waits: int, every_ms: int = 41) -> Path:
-    """One synthetic connection with so many waits: of a server, 20 ms before each answer, or of a
-    client between what it sends `every_ms`, which the server acknowledges at once.
+WAITS = OF_EACH_KIND + 5_000
+FRAMES = 3 + 2 * (WAITS + 1)
+"""Frames of a busy connection: its handshake, and two for each time that it sends."""
+
+
+def busy(folder: Path, by: Side) -> Path:
+    """One synthetic connection with `WAITS`: of a server, 20 ms before each answer, or of a client
+    between what it sends each 41 ms, which the server acknowledges at once.
     """
     made = Conversation()
     made.open()
@@ -86,11 +91,11 @@ def busy(folder: Path, by: Side, waits: int, every_ms: int = 41) -> Path:
         length, delay_ns, period_ns = 100, 21 * MS, 22 * MS
         made.data("server", length)
     else:
-        length, delay_ns, period_ns = 0, MS, every_ms * MS
+        length, delay_ns, period_ns = 0, MS, 41 * MS
         made.ack("server")
     *rows, (_, sent), (_, returned) = records(made.frames)
     numbers = slice(14 + 20 + 4, 14 + 20 + 12)  # sequence number and acknowledgment number
-    for count in range(waits + 1):
+    for count in range(WAITS + 1):
         first, second = bytearray(sent), bytearray(returned)
         client_seq = made.isn["client"] + 1 + 100 * count
         server_seq = made.isn["server"] + 1 + length * count
@@ -103,13 +108,8 @@ def busy(folder: Path, by: Side, waits: int, every_ms: int = 41) -> Path:
     return path
 
 
-WAITS = OF_EACH_KIND + 5_000
-FRAMES = 3 + 2 * (WAITS + 1)
-"""Frames of a busy connection: its handshake, and two for each time that it sends."""
-
-
 def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:
-    slow, slower = busy(tmp_path, "server", WAITS), OTHERS["slow server"]
+    slow, slower = busy(tmp_path, "server"), OTHERS["slow server"]
     alone = nagle_scan.scan(slower).waits
     scan = nagle_scan.scan([slow, slower])
     together = scan.waits
@@ -133,12 +133,6 @@ def held_frames(scan: nagle_scan.Scan, before: int = 0) -> list[int]:
     return [frame - before for frame in scan.stalls["frame_held"]]
 
 
-def held_alone_and_behind(first: Path, late: Path) -> tuple[list[int], list[int]]:
-    """The held segments of a capture, and those found in it behind a busy connection."""
-    together = nagle_scan.scan([first, late])
-    return held_frames(nagle_scan.scan(late)), held_frames(together, FRAMES)
-
-
 @pytest.mark.parametrize(
     ("capture", "stalls"),
     [
@@ -153,8 +147,9 @@ def test_what_came_before_changes_no_verdict(
 ) -> None:
     """Waits that are no candidates for a stall tell holds from the program's pauses there."""
     path = LABELLED / f"{capture}.pcap.gz"
-    alone, behind = held_alone_and_behind(busy(tmp_path, by, WAITS), path)
-    assert behind == alone
+    alone = held_frames(nagle_scan.scan(path))
+    together = nagle_scan.scan([busy(tmp_path, by), path])
+    assert held_frames(together, FRAMES) == alone
     assert len(alone) == stalls
 
 
@@ -169,18 +164,13 @@ def pause(made: Conversation, milliseconds: float, first: int, second: int) -> N
     made.wait(5)
 
 
-def begun_late(seed: int, rtt_ms: float = 1) -> tuple[Conversation, Random]:
-    """A conversation that begins after all that `busy` does."""
-    made = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS, rtt_ms=rtt_ms)
-    made.open()
-    return made, Random(seed)
-
-
 def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> None:
     """A client is held for 200 ms between two writes, or pauses for 60 to 203 ms. Few of these
     pauses are among the longest; they alone would look as if it always paused for so long.
     """
-    made, random = begun_late(1)
+    # It begins after all that `busy` does.
+    made, random = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS), Random(1)
+    made.open()
     for _ in range(150):
         made.stall(200 + random.random(), 6, 7)
         pause(made, random.uniform(60, 203), 6, 7)
@@ -189,7 +179,7 @@ def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> Non
         pause(made, 500, 8, 9)
     held = write(tmp_path / "held.pcap", made.frames)
     alone = nagle_scan.scan(held)
-    together = nagle_scan.scan([busy(tmp_path, "client", WAITS), held])
+    together = nagle_scan.scan([busy(tmp_path, "client"), held])
     assert len(alone.stalls) == 150
     assert held_frames(together, FRAMES) == held_frames(alone)
     late = together.waits[together.waits["connection"] > 0]

@@ -80,12 +80,6 @@ def test_files_that_follow_each_other_are_read_ahead(threads: int, tmp_path: Pat
     assert result(paths, tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS)) == expected
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1025])
-def test_python_refuses_a_nonsense_number_of_threads(threads: int) -> None:
-    with pytest.raises(ValueError, match="threads"):
-        nagle_scan.scan(EXAMPLES[0], threads=threads)
-
-
 THREADS_AT = {"segments": 3, "choose_frames": 3, "scan_captures": 5}
 """The place of `threads` among the arguments."""
 

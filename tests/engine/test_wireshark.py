@@ -88,80 +88,53 @@ CLOSED = [client("FA", 101, 501), server("FA", 501, 102), client("A", 102, 502)]
 Story = tuple[str, list[Frame]]
 """Answers of tshark 4.0, the tcp.stream of each frame; and the frames."""
 
+OPENED = handshake(100, 500)
 STORIES: dict[str, Story] = {
-    "another ISN": (
-        "00001111",
-        handshake(100, 500) + hello() + handshake(9000, 8000) + hello(9001),
-    ),
-    "the same SYN again": ("0000", [client("S", 100), *handshake(100, 500)]),
-    "the same SYN again after data": ("00000", handshake(100, 500) + hello() + [client("S", 100)]),
-    "another ISN after FIN": ("000000111", handshake(100, 500) + CLOSED + handshake(7000, 8000)),
-    "the same ISN after FIN": ("000000000", handshake(100, 500) + CLOSED + handshake(100, 8000)),
-    "another ISN after RST": (
-        "0000111",
-        ([*handshake(100, 500), client("R", 101), *handshake(7000, 8000)]),
-    ),
-    "the same ISN after RST": (
-        "0000000",
-        ([*handshake(100, 500), client("R", 101), *handshake(100, 8000)]),
-    ),
-    "refused, then the same ISN": (
-        "00000",
-        ([client("S", 100), server("RA", 0, 101), *handshake(100, 500)]),
-    ),
+    "another ISN": ("00001111", OPENED + hello() + handshake(9000, 8000) + hello(9001)),
+    "the same SYN again": ("0000", [client("S", 100), *OPENED]),
+    "the same SYN again after data": ("00000", OPENED + hello() + [client("S", 100)]),
+    "another ISN after FIN": ("000000111", OPENED + CLOSED + handshake(7000, 8000)),
+    "the same ISN after FIN": ("000000000", OPENED + CLOSED + handshake(100, 8000)),
+    "another ISN after RST": ("0000111", [*OPENED, client("R", 101), *handshake(7000, 8000)]),
+    "the same ISN after RST": ("0000000", [*OPENED, client("R", 101), *handshake(100, 8000)]),
+    "refused, then the same ISN": ("00000", [client("S", 100), server("RA", 0, 101), *OPENED]),
     "refused, then another ISN": (
         "00111",
-        ([client("S", 100), server("RA", 0, 101), *handshake(200, 500)]),
+        [client("S", 100), server("RA", 0, 101), *handshake(200, 500)],
     ),
     "SYN-ACK first": ("000", [server("SA", 500, 101), client("A", 101, 501), *hello()]),
-    "SYN-ACK first, its SYN later": ("0000", [server("SA", 500, 101), *handshake(100, 500)]),
+    "SYN-ACK first, its SYN later": ("0000", [server("SA", 500, 101), *OPENED]),
     "SYN-ACK first, another SYN later": ("0111", [server("SA", 500, 101), *handshake(200, 500)]),
     "data first, then SYN": ("00111", [*hello(50), server("A", 501, 51), *handshake(9000, 8000)]),
-    "data first, then its own SYN": ("0000", hello(101) + handshake(100, 500)),
+    "data first, then its own SYN": ("0000", hello(101) + OPENED),
     "server's data first, then SYN": (
         "0111",
         [server("PA", 50, 501, b"x"), *handshake(9000, 8000)],
     ),
-    "server's ACK first, then its SYN": ("0000", [server("A", 500, 101), *handshake(100, 500)]),
+    "server's ACK first, then its SYN": ("0000", [server("A", 500, 101), *OPENED]),
     "server's ACK first, then SYN": ("0111", [server("A", 500, 101), *handshake(101, 500)]),
     "RST first, then SYN": ("0111", [client("R", 50), *handshake(9000, 8000)]),
     "server's RST first, then SYN": ("0000", [server("R", 50), *handshake(9000, 8000)]),
     "FIN first, then SYN": ("0111", [client("FA", 50, 60), *handshake(9000, 8000)]),
     "the server calls back from its port": (
         "000111",
-        (
-            [
-                *handshake(100, 500),
-                server("S", 9000),
-                client("SA", 8000, 9001),
-                server("A", 9001, 8001),
-            ]
-        ),
+        [*OPENED, server("S", 9000), client("SA", 8000, 9001), server("A", 9001, 8001)],
     ),
     "both open at once": (
         "0000",
-        [
-            client("S", 100),
-            server("S", 500),
-            client("SA", 100, 501),
-            server("SA", 500, 101),
-        ],
+        [client("S", 100), server("S", 500), client("SA", 100, 501), server("SA", 500, 101)],
     ),
     "two different SYN-ACKs": (
         "000",
-        [
-            client("S", 100),
-            server("SA", 500, 101),
-            server("SA", 900, 101),
-        ],
+        [client("S", 100), server("SA", 500, 101), server("SA", 900, 101)],
     ),
-    "data after FIN without SYN": ("0000000", handshake(100, 500) + CLOSED + hello(7001)),
+    "data after FIN without SYN": ("0000000", OPENED + CLOSED + hello(7001)),
     "an old SYN after a reuse": (
         "00011112",
-        (handshake(100, 500) + handshake(200, 600) + [client("S", 200), client("S", 100)]),
+        OPENED + handshake(200, 600) + [client("S", 200), client("S", 100)],
     ),
     "an ISN of zero": ("000000", handshake(0, 0) + handshake(0, 0)),
-    "three reuses": ("000111222", handshake(100, 500) + handshake(200, 600) + handshake(100, 700)),
+    "three reuses": ("000111222", OPENED + handshake(200, 600) + handshake(100, 700)),
     "Fast Open": ("00", [client("S", 100, 0, b"abc"), server("SA", 500, 104)]),
     "with ECN": ("000", [client("SEC", 100), server("SAE", 500, 101), client("A", 101, 501)]),
 }

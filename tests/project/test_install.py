@@ -13,7 +13,8 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT
+from conftest import CAPTURES, ROOT, outputs, program
+from nagle_scan.report.formats import SUFFIXES
 
 CAPTURE = CAPTURES / "epoll-fd0.pcap"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -32,18 +33,12 @@ command()
 
 def without(packages: tuple[str, ...], *words: str | Path) -> subprocess.CompletedProcess[str]:
     """The command where these packages cannot be imported."""
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT, ",".join(packages), *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return program(sys.executable, "-c", WITHOUT, ",".join(packages), *words)
 
 
 def test_the_main_job_and_these_files_need_no_package_at_all(tmp_path: Path) -> None:
     files = [tmp_path / f"out{suffix}" for suffix in (".json", ".csv", ".md", ".xml")]
-    words = [word for file in files for word in ("-o", file)]
-    done = without((*OPTIONAL, "numpy"), CAPTURE, *words)
+    done = without((*OPTIONAL, "numpy"), CAPTURE, *outputs(*files))
     assert (done.returncode, done.stderr) == (1, "")
     assert "STALLS  127.0.0.1:8888" in done.stdout
     assert all(file.stat().st_size > 0 for file in files)
@@ -75,16 +70,14 @@ def test_a_notebook_needs_no_package_but_for_pictures() -> None:
     shows = f"scan = nagle_scan.scan({str(CAPTURE)!r}); print(scan._repr_html_()); "
     shows += "print(scan.connection(2)._repr_html_())"
     blocked = "; ".join(f"sys.modules[{name!r}] = None" for name in (*OPTIONAL, "numpy"))
-    words = [sys.executable, "-c", f"import sys; {blocked}; import nagle_scan; {shows}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = program(sys.executable, "-c", f"import sys; {blocked}; import nagle_scan; {shows}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("127.0.0.1:8888") > 2
 
 
 def test_a_missing_package_costs_no_other_output(tmp_path: Path) -> None:
     page, data, picture = (tmp_path / name for name in ("x.html", "y.json", "z.svg"))
-    words = [word for file in (page, data, picture) for word in ("-o", file)]
-    done = without(("jinja2",), CAPTURE, *words)
+    done = without(("jinja2",), CAPTURE, *outputs(page, data, picture))
     assert done.stderr == f"nagle-scan: {page}: needs jinja2: pip install jinja2\n"
     assert done.returncode == 2
     assert done.stdout.startswith("nagle-scan ")
@@ -98,18 +91,16 @@ def test_a_table_says_what_it_lacks(missing: str) -> None:
     ask = "packets([1])" if missing == "scapy" else "stalls"
     script = f"import sys; sys.modules[{missing!r}] = None\n"
     script += f"import nagle_scan; nagle_scan.scan({str(CAPTURE)!r}).{ask}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    last = done.stderr.splitlines()[-1]
+    last = program(sys.executable, "-c", script).stderr.splitlines()[-1]
     assert last == f"ImportError: needs {missing}: pip install {missing}"
 
 
 def test_no_output_imports_scapy(tmp_path: Path) -> None:
     """It is GPL-2.0-only: only who asks for its packets loads it."""
-    suffixes = ("json", "csv", "html", "md", "xml", "pcapng", "png", "zip")
-    files = [word for suffix in suffixes for word in ("-o", tmp_path / f"out.{suffix}")]
-    done = without(("scapy",), CAPTURE, *files)
+    files = [tmp_path / f"out{suffix}" for suffix in SUFFIXES]
+    done = without(("scapy",), CAPTURE, *outputs(*files))
     assert done.returncode == 1, done.stderr
-    assert len(list(tmp_path.iterdir())) == len(suffixes)
+    assert sorted(tmp_path.iterdir()) == sorted(files)
 
 
 def test_an_engine_that_cannot_be_loaded_does_not_mean_stalls(tmp_path: Path) -> None:
@@ -122,36 +113,22 @@ def test_an_engine_that_cannot_be_loaded_does_not_mean_stalls(tmp_path: Path) ->
     command = tmp_path / "nagle-scan"
     command.write_text("from nagle_scan.command.cli import command\ncommand()\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, command, CAPTURE],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    done = program(sys.executable, command, CAPTURE, env=environment)
     assert done.stderr == f"nagle-scan: the engine cannot be loaded: {reason}\n"
     assert done.returncode == 2
-    as_library = [sys.executable, "-c", "import nagle_scan"]
-    done = subprocess.run(as_library, capture_output=True, text=True, check=False, env=environment)
+    done = program(sys.executable, "-c", "import nagle_scan", env=environment)
     assert done.stderr.splitlines()[-1] == f"ImportError: {reason}"
 
 
 def build_tool(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     """Python code that uses the build backend, where only the programs in `path` are there."""
     environment = os.environ | {"PATH": str(path), "PYTHONPATH": str(ROOT / "scripts")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=environment,
-    )
+    return program(sys.executable, "-c", code, cwd=ROOT, env=environment)
 
 
-def fake(folder: Path, program: str, says: str) -> None:
-    path = folder / program
-    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+def fake(path: Path, does: str) -> None:
+    """A program that does this."""
+    path.write_text(f"#!/bin/sh\n{does}\n")
     path.chmod(0o755)
 
 
@@ -166,8 +143,8 @@ def fake(folder: Path, program: str, says: str) -> None:
 def test_an_old_rust_is_named_before_the_build(
     cargo: str, rustc: str, blamed: str, tmp_path: Path
 ) -> None:
-    fake(tmp_path, "cargo", cargo)
-    fake(tmp_path, "rustc", rustc)
+    fake(tmp_path / "cargo", f"echo '{cargo}'")
+    fake(tmp_path / "rustc", f"echo '{rustc}'")
     for hook in (
         "get_requires_for_build_wheel()",
         "get_requires_for_build_editable()",
@@ -182,17 +159,15 @@ def test_an_old_rust_is_named_before_the_build(
 
 @pytest.mark.parametrize("version", ["1.88.0", "1.100.2-nightly (0123 2027-01-01)", "2.0.0"])
 def test_a_new_rust_builds(version: str, tmp_path: Path) -> None:
-    fake(tmp_path, "cargo", f"cargo {version}")
-    fake(tmp_path, "rustc", f"rustc {version}")
+    for name in ("cargo", "rustc"):
+        fake(tmp_path / name, f"echo '{name} {version}'")
     done = build_tool("import build_backend as b; b.get_requires_for_build_wheel()", tmp_path)
     assert (done.stderr, done.returncode) == ("", 0)
 
 
 @pytest.mark.parametrize(("status", "left_out"), [(0, False), (1, True)])
 def test_what_cannot_be_linked_is_left_out(status: int, left_out: bool, tmp_path: Path) -> None:
-    linker = tmp_path / "cc"
-    linker.write_text(f"#!/bin/sh\nexit {status}\n")
-    linker.chmod(0o755)
+    fake(tmp_path / "cc", f"exit {status}")
     code = (
         "import os, build_backend, maturin\n"
         "maturin.build_wheel = lambda *_: print(os.environ.get('MATURIN_PEP517_ARGS', ''))\n"

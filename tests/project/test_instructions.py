@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, program
 
 
 @pytest.mark.skipif(
@@ -17,9 +16,6 @@ from conftest import ROOT
     reason="NOT CHECKED: instructions per packet, as valgrind is absent (apt install valgrind)",
 )
 def test_a_packet_takes_the_instructions_it_took(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "bench.instructions"]
     environment = {**os.environ, "BENCH_BUILD": str(tmp_path)}
-    done = subprocess.run(
-        words, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
-    )
+    done = program(sys.executable, "-m", "bench.instructions", cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 import installed
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT
+from conftest import CAPTURES, ROOT, outputs, program
 
 MACHINE = platform.machine()
 WHEELS = sorted((ROOT / "dist").glob(f"nagle_scan-{nagle_scan.__version__}-*_{MACHINE}.whl"))
@@ -95,13 +95,7 @@ def test_a_bare_machine_does_the_main_job_and_every_output(tmp_path: Path) -> No
 
     def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
         env = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in environment.items())]
-        return subprocess.run(
-            [*alone, *env, machine / "bin" / words[0], *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+        return program(*alone, *env, machine / "bin" / words[0], *words[1:], cwd=tmp_path)
 
     done = run("pip", "install", "--no-compile", "--find-links", NEEDS, WHEELS[-1])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -109,8 +103,8 @@ def test_a_bare_machine_does_the_main_job_and_every_output(tmp_path: Path) -> No
     assert (done.returncode, done.stdout) == (0, f"nagle-scan {nagle_scan.__version__}\n")
 
     capture = CAPTURES / "epoll-fd0.pcap"
-    outputs = [word for suffix in OUTPUTS for word in ("-o", f"out.{suffix}")]
-    done = run("nagle-scan", capture, "-f", "tcp port 8888", *outputs)
+    wanted = outputs(*(f"out.{suffix}" for suffix in OUTPUTS))
+    done = run("nagle-scan", capture, "-f", "tcp port 8888", *wanted)
     assert done.returncode == 1, done.stderr
     assert "STALLS  127.0.0.1:8888" in done.stdout
     assert all((tmp_path / f"out.{suffix}").stat().st_size for suffix in OUTPUTS)
@@ -118,6 +112,6 @@ def test_a_bare_machine_does_the_main_job_and_every_output(tmp_path: Path) -> No
     assert run("python", "-c", code).stdout == "100\n"
 
     engine = next(machine.rglob("_core.abi3.so"))
-    linked = subprocess.run(["ldd", engine], capture_output=True, text=True, check=True).stdout
+    linked = program("ldd", engine).stdout
     assert "libc.so" in linked
     assert "pcap" not in linked

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES, ROOT, Run, write_evidence
+from conftest import CAPTURES, ROOT, Run, outputs, write_evidence
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
 from nagle_scan.report.options import Options
@@ -30,7 +30,7 @@ def test_names_and_suffixes_are_there_once() -> None:
 def written(run: Run, folder: Path, *options: str | Path) -> tuple[dict[str, bytes], list[str]]:
     """The files of each suffix that one call writes, and the lines that it says."""
     folder.mkdir()
-    wanted = [word for suffix in SUFFIXES for word in ("-o", f"x{suffix}")]
+    wanted = outputs(*(f"x{suffix}" for suffix in SUFFIXES))
     said = run(STALLED, *options, *wanted, cwd=folder).stderr.decode().splitlines()
     return {suffix: (folder / f"x{suffix}").read_bytes() for suffix in SUFFIXES}, said
 

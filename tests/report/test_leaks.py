@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, outputs
 from conversation import (
     Conversation,
     Frame,
@@ -192,7 +192,7 @@ class Case(NamedTuple):
 def alone(run: Run, capture: Path, folder: Path, *options: str) -> Outputs:
     """The report of a capture, and a file of each kind."""
     folder.mkdir()
-    wanted = [word for suffix in SUFFIXES for word in ("-o", f"x{suffix}")]
+    wanted = outputs(*(f"x{suffix}" for suffix in SUFFIXES))
     done = run(capture, "--exit-zero", *options, *wanted, cwd=folder)
     assert done.returncode == 0, done.stderr
     return {"report": [done.stdout]} | {
@@ -204,7 +204,7 @@ def everything(run: Run, capture: Path, folder: Path, *options: str) -> Outputs:
     """All that is said and written of a capture, by the kind of output."""
     found = alone(run, capture, folder, *options)
     compared = run(capture, "--exit-zero", *options, "--baseline", capture, cwd=folder)
-    many = [word for suffix in OF_MANY for word in ("-o", f"every{suffix}")]
+    many = outputs(*(f"every{suffix}" for suffix in OF_MANY))
     unusable = capture.with_name(f"bad-{capture.name}")
     unusable.write_text("no capture")
     together = run(capture, unusable, *options, "-o", "many/", *many, cwd=folder)
@@ -246,8 +246,8 @@ def test_with_a_key_no_address_leaves(kind: str, case: Case) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_output_holds_payload(kind: str, case: Case) -> None:
-    for outputs in (case.plain, case.hidden):
-        assert not holds(outputs[kind], {PAYLOAD, b"GET /"})
+    for found in (case.plain, case.hidden):
+        assert not holds(found[kind], {PAYLOAD, b"GET /"})
     assert holds(case.whole.get(kind, []), {PAYLOAD}) == (kind in WITH_PAYLOAD)
 
 
@@ -260,8 +260,8 @@ def test_outputs_do_not_depend_on_what_the_payload_is(run: Run, tmp_path: Path) 
         fill(made.frames, payload)
         path.write_bytes(pcap(records(made.frames)))
         assert payload in path.read_bytes()
-        outputs = alone(run, path, tmp_path / f"out{number}")
-        found.append({kind: outputs[kind] for kind in SUFFIXES})
+        told = alone(run, path, tmp_path / f"out{number}")
+        found.append({kind: told[kind] for kind in SUFFIXES})
     assert found[0] == found[1]
 
 

@@ -13,24 +13,18 @@ PAUSES = CAPTURES / "labelled/sleep40-nodelay/middle.pcap.gz"
 
 def test_a_clean_verdict_says_what_the_slowest_tenth_waits_for(run: Run) -> None:
     told = flat(run(PAUSES).stdout.decode())
-    tail = "the slowest tenth of the exchanges waits 42.5 of 43.6 ms for the client to send"
-    assert tail in told.partition("Latency by server")[0]
+    first = told.partition("Latency by server")[0]
+    assert (
+        "the slowest tenth of the exchanges waits 42.5 of 43.6 ms for the client to send" in first
+    )
+    # A client may wait for a '100 Continue' which never comes: idle clients are not blamed.
+    assert ": the client's program sent nothing" in first.partition("REST")[2]
 
 
 def test_the_slowest_and_the_median_are_rows_of_parts(run: Run) -> None:
     told = run(PAUSES).stdout.decode().partition("The slowest exchanges")[2]
     rows = [line.split() for line in told.splitlines()[2:7]]
-    assert rows[0] == [
-        "stream",
-        "first",
-        "frame",
-        "latency",
-        "sending",
-        "on",
-        "the",
-        "way",
-        "server",
-    ]
+    assert " ".join(rows[0]) == "stream first frame latency sending on the way server"
     assert [row[0] for row in (rows[1], rows[4])] == ["slowest", "median"]
     for *_, latency, sending, way, server in rows[1:]:
         parts = float(sending) + float(way) + float(server)
@@ -52,10 +46,3 @@ def test_the_page_draws_each_latency_as_a_bar_of_its_parts(run: Run, tmp_path: P
     # The numbers beside the bars say the same without a picture.
     assert "</span> sending</th>" in section
     assert "45.9" in section
-
-
-def test_a_client_that_pauses_within_its_requests_is_named(run: Run) -> None:
-    """A client may wait for a '100 Continue' which never comes: idle clients are not blamed."""
-    told = flat(run(PAUSES).stdout.decode()).partition("Latency by server")[0]
-    assert "REST" in told
-    assert ": the client's program sent nothing" in told

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, flat
-from conversation import Conversation, pcap, records
+from conversation import MS, Conversation, write
 from nagle_scan.report import held
 from nagle_scan.words import certainty
 
@@ -27,9 +27,7 @@ def possible(tmp_path: Path) -> Path:
     made = Conversation(rtt_ms=26.0)
     made.open()
     made.may_hold()
-    path = tmp_path / "possible.pcap"
-    path.write_bytes(pcap(records(made.frames)))
-    return path
+    return write(tmp_path / "possible.pcap", made.frames)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +47,8 @@ def test_every_format_says_the_same_word(
     done = run(path, "-o", page, "-o", ticket, "-o", data)
     result = json.loads(data.read_text())
     scan = nagle_scan.scan(path)
-    assert (done.returncode, result["summary"]["verdict"], scan.verdict) == (
-        status,
-        verdict,
-        verdict,
-    )
+    assert (done.returncode, result["summary"]["verdict"]) == (status, verdict)
+    assert scan.verdict == verdict
     assert f"\n{verdict.upper()}  " in done.stdout.decode()
     assert ticket.read_text().startswith(f"## {verdict.capitalize()}: ")
     assert f'<p class="word">{verdict.capitalize()}</p>' in page.read_text()
@@ -93,35 +88,25 @@ def test_holds_for_a_short_round_trip_are_not_denied(
     rtt_ms: float, is_told: bool, run: Run, tmp_path: Path
 ) -> None:
     """Half of each exchange was a hold, and TCP_NODELAY was said not to help."""
-    lines = [printed(0, "client", "[S]", 0, 0, 0), printed(0.1, "server", "[S.]", 0, 1, 0)]
-    lines.append(printed(0.1 + rtt_ms, "client", "[.]", 1, 1, 0))
-    for turn in range(8):
-        at_ms, asked, told = 10 + 1000 * turn, 1 + 10 * turn, 1 + 40 * turn
-        half = at_ms + 0.1 + rtt_ms
-        lines += [
-            printed(at_ms, "client", "[P.]", asked, told, 10),
-            printed(at_ms + 0.1, "server", "[P.]", told, asked + 10, 20),
-            printed(half, "client", "[.]", asked + 10, told + 20, 0),
-            printed(half + 0.055, "server", "[P.]", told + 20, asked + 10, 20),
-            printed(half + 0.055 + rtt_ms, "client", "[.]", asked + 10, told + 40, 0),
-        ]
-    path = tmp_path / "printed.txt"
-    path.write_text("".join(lines))
+    made = Conversation(rtt_ms=0.1)
+    made.open()
+    # Captured at the server.
+    made.frames[-1].time_ns += round(rtt_ms * MS)
+    made.wait(10.0)
+    for _ in range(8):
+        made.data("client", 10)
+        made.wait(0.1)
+        made.acked["client"] = made.sent["client"]
+        for after_ms in (0.055, 1000.0):
+            made.data("server", 20)
+            made.wait(rtt_ms)
+            made.ack("client")
+            made.wait(after_ms)
+    path = write(tmp_path / "short.pcap", made.frames)
     said = flat(run(path).stdout)
     assert ("--min-wait 0.2 lists them" in said) == is_told
     assert (WILL_NOT_HELP in said) != is_told
     assert "lists them" not in flat(run(path, "--min-wait", "0.2").stdout)
-
-
-def printed(at_ms: float, sender: str, flags: str, seq: int, ack: int, length: int) -> str:
-    """A segment as tcpdump prints it."""
-    ends = ["10.0.0.1.4000", "10.0.0.2.80"][:: 1 if sender == "client" else -1]
-    options = ", options [mss 1460]" if "S" in flags else ""
-    seqs = f"seq {seq}:{seq + length}" if length else f"seq {seq}"
-    return (
-        f"00:00:{at_ms / 1000:09.6f} IP {' > '.join(ends)}: Flags {flags}, {seqs}, ack {ack}, "
-        f"win 502{options}, length {length}\n"
-    )
 
 
 def test_nodelay_may_help_where_a_hold_may_have_ended_with_data(run: Run, tmp_path: Path) -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nagle_scan
 import numpy as np
 import pytest
-from conftest import CAPTURES, unreadable
-from conversation import Conversation, Frame, stalled
+from conftest import CAPTURES, ScanFrames, unreadable
+from conversation import Conversation, stalled
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from nagle_scan import timeline
 from nagle_scan.timeline import arrows, subject
 from nagle_scan.words import certainty
-from pictures import MADE, capture, outside, overlaps, texts
+from pictures import capture, overlaps, texts
 
-SHIPPED = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 LABELLED = CAPTURES / "labelled"
-WIDTHS_IN = (3.6, 7.2)
-
-ScanFrames = Callable[[Sequence[Frame]], nagle_scan.Scan]
 
 
 def arrow_lines(ax: Axes) -> list[tuple[float, float, float, float]]:
@@ -31,26 +26,7 @@ def arrow_lines(ax: Axes) -> list[tuple[float, float, float, float]]:
     return [(*tail, *head) for tail, head in ends]
 
 
-@pytest.mark.parametrize("width_in", WIDTHS_IN)
-@pytest.mark.parametrize("name", MADE)
-def test_no_text_lies_on_another_or_leaves_the_figure(
-    name: str, width_in: float, tmp_path: Path
-) -> None:
-    ax = timeline.ladder(nagle_scan.scan(capture(name, tmp_path)), width_in=width_in)
-    assert overlaps(ax) == []
-    assert outside(ax) == []
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_captures_are_drawn_without_overlap(name: str) -> None:
-    ax = timeline.ladder(nagle_scan.scan(CAPTURES / f"{name}.pcap"))
-    assert overlaps(ax) == []
-    assert outside(ax) == []
-
-
-def test_each_segment_is_half_a_round_trip_from_the_capture(
-    scan_frames: ScanFrames,
-) -> None:
+def test_each_segment_is_half_a_round_trip_from_the_capture(scan_frames: ScanFrames) -> None:
     scan = scan_frames(stalled(Conversation(rtt_ms=20.0), rounds=2).frames)
     shown = subject.of(scan, 0)
     found = arrows.shown(shown, shown.stall(0))[0]
@@ -84,9 +60,7 @@ def test_segments_arrive_in_the_order_in_which_they_left() -> None:
         assert arrivals == sorted(arrivals)
 
 
-def test_the_band_reaches_from_first_to_held_departure(
-    scan_frames: ScanFrames,
-) -> None:
+def test_the_band_reaches_from_first_to_held_departure(scan_frames: ScanFrames) -> None:
     scan = scan_frames(stalled(rounds=1).frames)
     ax = timeline.ladder(scan)
     band = next(patch for patch in ax.patches if isinstance(patch, PathPatch))
@@ -114,9 +88,7 @@ def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None
     assert inside.y0 < box.y0 < box.y1 < inside.y1
 
 
-def test_kinds_of_segments_differ_in_more_than_colour(
-    scan_frames: ScanFrames,
-) -> None:
+def test_kinds_of_segments_differ_in_more_than_colour(scan_frames: ScanFrames) -> None:
     ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
     drawn = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
     looks = {(patch.get_linewidth(), str(patch.get_linestyle())) for patch in drawn}
@@ -124,9 +96,7 @@ def test_kinds_of_segments_differ_in_more_than_colour(
     assert {"1", "2", "3"} <= {text for text, _ in texts(ax)}
 
 
-def test_what_was_released_leaves_after_its_ack_by_any_clock(
-    scan_frames: ScanFrames,
-) -> None:
+def test_what_was_released_leaves_after_its_ack_by_any_clock(scan_frames: ScanFrames) -> None:
     frames = stalled(Conversation(rtt_ms=0.5), rounds=3).frames
     for frame in frames:
         frame.time_ns -= frame.time_ns % 10_000_000
