@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import nagle_scan
 import pytest
 from browser import browser
 from conversation import Found, Frame, write
-from forked import forked
+from forked import Forked, forked
 from nagle_scan import _core
 from nagle_scan.report import evidence
 from nagle_scan.report.options import Options
@@ -44,21 +44,14 @@ cli.command()
 """The command in a process of its own, after `before`."""
 
 
-class Run(Protocol):
+class Run:
     """Runs `nagle-scan` with arguments and returns what it said."""
+
+    def __init__(self, call: Forked) -> None:
+        self._call = call
 
     def __call__(
         self,
-        *arguments: str | bytes | Path,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-    ) -> subprocess.CompletedProcess[bytes]: ...
-
-
-@pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    def run(
         *arguments: str | bytes | Path,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
@@ -67,19 +60,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         environ = {**os.environ, **(env or {})}
         # Variables that are not ours may be Python's, which reads them when it starts.
         if not stdin and all(name.startswith("NAGLE_SCAN_") for name in env or {}):
-            return call(arguments, cwd or Path.cwd(), environ)
+            return self._call(arguments, cwd or Path.cwd(), environ)
+        command = [COMMAND, *arguments]
         return subprocess.run(
-            [COMMAND, *arguments],
-            input=stdin,
-            capture_output=True,
-            env=environ,
-            cwd=cwd,
-            timeout=60,
-            check=False,
+            command, input=stdin, capture_output=True, env=environ, cwd=cwd, timeout=60, check=False
         )
 
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with forked(tmp_path_factory.mktemp("called")) as call:
-        yield run
+        yield Run(call)
 
 
 def program(*words: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
@@ -198,6 +189,15 @@ def written(scan: nagle_scan.Scan, folder: Path) -> dict[str, Any]:
     scan.write(path)
     result: dict[str, Any] = json.loads(path.read_text())
     return result
+
+
+def stalls_in(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The stalls of a result, with their connections."""
+    return [
+        {"connection": connection["connection"], **stall}
+        for connection in result["connections"]
+        for stall in connection["stalls"]
+    ]
 
 
 def endless(folder: Path, capture: Path) -> Path:

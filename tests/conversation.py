@@ -181,16 +181,25 @@ class Conversation:
         self.holds.append(hold)
         return hold
 
+    def reply_in_two(
+        self, ack_ms: float, release_ms: float, first: int = 90, second: int = 30
+    ) -> None:
+        """A reply whose first piece the client acknowledges after `ack_ms`, and whose second piece
+        comes `release_ms` after that ACK.
+        """
+        self.acked["client"] = self.sent["client"]
+        self.data("server", first)
+        self.wait(ack_ms)
+        self.ack("client")
+        self.wait(release_ms)
+        self.data("server", second)
+        self.acked["server"] = self.sent["server"]
+
     def may_hold(self) -> None:
-        """A reply in two pieces, of which the second may as well be a program's late write."""
+        """The second piece of a reply may as well be a program's late write."""
         self.data("client", 50)
         self.wait(self.rtt_ms)
-        self.acked["client"] = self.sent["client"]
-        self.data("server", 100)
-        self.wait(40.0)
-        self.ack("client")
-        self.wait(self.rtt_ms + 1.9)
-        self.data("server", 30)
+        self.reply_in_two(40.0, self.rtt_ms + 1.9, first=100)
         self.wait(0.1)
         self.ack("client")
 
@@ -211,6 +220,15 @@ class Conversation:
         self.wait(0.02)
         self.ack("client")
         self.wait(5.0)
+
+
+def connected(
+    client: tuple[str, int] = CLIENT, server: tuple[str, int] = SERVER, **how: Any
+) -> Conversation:
+    """A connection that has been opened."""
+    made = Conversation(client, server, **how)
+    made.open()
+    return made
 
 
 def stalled(

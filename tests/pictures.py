@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-from conversation import Conversation, ipv6, stalled, write
+from conversation import Conversation, connected, ipv6, stalled, write
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -25,8 +25,7 @@ def long_names() -> Conversation:
 
 def crowded() -> Conversation:
     """A stall whose wait is full of the other side's ACKs, and a pause of a minute behind it."""
-    made = Conversation(rtt_ms=0.02)
-    made.open()
+    made = connected(rtt_ms=0.02)
     for _ in range(4):
         made.stall()
     made.data("client", 6)
@@ -44,8 +43,7 @@ def crowded() -> Conversation:
 
 def clean() -> Conversation:
     """Requests and replies, nothing held."""
-    made = Conversation(rtt_ms=0.1)
-    made.open()
+    made = connected(rtt_ms=0.1)
     for _ in range(5):
         made.data("client", 50)
         made.answer()

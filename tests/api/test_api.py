@@ -325,6 +325,11 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "baseline_map is a mapping of .*, not int",
     ),
     "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
+    "frame 0": (lambda scan: scan.packets([0]), ValueError, "from 1"),
+    "frame -1": (lambda scan: scan.packets([-1]), ValueError, "from 1"),
+    "large frame": (lambda scan: scan.packets([1 << 70]), ValueError, "from 1"),
+    "half a frame": (lambda scan: scan.packets([1.5]), TypeError, ""),
+    "calls": (lambda _: nagle_scan.scan(PATH, calls=[1]), TypeError, ""),  # type: ignore[list-item]
     "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
 }
 

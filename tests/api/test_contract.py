@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import difflib
 import inspect
 import re
@@ -17,7 +16,7 @@ import pandas as pd
 import pytest
 import snapshots
 import stub
-from conftest import CAPTURES, ROOT, ScanFrames, written
+from conftest import CAPTURES, ROOT, ScanFrames, stalls_in, written
 from conversation import stalled
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
@@ -43,34 +42,11 @@ def test_the_table_tells_why_a_connection_cannot_be_judged(scan: Scan, tmp_path:
     assert (table["notices"] == "").equals(table["conclusive"])
 
 
-def test_every_format_and_the_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
-    result = written(scan, tmp_path)
-    scan.write(tmp_path / "stalls.csv")
-    with (tmp_path / "stalls.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    stalls = [
-        {"connection": connection["connection"], **stall}
-        for connection in result["connections"]
-        for stall in connection["stalls"]
-    ]
+def test_the_json_and_the_table_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
     names = [name for name in scan.stalls.columns if name not in ("len_unacked", "time")]
     table = scan.stalls[names].astype(object).to_dict("records")
+    stalls = stalls_in(written(scan, tmp_path))
     assert [{name: stall[name] for name in names} for stall in stalls] == table
-    as_text = [{name: str(stall[name]) for name in names} for stall in stalls]
-    for row, expected in zip(rows, as_text, strict=True):
-        assert {name: _number(row[name]) for name in names} == {
-            name: _number(text) for name, text in expected.items()
-        }
-    scan.write(tmp_path / "stalls.parquet")
-    read = pd.read_parquet(tmp_path / "stalls.parquet")
-    pd.testing.assert_frame_equal(read, scan.stalls, check_categorical=False)
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def test_a_csv_without_stalls_has_the_columns_of_one_with_stalls(tmp_path: Path) -> None:

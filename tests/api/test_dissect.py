@@ -38,10 +38,5 @@ def test_other_link_types_than_ethernet_are_dissected() -> None:
     assert all(packet.haslayer(TCP) for packet in scan.packets(scan.stalls["frame_held"]))
 
 
-def test_what_is_no_frame_number_is_refused(scan: nagle_scan.Scan) -> None:
-    for number in (0, -1, 1 << 70):
-        with pytest.raises(ValueError, match="from 1"):
-            scan.packets([number])
-    with pytest.raises(TypeError):
-        scan.packets([1.5])  # type: ignore[list-item]
+def test_a_frame_that_is_not_there_is_left_out(scan: nagle_scan.Scan) -> None:
     assert scan.packets([1 << 40]) == []

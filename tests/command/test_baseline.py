@@ -8,7 +8,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, ScanFrames, flat
-from conversation import Conversation, Frame
+from conversation import Frame, connected
 from nagle_scan.compare import Comparison, Numbers, ServerChange, compare
 from nagle_scan.words.wording import PERCENTILES
 
@@ -76,30 +76,15 @@ def test_a_capture_that_cannot_tell_does_not_pass(
         assert json.loads(result.read_text())["comparison"]["verdict"] == "inconclusive"
 
 
-def replies(frames: Conversation, *, held: bool, pause_ms: float) -> list[Frame]:
-    """In two pieces: the second leaves with the ACK of the first, or when the program writes it."""
-    frames.open()
+def test_where_pure_acks_are_missing_nothing_is_called_fixed(scan_frames: ScanFrames) -> None:
+    made = connected(rtt_ms=0.05)
     for _ in range(12):
-        frames.wait(1.0)
-        frames.data("client", 40)
-        frames.wait(0.1)
-        frames.acked["client"] = frames.sent["client"]
-        frames.data("server", 90)
-        frames.wait(44.0 if held else pause_ms)
-        if held:
-            frames.ack("client")
-            frames.wait(0.02)
-        frames.data("server", 12)
-        frames.acked["server"] = frames.sent["server"]
-    return frames.frames
-
-
-def test_where_pure_acks_are_missing_nothing_is_called_fixed(
-    scan_frames: ScanFrames,
-) -> None:
-    frames = replies(Conversation(rtt_ms=0.05), held=True, pause_ms=0.0)
-    with_data = [frame for frame in frames if frame.packet.haslayer("Raw")]
-    comparison = compare(scan_frames(frames), scan_frames(with_data))
+        made.wait(1.0)
+        made.data("client", 40)
+        made.wait(0.1)
+        made.reply_in_two(44.0, 0.02, second=12)
+    with_data = [frame for frame in made.frames if frame.packet.haslayer("Raw")]
+    comparison = compare(scan_frames(made.frames), scan_frames(with_data))
     assert [row.state for row in comparison.servers] == ["hidden"]
     assert comparison.outcome == "inconclusive"
 
@@ -124,8 +109,7 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
 
 def one_way(nagle: bool, port: int = 8000) -> list[Frame]:
     """The client sends pieces and is never answered; held until the ACK, or both at once."""
-    made = Conversation(server=("10.0.0.2", port))
-    made.open()
+    made = connected(server=("10.0.0.2", port))
     made.wait(1.0)
     for _ in range(6):
         made.data("client", 6)

@@ -10,7 +10,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, Run, program, write_evidence
+from conftest import CAPTURES, COMMAND, Run, program, stalls_in, write_evidence
 
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 KEYS = ("connection", "sender", "rel_seq", "len", "frame_unacked", "frame_ack", "frame_held")
@@ -34,12 +34,7 @@ def by_place(stalls: Iterable[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str
 @pytest.mark.parametrize("name", NAMES)
 def test_every_stall_is_found_and_nothing_else(name: str) -> None:
     status, result, expected = reported(name)
-    found = by_place(
-        {"connection": connection["connection"], **stall}
-        for connection in result["connections"]
-        for stall in connection["stalls"]
-    )
-    known = by_place(expected["stalls"])
+    found, known = by_place(stalls_in(result)), by_place(expected["stalls"])
     allowed = by_place(expected.get("freed_by_fin", []))
     assert sorted(known.keys() - found.keys()) == [], "missed"
     assert sorted(found.keys() - known.keys() - allowed.keys()) == [], "false"

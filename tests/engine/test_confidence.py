@@ -154,9 +154,3 @@ def test_listing_shorter_waits_changes_no_longer_ones(
         seen = told(more, 10.0)
         for key, (*words, _) in told(fewer, 10.0).items():
             assert [*seen[key][:-1]] == words, (path, key)
-
-
-def test_what_is_no_stall_has_no_evidence(by_min_wait: dict[float, list[_core.Scan]]) -> None:
-    waits = [row for scan in by_min_wait[10.0] for row in scan.longest_waits(sys.maxsize)]
-    assert waits
-    assert not any(row.evidence for row in waits)

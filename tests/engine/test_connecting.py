@@ -7,13 +7,12 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import Run, said, written
-from conversation import Conversation, interleaved, write
+from conversation import Conversation, connected, interleaved, write
 
 
 def answered_after(connect_ms: float, port: int = 40000) -> Conversation:
     """The SYN is answered after so long, a request after 100 ms."""
-    made = Conversation(client=("10.0.0.1", port), rtt_ms=connect_ms)
-    made.open()
+    made = connected(client=("10.0.0.1", port), rtt_ms=connect_ms)
     made.rtt_ms = 1.0
     made.data("client", 10)
     made.wait(98.9)

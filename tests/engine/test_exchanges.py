@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import nagle_scan
-import numpy as np
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run, program
@@ -78,12 +77,3 @@ def test_the_file_has_all_exchanges_of_a_pipe_too(run: Run, tmp_path: Path) -> N
     written = pd.read_csv(tmp_path / "all-exchanges.csv")
     table = nagle_scan.scan(CAPTURE).exchanges.drop(columns="begin")
     pd.testing.assert_frame_equal(written, table)
-
-
-@pytest.mark.parametrize("name", ["epoll-fd0", "jdk-httpserver", "java-split"])
-def test_percentiles_are_latencies_by_nearest_rank(name: str) -> None:
-    scan = nagle_scan.scan(CAPTURES / f"{name}.pcap")
-    (server,) = scan.servers.to_dict("records")
-    for column, quantile in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
-        expected = np.quantile(scan.exchanges["latency_ms"], quantile, method="inverted_cdf")
-        assert server[f"latency_{column}_ms"] == expected

@@ -7,15 +7,14 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import Run, said, written
-from conversation import Conversation, interleaved, write
+from conversation import Conversation, connected, interleaved, write
 
 LATE_MS = 43.0
 
 
 def pushed(late: int, port: int = 40000) -> Conversation:
     """Ten messages of a server; `late` of the client's ACKs, but not the last, come after 43 ms."""
-    made = Conversation(client=("10.0.0.1", port), rtt_ms=0.2)
-    made.open()
+    made = connected(client=("10.0.0.1", port), rtt_ms=0.2)
     for number in range(10):
         ack_ms = LATE_MS if 9 - late <= number < 9 else 0.02
         made.data("server", 1000)

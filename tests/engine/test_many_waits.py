@@ -16,7 +16,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, generated
-from conversation import MS, START_NS, Conversation, Side, pcap, records, write
+from conversation import MS, START_NS, Conversation, Side, connected, pcap, records, write
 
 pytestmark = pytest.mark.usefixtures("one_shard")
 PAUSES, OF_EACH_KIND, LONGEST = 1 << 11, 1 << 13, 128
@@ -84,8 +84,7 @@ def busy(folder: Path, by: Side) -> Path:
     """One synthetic connection with `WAITS`: of a server, 20 ms before each answer, or of a client
     between what it sends each 41 ms, which the server acknowledges at once.
     """
-    made = Conversation()
-    made.open()
+    made = connected()
     made.data("client", 100)
     if by == "server":
         length, delay_ns, period_ns = 100, 21 * MS, 22 * MS

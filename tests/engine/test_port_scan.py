@@ -13,7 +13,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import found
-from conversation import START_NS, Conversation, numbered, pcap, records, stalled
+from conversation import START_NS, Conversation, connected, numbered, pcap, records, stalled
 
 pytestmark = pytest.mark.usefixtures("one_shard")
 BLOCK, THINNED_AFTER = 1024, 8
@@ -123,8 +123,7 @@ def test_what_is_open_at_the_end_is_told_in_order(tmp_path: Path) -> None:
     """Else two scans of one capture would differ, and so would what is listed of many waits."""
     frames = list(to_ports(PORTS))
     for number in range(40):
-        made = Conversation(("10.0.0.1", 40000 + number), now_ms=1000.0 + 3 * number)
-        made.open()
+        made = connected(("10.0.0.1", 40000 + number), now_ms=1000.0 + 3 * number)
         made.data("client", 6)
         made.answer()
         frames += records(made.frames)
@@ -170,8 +169,7 @@ def test_what_opened_before_a_syn_flood_is_judged_as_without_it(
 
 def test_a_scan_beside_a_simulators_connection_is_read(tmp_path: Path) -> None:
     """Its waits have one length. Of the connections beside it most are thinned out by then."""
-    made = Conversation(rtt_ms=20.0)
-    made.open()
+    made = connected(rtt_ms=20.0)
     for _ in range(20):
         made.wait(200.0)
         made.data("client", 8)

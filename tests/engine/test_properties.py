@@ -13,7 +13,7 @@ from typing import Any
 import nagle_scan
 import pytest
 from conftest import CAPTURES
-from conversation import Conversation, pcap, records
+from conversation import connected, pcap, records
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from nagle_scan.command.cli import main
@@ -153,8 +153,7 @@ def test_a_cut_after_a_stall_keeps_it(path: Path, data: st.DataObject, tmp_path:
 def test_whatever_the_sizes_and_delays_the_stalls_are_found(
     delays_ms: list[float], sizes: tuple[int, int], rtt_ms: float, isn: int, tmp_path: Path
 ) -> None:
-    made = Conversation(rtt_ms=rtt_ms, isn={"client": isn, "server": 7})
-    made.open()
+    made = connected(rtt_ms=rtt_ms, isn={"client": isn, "server": 7})
     for delay_ms in delays_ms:
         made.stall(delay_ms, *sizes)
     path = tmp_path / "stalls.pcap"

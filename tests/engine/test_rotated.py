@@ -124,17 +124,3 @@ def test_frames_out_of_order_at_a_seam_do_not_part_a_connection(run: Run, tmp_pa
     late = (next_ns + 3_000_000, made()[99][1])
     found = described(run, tmp_path, *rotated(tmp_path, [[*made()[:99], late], made()[100:]]))
     assert len(found["connections"]) == 1
-
-
-def test_a_part_with_equal_gaps_is_no_made_up_one(tmp_path: Path) -> None:
-    """A script makes up the times of all files; a second part may be even by accident."""
-    frames = [content for _, content in made()[:40]]
-    begin_ns = made()[0][0]
-    times = [begin_ns, *(begin_ns + at * 50_000_000 - 7_000_000 for at in range(1, len(frames)))]
-    even = list(zip(times, frames, strict=True))
-    one = tmp_path / "one.pcap"
-    one.write_bytes(pcap(even))
-    parts = rotated(tmp_path, [even[:5], even[5:]])
-    both = [nagle_scan.scan(one), nagle_scan.scan(parts)]
-    counts = [(len(scan.waits), len(scan.stalls)) for scan in both]
-    assert counts[0] == counts[1] > (0, 0)

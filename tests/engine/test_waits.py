@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ScanFrames, found
-from conversation import Conversation, Frame, numbered, pcap, records, stalled
+from conftest import ScanFrames
+from conversation import Conversation, Frame, connected
 
 
 def causes(scan: nagle_scan.Scan, frame_to: Frame, frames: Sequence[Frame]) -> list[str]:
@@ -19,20 +18,9 @@ def causes(scan: nagle_scan.Scan, frame_to: Frame, frames: Sequence[Frame]) -> l
 
 
 def opened(rtt_ms: float = 26.0) -> Conversation:
-    made = Conversation(rtt_ms=rtt_ms)
-    made.open()
+    made = connected(rtt_ms=rtt_ms)
     made.wait(5.0)
     return made
-
-
-def test_a_window_scale_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
-    """`tcpdump -i any -s 96` cuts the SYN of IPv6 just there: the window would look full."""
-    options = [("SAckOK", b""), ("Timestamp", (1, 0)), ("NOP", None), ("WScale", 7)]
-    made = stalled(Conversation(window=5, syn_options=options))
-    path = tmp_path / "cut.pcap"
-    ethernet_ip_tcp = 14 + 20 + 20
-    path.write_bytes(pcap(records(made.frames), snap_length=ethernet_ip_tcp + 16))
-    assert found(nagle_scan.scan(path)) == numbered(made.holds, made.frames)
 
 
 def test_small_writes_far_below_the_window_do_not_wait_for_it(scan_frames: ScanFrames) -> None:
@@ -77,55 +65,9 @@ def test_nothing_is_released_before_its_ack_can_have_arrived(
         made.wait(made.rtt_ms)
         made.ack("server")
         made.wait(5.0)
-        made.data("server", 90)
-        made.wait(41.0)
-        made.ack("client")
-        made.wait(after_ms)
-        made.data("server", 30)
+        made.reply_in_two(41.0, after_ms)
         made.wait(0.02)
-        made.acked["server"] = made.sent["server"]
     assert len(scan_frames(made.frames).stalls) == stalls
-
-
-def resent(made: Conversation) -> Frame:
-    """A stall, but the client's retransmission timer runs out first, and draws the ACK."""
-    made.data("client", 120)
-    made.wait(204.0)
-    made.again("client", 120)
-    made.wait(made.rtt_ms)
-    made.ack("server")
-    made.wait(0.02)
-    held = made.data("client", 30)
-    made.answer()
-    made.wait(5.0)
-    return held
-
-
-def test_a_timer_that_draws_delayed_acks_ends_a_hold(scan_frames: ScanFrames) -> None:
-    """lwIP acknowledges after up to 250 ms, Linux repeats after 200 ms: nothing is lost."""
-    made = opened(rtt_ms=2.0)
-    for _ in range(4):
-        held = resent(made)
-    scan = scan_frames(made.frames)
-    assert list(scan.stalls["cause"]) == ["nagle_delack"] * 4
-    assert list(scan.waits["cause"]) == []
-    assert scan.stalls["wait_ms"].min() > 205
-    assert causes(scan, held, made.frames) == []
-    assert scan.connections.at[0, "server_delayed_ack_consistent_with"] == ""
-
-
-@pytest.mark.parametrize(
-    ("case", "sender", "variant"),
-    [
-        ("request-split-rtt26", "client", "unknown"),
-        ("head-and-body-rtt26", "server", "minshall"),
-        ("lwip-client-odd-tail-of-request-rtt26", "client", "classic"),
-    ],
-)
-def test_the_variant_of_nagles_algorithm(case: str, sender: str, variant: str) -> None:
-    """Real captures: Linux lets a small tail follow full segments, lwIP holds it."""
-    (path,) = (CAPTURES / "labelled" / case).glob("*.pcap.gz")
-    assert nagle_scan.scan(path).connections.at[0, f"{sender}_nagle_variant"] == variant
 
 
 def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: ScanFrames) -> None:
@@ -158,8 +100,7 @@ def test_a_server_that_nobody_asked_is_not_slow(scan_frames: ScanFrames) -> None
 
 
 def test_a_stream_beyond_4_gib_keeps_its_offsets(scan_frames: ScanFrames) -> None:
-    made = Conversation()
-    made.open()
+    made = connected()
     for _ in range(5):
         # The capture missed a gigabyte that was acknowledged all the same.
         made.sent["client"] += 2**30

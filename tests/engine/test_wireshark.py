@@ -14,14 +14,7 @@ import nagle_scan
 import pytest
 import tshark_answers
 from conftest import tshark
-from conversation import (
-    START_NS,
-    Conversation,
-    Frame,
-    Side,
-    stalled,
-    write,
-)
+from conversation import START_NS, Conversation, Frame, Side, stalled, write
 from nagle_scan.report.wireshark import display_filter
 from scapy.layers.inet import ICMP, IP, TCP
 from scapy.packet import Raw

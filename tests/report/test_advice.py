@@ -11,7 +11,7 @@ from typing import Any, cast
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, said
-from conversation import Conversation, interleaved, pcap, records, write
+from conversation import Conversation, connected, interleaved, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS, UNNAMED
@@ -200,8 +200,7 @@ def stall_with(made: Conversation, unacked: bytes, held: bytes) -> None:
 def test_a_report_tells_where_messages_were_split_or_cut(
     snap_length: int, told: bool, tmp_path: Path, run: Run
 ) -> None:
-    made = Conversation(server=("10.0.0.2", 7001))
-    made.open()
+    made = connected(server=("10.0.0.2", 7001))
     for _ in range(3):
         stall_with(made, BIND, b"S\0\0\0\4")
     path = tmp_path / "cut.pcap"
@@ -294,8 +293,7 @@ def test_separate_messages_are_not_to_be_sent_in_one_write(
     port: int, message: bytes, tmp_path: Path
 ) -> None:
     """Nobody can merge a poll with the next one: the option alone helps."""
-    made = Conversation(server=("10.0.0.2", port))
-    made.open()
+    made = connected(server=("10.0.0.2", port))
     for _ in range(3):
         stall_with(made, message, message)
     path = write(tmp_path / "separate.pcap", made.frames)
@@ -351,8 +349,7 @@ def test_reports_of_real_captures_name_the_knob(name: str, words: str, run: Run)
 
 def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) -> None:
     """Its frames say nothing of the program; the reply to the upgrade does."""
-    made = Conversation(server=("10.0.0.2", 7001))
-    made.open()
+    made = connected(server=("10.0.0.2", 7001))
     made.data("client", 30)
     upgraded = b"HTTP/1.1 101 Switching Protocols\r\nServer: swoole-http-server\r\n\r\n"
     made.answer(len(upgraded)).packet[Raw].load = upgraded
@@ -360,13 +357,7 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
     for _ in range(4):
         made.data("client", 20)
         made.wait(made.rtt_ms + 0.1)
-        made.acked["client"] = made.sent["client"]
-        made.data("server", 10)
-        made.wait(made.rtt_ms + 40.0)
-        made.acked["server"] = made.sent["server"]
-        made.ack("client")
-        made.wait(made.rtt_ms + 0.02)
-        made.data("server", 300)
+        made.reply_in_two(made.rtt_ms + 40.0, made.rtt_ms + 0.02, 10, 300)
         made.wait(0.1)
         made.ack("client")
         made.wait(200.0)

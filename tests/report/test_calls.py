@@ -174,8 +174,3 @@ def test_without_a_file_it_says_how_to_trace(run: Run) -> None:
     done = run("--calls")
     assert done.returncode == 0
     assert b"strace -f --seccomp-bpf -ttt -yy" in done.stdout
-
-
-def test_wrong_kinds_are_refused() -> None:
-    with pytest.raises(TypeError):
-        nagle_scan.scan(PCAP, calls=[1])  # type: ignore[list-item]

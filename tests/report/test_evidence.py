@@ -9,12 +9,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run, tshark, write_evidence
-from conversation import (
-    Conversation,
-    interleaved,
-    stalled,
-    write,
-)
+from conversation import Conversation, connected, interleaved, stalled, write
 from scapy.utils import RawPcapNgReader
 
 STALLED = ["java-split", "jdk-httpserver", "epoll-fd0"]
@@ -92,8 +87,7 @@ def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_pat
 
 
 def test_a_long_connection_is_cut_down_and_says_so(tmp_path: Path) -> None:
-    made = Conversation()
-    made.open()
+    made = connected()
     for number in range(600):
         if number == 300:
             stalled_frame = made.stall().held

@@ -9,7 +9,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Report, Run, outputs, page_of, said
-from conversation import Conversation, interleaved, numbered, stalled, write
+from conversation import Conversation, connected, interleaved, numbered, stalled, write
 
 SERVER = ("10.0.0.5", 8443)
 
@@ -56,8 +56,7 @@ def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
 
 def page_of_stalls(folder: Path, first: int, second: int) -> str:
     """The page of three stalls whose pieces are so long."""
-    made = Conversation()
-    made.open()
+    made = connected()
     for _ in range(3):
         made.stall(first=first, second=second)
     return html.unescape(page_of(made.frames, folder).read_text())

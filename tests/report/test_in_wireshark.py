@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, tshark, written
+from conftest import CAPTURES, stalls_in, tshark, written
 from conversation import Conversation, interleaved, over_ipv6, pcap, records, stalled, write
 
 LABELLED = CAPTURES / "labelled"
@@ -30,8 +30,7 @@ def script_of(path: Path) -> Path:
 
 def frames_of_stalls(path: Path, folder: Path) -> list[int]:
     """Frames of the stalls that the JSON lists."""
-    result = written(nagle_scan.scan(path), folder)
-    stalls = [stall for row in result["connections"] for stall in row["stalls"]]
+    stalls = stalls_in(written(nagle_scan.scan(path), folder))
     names = ("frame_unacked", "frame_ack", "frame_held")
     return sorted({stall[name] for stall in stalls for name in names})
 

@@ -11,21 +11,12 @@ from typing import Any, NamedTuple
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run, written
+from conftest import CAPTURES, Run, stalls_in, written
 from conversation import Conversation, interleaved, ipv6, stalled, write
 from markupsafe import Markup
 from nagle_scan import _core
 from nagle_scan.api import notebook
-from nagle_scan.report import (
-    fixes,
-    header,
-    held,
-    markdown,
-    page,
-    pictures,
-    sentences,
-    text,
-)
+from nagle_scan.report import fixes, header, held, markdown, page, pictures, sentences, text
 from nagle_scan.report import html as pages
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
@@ -95,13 +86,9 @@ def assert_same_in_json(found: list[_core.ServerGroup], result: dict[str, Any]) 
 
 def stall_of(result: dict[str, Any], frames: list[int]) -> dict[str, Any]:
     """The stall with these frames."""
-    (found,) = (
-        stall
-        for connection in result["connections"]
-        for stall in connection["stalls"]
-        if [stall[f"frame_{name}"] for name in ("unacked", "ack", "held")] == frames
-    )
-    return dict(found)
+    names = ("frame_unacked", "frame_ack", "frame_held")
+    (found,) = (stall for stall in stalls_in(result) if [stall[it] for it in names] == frames)
+    return found
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nagle_scan
-from conversation import Conversation, interleaved, stalled, write
+from conversation import Conversation, connected, interleaved, stalled, write
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.options import Options
 from nagle_scan.report.page import LIMITS
@@ -13,8 +13,7 @@ from nagle_scan.report.view import View
 
 
 def client_of(port: int, second: int = 7) -> Conversation:
-    made = Conversation((f"10.0.1.{port % 250}", 40000), ("10.0.0.2", port), now_ms=port % 7)
-    made.open()
+    made = connected((f"10.0.1.{port % 250}", 40000), ("10.0.0.2", port), now_ms=port % 7)
     for _ in range(4):
         made.stall(second=second)
     return made

@@ -9,7 +9,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, tshark, write_evidence
-from conversation import Conversation, interleaved, ipv6, over_ipv6, stalled, write
+from conversation import Conversation, connected, interleaved, ipv6, over_ipv6, stalled, write
 from markdown_it import MarkdownIt
 from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.report.markdown import _setting
@@ -122,8 +122,7 @@ def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
 
 
 def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
-    made = Conversation()
-    made.open()
+    made = connected()
     made.data("client", 10)
     made.wait(300.0)
     made.answer()

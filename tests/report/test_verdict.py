@@ -9,7 +9,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, flat
-from conversation import MS, Conversation, write
+from conversation import MS, connected, write
 from nagle_scan.report import held
 from nagle_scan.words import certainty
 
@@ -24,8 +24,7 @@ WILL_NOT_HELP = "TCP_NODELAY will not help"
 @pytest.fixture
 def possible(tmp_path: Path) -> Path:
     """One reply in two pieces, of which the second may as well be a program's late write."""
-    made = Conversation(rtt_ms=26.0)
-    made.open()
+    made = connected(rtt_ms=26.0)
     made.may_hold()
     return write(tmp_path / "possible.pcap", made.frames)
 
@@ -88,20 +87,17 @@ def test_holds_for_a_short_round_trip_are_not_denied(
     rtt_ms: float, is_told: bool, run: Run, tmp_path: Path
 ) -> None:
     """Half of each exchange was a hold, and TCP_NODELAY was said not to help."""
-    made = Conversation(rtt_ms=0.1)
-    made.open()
+    made = connected(rtt_ms=0.1)
     # Captured at the server.
     made.frames[-1].time_ns += round(rtt_ms * MS)
     made.wait(10.0)
     for _ in range(8):
         made.data("client", 10)
         made.wait(0.1)
-        made.acked["client"] = made.sent["client"]
-        for after_ms in (0.055, 1000.0):
-            made.data("server", 20)
-            made.wait(rtt_ms)
-            made.ack("client")
-            made.wait(after_ms)
+        made.reply_in_two(rtt_ms, 0.055, 20, 20)
+        made.wait(rtt_ms)
+        made.ack("client")
+        made.wait(1000.0)
     path = write(tmp_path / "short.pcap", made.frames)
     said = flat(run(path).stdout)
     assert ("--min-wait 0.2 lists them" in said) == is_told

@@ -159,12 +159,3 @@ def test_what_cannot_be_read_again_shows_the_stalls_frames() -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     ax = timeline.ladder(unreadable(scan))
     assert len(arrow_lines(ax)) == 3
-
-
-def test_what_is_not_there_is_an_error() -> None:
-    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    with pytest.raises(KeyError):
-        timeline.ladder(scan, 7)
-    for number in (-1, 9):
-        with pytest.raises(IndexError):
-            timeline.ladder(scan, 0, number)
