@@ -65,12 +65,9 @@ def numbered(holds: Iterable[Hold], frames: Sequence[Frame]) -> list[Found]:
     ]
 
 
-def ipv4(source: str, destination: str) -> Packet:
-    return IP(src=source, dst=destination)
-
-
-def ipv6(source: str, destination: str) -> Packet:
-    return IPv6(src=source, dst=destination)
+def ip(source: str, destination: str) -> Packet:
+    """A header of IPv4 or IPv6, as the addresses are."""
+    return (IPv6 if ":" in source else IP)(src=source, dst=destination)
 
 
 CLIENT, SERVER = ("10.0.0.1", 40000), ("10.0.0.2", 8000)
@@ -84,12 +81,8 @@ class Conversation:
     server: tuple[str, int] = SERVER
     isn: dict[Side, int] = field(default_factory=dict)
     """Other ends have others, as stacks choose them: else one connection is the other's copy."""
-    network: Network = ipv4
+    network: Network = ip
     rtt_ms: float = 1.0
-    mss: int = 1460
-    window: int = 64240
-    syn_options: Sequence[tuple[str | int, Any]] = ()
-    """Options of a SYN after the MSS, as scapy takes them."""
     now_ms: float = 0.0
     frames: list[Frame] = field(default_factory=list)
     holds: list[Hold] = field(default_factory=list)
@@ -101,9 +94,7 @@ class Conversation:
         self.sent: dict[Side, int] = {"client": 0, "server": 0}
         self.acked: dict[Side, int] = {"client": 0, "server": 0}
 
-    def _segment(
-        self, sender: Side, flags: str, seq: int, payload: bytes, window: int | None
-    ) -> Frame:
+    def _segment(self, sender: Side, flags: str, seq: int, payload: bytes = b"") -> Frame:
         (source, sport), (destination, dport) = self.client, self.server
         if sender == "server":
             (source, sport), (destination, dport) = self.server, self.client
@@ -115,8 +106,8 @@ class Conversation:
             flags=flags,
             seq=seq % 2**32,
             ack=acknowledged,
-            window=self.window if window is None else window,
-            options=[("MSS", self.mss), *self.syn_options] if "S" in flags else [],
+            window=64240,
+            options=[("MSS", 1460)] if "S" in flags else [],
         )
         packet = self.network(source, destination) / segment
         if IP in packet:
@@ -132,32 +123,30 @@ class Conversation:
 
     def open(self) -> None:
         """The three frames of the handshake."""
-        self._segment("client", "S", self.isn["client"], b"", None)
+        self._segment("client", "S", self.isn["client"])
         self.wait(self.rtt_ms)
-        self._segment("server", "SA", self.isn["server"], b"", None)
+        self._segment("server", "SA", self.isn["server"])
         self.wait(0.02)
         self.ack("client")
 
-    def data(
-        self, sender: Side, length: int, flags: str = "PA", window: int | None = None
-    ) -> Frame:
+    def data(self, sender: Side, length: int, flags: str = "PA") -> Frame:
         """New data; it acknowledges nothing that `ack` has not acknowledged before."""
         seq = self.isn[sender] + 1 + self.sent[sender]
-        frame = self._segment(sender, flags, seq, bytes(length), window)
+        frame = self._segment(sender, flags, seq, bytes(length))
         self.sent[sender] += length + ("F" in flags)
         return frame
 
     def again(self, sender: Side, length: int) -> Frame:
         """The last `length` bytes once more."""
         seq = self.isn[sender] + 1 + self.sent[sender] - length
-        return self._segment(sender, "PA", seq, bytes(length), None)
+        return self._segment(sender, "PA", seq, bytes(length))
 
-    def ack(self, receiver: Side, window: int | None = None, flags: str = "A") -> Frame:
+    def ack(self, receiver: Side) -> Frame:
         """A pure ACK of everything the peer has sent."""
         peer: Side = "server" if receiver == "client" else "client"
         self.acked[peer] = self.sent[peer]
         seq = self.isn[receiver] + 1 + self.sent[receiver]
-        return self._segment(receiver, flags, seq, b"", window)
+        return self._segment(receiver, "A", seq)
 
     def answer(self, length: int = 20) -> Frame:
         """The server's reply, one round trip from now, which acknowledges the request too."""
@@ -211,16 +200,6 @@ class Conversation:
         self.answer()
         self.wait(20.0)
 
-    def close(self) -> None:
-        """FIN from both ends."""
-        self.data("client", 0, "FA")
-        self.wait(self.rtt_ms)
-        self.acked["client"] = self.sent["client"]
-        self.data("server", 0, "FA")
-        self.wait(0.02)
-        self.ack("client")
-        self.wait(5.0)
-
 
 def connected(
     client: tuple[str, int] = CLIENT, server: tuple[str, int] = SERVER, **how: Any
@@ -243,10 +222,9 @@ def stalled(
     return made
 
 
-def over_ipv6(now_ms: float = 0.0, network: Network = ipv6) -> Conversation:
+def over_ipv6(now_ms: float = 0.0) -> Conversation:
     """A connection between IPv6 addresses."""
-    client, server = ("2001:db8::1", 40000), ("2001:db8::2", 8000)
-    return Conversation(client, server, network=network, now_ms=now_ms)
+    return Conversation(("2001:db8::1", 40000), ("2001:db8::2", 8000), now_ms=now_ms)
 
 
 def interleaved(*conversations: Conversation) -> list[Frame]:
@@ -265,20 +243,15 @@ def in_ethernet(packet: Packet) -> bytes:
 
 
 def pcap(
-    records: Iterable[tuple[int, bytes]],
-    link_type: int = ETHERNET,
-    order: str = "<",
-    nanoseconds: bool = False,
-    snap_length: int = 262_144,
+    records: Iterable[tuple[int, bytes]], link_type: int = ETHERNET, snap_length: int = 262_144
 ) -> bytes:
-    """A capture file of (time in ns, frame), in the given byte order (`<` little, `>` big)."""
-    magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
-    parts = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, snap_length, link_type)]
+    """A capture file of (time in ns, frame), with microseconds."""
+    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snap_length, link_type)]
     for time_ns, frame in records:
         seconds, rest_ns = divmod(time_ns, 1_000_000_000)
         captured = frame[:snap_length]
-        header = (seconds, rest_ns // unit_ns, len(captured), len(frame))
-        parts += [struct.pack(f"{order}IIII", *header), captured]
+        header = (seconds, rest_ns // 1000, len(captured), len(frame))
+        parts += [struct.pack("<IIII", *header), captured]
     return b"".join(parts)
 
 
@@ -316,6 +289,28 @@ def block(kind: int, body: bytes) -> bytes:
 def option(code: int, value: bytes) -> bytes:
     """A block of pcapng, little-endian."""
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def pcapng_of_words(
+    words: Callable[..., bytes],
+    rows: Iterable[tuple[int, bytes]],
+    resolved: bytes,
+    more: bytes = b"",
+) -> bytes:
+    """A capture with words wherever options have room for them, `words(*codes)`; with a name in
+    place of an address, and `more` options of its interface.
+    """
+    end = option(0, b"")
+    parts = [
+        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + words(1, 2, 3, 4) + end),
+        block(1, struct.pack("<HHI", ETHERNET, 0, 0) + words(1, 2, 3, 11, 12, 15) + more + end),
+        block(4, option(1, resolved) + end),
+    ]
+    for time_ns, data in rows:
+        high, low = divmod(time_ns // 1000, 2**32)
+        head = struct.pack("<IIIII", 0, high, low, len(data), len(data))
+        parts.append(block(6, head + data + bytes(-len(data) % 4) + words(1) + end))
+    return b"".join(parts)
 
 
 def pcapng(interfaces: Sequence[int], packets: Iterable[tuple[int, int, bytes]]) -> bytes:

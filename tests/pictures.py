@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-from conversation import Conversation, connected, ipv6, stalled, write
+from conversation import Conversation, connected, stalled, write
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,7 +20,7 @@ def long_names() -> Conversation:
     """IPv6 addresses of full length."""
     client = ("2001:db8:1111:2222:3333:4444:5555:6666", 54321)
     server = ("2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 65535)
-    return stalled(Conversation(client, server, network=ipv6, rtt_ms=26.0))
+    return stalled(Conversation(client, server, rtt_ms=26.0))
 
 
 def crowded() -> Conversation:

@@ -40,13 +40,8 @@ def test_the_common_runs_import_little(arguments: list[str | Path]) -> None:
     assert len(modules) <= MOST_MODULES, sorted(modules)
 
 
-def test_a_clean_capture_imports_no_advice() -> None:
+def test_a_clean_capture_imports_no_advice_and_a_call_without_options_no_parser() -> None:
     modules = imported(COMMAND, CAPTURES / "java-split-nodelay.pcap")
     assert "nagle_scan.report.text" in modules
-    assert modules & FOR_STALLS == set()
-
-
-def test_a_call_without_options_does_not_import_their_parser() -> None:
-    capture = CAPTURES / "java-split.pcap"
-    assert imported(COMMAND, capture) & FOR_OPTIONS == set()
-    assert imported(COMMAND, "--merge", capture) >= {"argparse"}
+    assert modules & (FOR_STALLS | FOR_OPTIONS) == set()
+    assert imported(COMMAND, "--merge", CAPTURES / "java-split.pcap") >= {"argparse", *FOR_STALLS}

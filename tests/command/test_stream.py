@@ -11,7 +11,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
-from conversation import START_NS, pcap, records, stalled
+from conversation import START_NS, stalled, write
 from nagle_scan.command.values import seconds
 
 STALLS, CLEAN = CAPTURES / "epoll-fd0.pcap", CAPTURES / "java-single-write.pcap"
@@ -51,9 +51,7 @@ def test_its_other_waits_are_its_own(run: Run) -> None:
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    path = tmp_path / "whole.pcap"
-    path.write_bytes(pcap(records(MADE)))
-    return path
+    return write(tmp_path / "whole.pcap", MADE)
 
 
 def stalls_of(text: str) -> list[tuple[object, ...]]:
@@ -67,8 +65,7 @@ def test_a_part_of_the_time_is_what_a_cut_file_is(
     begin: int | None, end: int | None, whole: Path, run: Run, tmp_path: Path
 ) -> None:
     """A cut by editcap: the end is excluded. Frames keep their numbers."""
-    cut = tmp_path / "cut.pcap"
-    cut.write_bytes(pcap(records(MADE)[begin:end]))
+    cut = write(tmp_path / "cut.pcap", MADE[begin:end])
     bounds = [("--from", begin), ("--to", end)]
     words = [
         word

@@ -13,7 +13,7 @@ from typing import Any
 import nagle_scan
 import pytest
 from conftest import CAPTURES
-from conversation import connected, pcap, records
+from conversation import connected, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from nagle_scan.command.cli import main
@@ -156,9 +156,7 @@ def test_whatever_the_sizes_and_delays_the_stalls_are_found(
     made = connected(rtt_ms=rtt_ms, isn={"client": isn, "server": 7})
     for delay_ms in delays_ms:
         made.stall(delay_ms, *sizes)
-    path = tmp_path / "stalls.pcap"
-    path.write_bytes(pcap(records(made.frames)))
-    scan = nagle_scan.scan(path)
+    scan = nagle_scan.scan(write(tmp_path / "stalls.pcap", made.frames))
     assert scan.stalls["rel_seq"].tolist() == [hold.rel_seq for hold in made.holds]
     assert set(scan.stalls["cause"]) == {"nagle_delack"}
     expected = pytest.approx(delays_ms, abs=0.01)

@@ -32,7 +32,7 @@ def test_small_writes_far_below_the_window_do_not_wait_for_it(scan_frames: ScanF
         made.wait(19.98)
         if turn >= 4:
             made.acked["client"] += 48
-            made._segment("server", "A", made.isn["server"] + 1, b"", None)
+            made._segment("server", "A", made.isn["server"] + 1)
         made.wait(0.02)
     scan = scan_frames(made.frames)
     assert set(scan.waits["cause"]) == {"sender_app"}

@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
-from conversation import Conversation, block, option, records, stalled
+from conversation import Conversation, option, pcapng_of_words, records, stalled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -249,20 +249,17 @@ def in_names_of_hosts(folder: Path, words: bytes) -> dict[str, Shape]:
 
 def in_a_capture(folder: Path, words: bytes) -> dict[str, Shape]:
     """Wherever a pcapng file has room for words, and in payload."""
-    all_words = b"".join(option(code, words) for code in (1, 2, 3, 4)) + option(0, b"")
-    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + all_words)]
-    interface = b"".join(option(code, words) for code in (1, 2, 3, 12, 15)) + option(0, b"")
-    blocks.append(block(1, struct.pack("<HHI", 1, 0, 0) + interface))
-    resolved = bytes([10, 0, 0, 1]) + words.replace(b"\0", b"") + b"\0"
-    blocks.append(block(4, option(1, resolved) + option(0, b"")))
     payload = BEGINNINGS[len(words) % len(BEGINNINGS)] + words + b"\0"
-    for time_ns, frame in records(stalled(Conversation()).frames):
+    rows = [
         # Payload, as much as there is room for.
-        data = frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)]
-        high, low = divmod(time_ns // 1000, 2**32)
-        head = struct.pack("<IIIII", 0, high, low, len(data), len(data))
-        blocks.append(block(6, head + data + bytes(-len(data) % 4) + option(1, words)))
-    return shapes(folder, named(folder, PLAIN, b"".join(blocks)))
+        (time_ns, frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)])
+        for time_ns, frame in records(stalled(Conversation()).frames)
+    ]
+    resolved = bytes([10, 0, 0, 1]) + words.replace(b"\0", b"") + b"\0"
+    content = pcapng_of_words(
+        lambda *codes: b"".join(option(code, words) for code in codes), rows, resolved
+    )
+    return shapes(folder, named(folder, PLAIN, content))
 
 
 PLACES = [in_names_of_files, in_names_of_hosts, in_a_capture]

@@ -22,14 +22,13 @@ from conftest import CAPTURES, Run, outputs
 from conversation import (
     Conversation,
     Frame,
-    block,
+    connected,
     interleaved,
-    ipv4,
-    ipv6,
     option,
-    pcap,
+    pcapng_of_words,
     records,
     stalled,
+    write,
 )
 from nagle_scan.report.formats import OF_MANY, SUFFIXES
 from scapy.layers.inet import IP, TCP, IPOption
@@ -136,17 +135,9 @@ def written(hosts: Hosts, path: Path, payload: bytes) -> None:
         return b"".join(option(code, hosts.text().encode()) for code in codes)
 
     four = hosts.ip(4)
-    face = texts(1, 2, 3, 11, 12) + option(4, packed(four) * 2) + option(5, packed(hosts.ip(16)))
-    parts = [
-        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + texts(1, 2, 3, 4)),
-        block(1, struct.pack("<HHI", 1, 0, 0) + face + option(0, b"")),
-        block(4, option(1, packed(four) + b"db\0") + option(0, b"")),
-    ]
-    for time_ns, data in records(frames, link):
-        high, low = divmod(time_ns // 1000, 2**32)
-        head = struct.pack("<IIIII", 0, high, low, len(data), len(data))
-        parts.append(block(6, head + data + bytes(-len(data) % 4) + texts(1) + option(0, b"")))
-    path.write_bytes(b"".join(parts))
+    more = option(4, packed(four) * 2) + option(5, packed(hosts.ip(16)))
+    resolved = packed(four) + b"db\0"
+    path.write_bytes(pcapng_of_words(texts, records(frames, link), resolved, more))
 
 
 def contents(path: Path) -> Iterator[bytes]:
@@ -258,7 +249,7 @@ def test_outputs_do_not_depend_on_what_the_payload_is(run: Run, tmp_path: Path) 
         path = tmp_path / "x.pcap"
         made = stalled()
         fill(made.frames, payload)
-        path.write_bytes(pcap(records(made.frames)))
+        write(path, made.frames)
         assert payload in path.read_bytes()
         told = alone(run, path, tmp_path / f"out{number}")
         found.append({kind: told[kind] for kind in SUFFIXES})
@@ -312,12 +303,8 @@ def test_no_address_is_spared(tmp_path: Path) -> None:
     ends = [("127.0.0.1", "10.0.0.1"), ("169.254.1.1", "0.0.0.1"), ("fe80::1", "::1")]
     made = []
     for client, server in ends:
-        network = ipv6 if ":" in client else ipv4
-        made.append(Conversation((client, 40000), (server, 80), network=network))
-        made[-1].open()
-    path = tmp_path / "a.pcap"
-    path.write_bytes(pcap(records(interleaved(*made))))
-    scan = nagle_scan.scan(path, anonymize=KEY)
+        made.append(connected((client, 40000), (server, 80)))
+    scan = nagle_scan.scan(write(tmp_path / "a.pcap", interleaved(*made)), anonymize=KEY)
     shown = {*scan.connections["client_addr"], *scan.connections["server_addr"]}
     assert shown.isdisjoint(addr for pair in ends for addr in pair)
     assert len(shown) == 6

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, stalls_in, written
-from conversation import Conversation, interleaved, ipv6, stalled, write
+from conversation import Conversation, interleaved, stalled, write
 from markupsafe import Markup
 from nagle_scan import _core
 from nagle_scan.api import notebook
@@ -195,7 +195,7 @@ def assert_same_groups(said: Formats, found: list[_core.ServerGroup]) -> None:
 def captures(folder: Path) -> Iterator[Path]:
     yield from SHIPPED[:: len(SHIPPED) // 40]
     ends = ("2001:db8:1234:5678:9abc:def0:1234:5678", 65000), ("2001:db8::9", 80)
-    wide = stalled(Conversation(*ends, network=ipv6))
+    wide = stalled(Conversation(*ends))
     many = [stalled(Conversation((f"10.0.{n}.1", 40000), (f"10.1.{n}.1", 80))) for n in range(9)]
     yield write(folder / "wide.pcap", wide.frames)
     yield write(folder / "many.pcap", interleaved(*many))

@@ -9,7 +9,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, tshark, write_evidence
-from conversation import Conversation, connected, interleaved, ipv6, over_ipv6, stalled, write
+from conversation import Conversation, connected, interleaved, over_ipv6, stalled, write
 from markdown_it import MarkdownIt
 from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.report.markdown import _setting
@@ -71,7 +71,7 @@ def test_no_ladder_is_wider_than_72_columns(number: int, tmp_path: Path) -> None
     made = [
         stalled(),
         stalled(over_ipv6()),
-        stalled(Conversation((wide, 65000), (wide[:-1] + "9", 65001), network=ipv6)),
+        stalled(Conversation((wide, 65000), (wide[:-1] + "9", 65001))),
         stalled(delay_ms=499.0),
     ][number]
     text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)

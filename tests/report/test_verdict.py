@@ -63,13 +63,6 @@ def test_what_is_only_possible_is_told_as_such(possible: Path, run: Run) -> None
     assert "What to change for 10.0.0.2:8000 (if it stalls)" in report
 
 
-def test_a_connection_that_cannot_be_judged_says_why(tmp_path: Path) -> None:
-    nagle_scan.scan(ONE_WAY).write(tmp_path / "a.json")
-    (connection,) = json.loads((tmp_path / "a.json").read_text())["connections"]
-    told = connection["verdict"], connection["conclusive"], connection["notices"]
-    assert told == ("inconclusive", False, ["one_direction"])
-
-
 def test_a_verdict_in_one_line_says_that_the_capture_is_damaged(run: Run, tmp_path: Path) -> None:
     """A pipeline that reads nothing else would take it for the verdict on all."""
     cut = tmp_path / "cut.pcap"

@@ -108,17 +108,12 @@ def test_acks_count_bytes_of_the_peers_stream() -> None:
     acks = subject.rel_acks(shown.segments, "client")
     assert acks[0] == -1, "a SYN acknowledges nothing"
     assert acks[1:5].tolist() == [0, 0, 77, 177]
-
-
-def test_acks_go_on_past_four_gibibytes() -> None:
-    shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), 0)
-    assert shown.segments is not None
+    # Past four gibibytes they go on.
     names = ("sender", "flags", "seq", "ack", "rel_seq")
     moved = {name: shown.segments[name] for name in names}
     for name in ("seq", "ack"):
         moved[name] = (moved[name] + 2**32 - 3995478910 - 100) % 2**32
-    there = subject.rel_acks(Rows(moved), "client")
-    assert there.tolist() == subject.rel_acks(shown.segments, "client").tolist()
+    assert subject.rel_acks(Rows(moved), "client").tolist() == acks.tolist()
 
 
 @given(INTERVALS)
