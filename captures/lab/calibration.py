@@ -25,27 +25,13 @@ class Event(NamedTuple):
     is_true: bool
 
 
-class Required(NamedTuple):
-    """The share of true ones that a confidence stands for."""
-
-    at_least: float
-    at_most: float = 1.0
-
-    @property
-    def enough(self) -> int:
-        """Events from which it is a limit: of fewer, a single one more or less would break it."""
-        bound = self.at_least if self.at_most == 1 else self.at_most
-        return round(1 / (1 - bound))
-
-    @property
-    def words(self) -> str:
-        """The row of the table, in words."""
-        low = f"{self.at_least * 100:g}"
-        return f">= {low} %" if self.at_most == 1 else f"{low} to {self.at_most * 100:g} %"
-
-
-BY_STALL = {"certain": Required(0.999), "likely": Required(0.95), "possible": Required(0.4, 0.95)}
-BY_CONNECTION = {**BY_STALL, "certain": Required(0.99)}
+# The shares of true ones that a confidence stands for, at least and at most: of stalls, and of
+# connections.
+REQUIRED: dict[str, dict[str, tuple[float, float]]] = {
+    "certain": {"stall": (0.999, 1), "connection": (0.99, 1)},
+    "likely": {"stall": (0.95, 1), "connection": (0.95, 1)},
+    "possible": {"stall": (0.4, 0.95), "connection": (0.4, 0.95)},
+}
 
 
 class Line(NamedTuple):
@@ -57,15 +43,23 @@ class Line(NamedTuple):
     events: int
     connections: int
     """Connections with such stalls: the stalls of one are true or false together."""
-    required: Required
 
     @property
     def verdict(self) -> str:
         """`ok`, `FAIL`, or `few` where no limit applies."""
-        if self.events < self.required.enough or self.connections < FEW:
+        least, most = REQUIRED[self.confidence][self.by]
+        # Of fewer events, a single one more or less would break the limit.
+        enough = round(1 / (1 - (least if most == 1 else most)))
+        if self.events < enough or self.connections < FEW:
             return "few"
-        share = self.true / self.events
-        return "ok" if self.required.at_least <= share <= self.required.at_most else "FAIL"
+        return "ok" if least <= self.true / self.events <= most else "FAIL"
+
+    @property
+    def required(self) -> str:
+        """The limit, in words."""
+        least, most = REQUIRED[self.confidence][self.by]
+        low = f"{least * 100:g}"
+        return f">= {low} %" if most == 1 else f"{low} to {most * 100:g} %"
 
     @property
     def words(self) -> str:
@@ -82,21 +76,18 @@ def lines(events: Iterable[Event]) -> Iterator[Line]:
     surest = stalls[stalls["rank"] == stalls.groupby(place)["rank"].transform("min")]
     connections = surest.groupby([*place, "confidence"])["is_true"].any().reset_index()
     for confidence in CONFIDENCES:
-        for by, of, limits in (
-            ("stall", stalls, BY_STALL),
-            ("connection", connections, BY_CONNECTION),
-        ):
+        for by, of in (("stall", stalls), ("connection", connections)):
             rows = of[of["confidence"] == confidence]
             if len(rows):
                 sums = int(rows["is_true"].sum()), len(rows), len(rows[place].drop_duplicates())
-                yield Line(confidence, by, *sums, limits[confidence])
+                yield Line(confidence, by, *sums)
 
 
 def text(events: Iterable[Event]) -> str:
     """The table for a terminal."""
     rows = (
         f"{line.verdict:4}  {line.confidence:8}  {line.words}, {line.true} true  "
-        f"({line.required.words}; {line.connections} connections)"
+        f"({line.required}; {line.connections} connections)"
         for line in lines(events)
     )
     return "\n".join(rows)
@@ -109,7 +100,7 @@ def markdown(events: Iterable[Event]) -> list[str]:
         rows.setdefault(line.confidence, []).append(line)
     return [
         f"| '{confidence}' and true | {'; '.join(line.words for line in both)} | "
-        f"{'; '.join(dict.fromkeys(line.required.words for line in both))}"
+        f"{'; '.join(dict.fromkeys(line.required for line in both))}"
         f"{' (too few)' if any(line.verdict == 'few' for line in both) else ''} |"
         for confidence, both in rows.items()
     ]

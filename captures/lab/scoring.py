@@ -18,16 +18,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nagle_scan
+import pandas as pd
 import truths
 from calibration import Event
 from truths import SIDES, Place, Row, place
 
-Segment = tuple[str, int, int, int]  # sender, stream offset, length, time in ns
 SURE_MS, NEUTRAL_MS = 12.0, 8.0
 # A retransmission that was not needed draws the ACK that the receiver still kept back.
 BY_ACK = ("ack", "retransmission")
@@ -121,6 +120,7 @@ def is_by_data_here(truth: Row, hold: Row) -> bool:
 def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score: Score) -> None:
     """One that was reported."""
     counts, confidence = score.counts, stall["confidence"]
+    event = Event(truth["name"], where[0], confidence, is_true=hold is not None)
     seen = f"{at(truth, where)} wait {ms(stall, 'wait_ms')} ms, {stall['cause']}, {confidence}"
     if stall["cause"] == "nagle_reply":
         counts["reported by data"] += 1
@@ -131,7 +131,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
         counts[f"undecidable {confidence}"] += 1
     elif hold is None:
         counts[f"false {confidence}"] += 1
-        score.events.append(event(truth, where, stall, is_true=False))
+        score.events.append(event)
         evidence = "; ".join(stall.get("evidence", []))
         score.lines.append(f"FALSE   {seen}, frame {stall.get('frame_held')}: {evidence}")
     elif hold["hold_ms"] < NEUTRAL_MS:
@@ -140,18 +140,13 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
     elif hold["hold_ms"] >= SURE_MS:
         counts["found" if hold["release"] in BY_ACK else "found by data"] += 1
         counts[f"found {confidence}"] += 1
-        score.events.append(event(truth, where, stall, is_true=True))
+        score.events.append(event)
         score_cause(seen, stall, hold, score)
 
 
 def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
     """A wait of another cause, of which the truth says this."""
     return any(w.get(flag) and place(w) == where for w in truth["other_waits"])
-
-
-def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
-    """For the calibration."""
-    return Event(truth["name"], where[0], stall["confidence"], is_true)
 
 
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
@@ -207,7 +202,7 @@ def score_waits(truth: Row, result: Row, scan: nagle_scan.Scan, score: Score) ->
     for where, causes in true_causes(truth).items():
         connection, by, offset = where
         if connection not in silences:
-            silences[connection] = silence_before(segments(scan, connection))
+            silences[connection] = silence_before(scan.segments(connection))
         silence_ms = silences[connection].get((by, offset), 0.0)
         if silence_ms < SURE_MS:
             score.counts["wait not on the wire"] += 1
@@ -222,13 +217,6 @@ def score_waits(truth: Row, result: Row, scan: nagle_scan.Scan, score: Score) ->
                     f"WAIT    {at(truth, where)} "
                     f"{silence_ms:.1f} ms, {' and '.join(causes)}; reported: {found}"
                 )
-
-
-def segments(scan: nagle_scan.Scan, connection: int) -> Iterable[Segment]:
-    """A connection's segments."""
-    table = scan.segments(connection)
-    columns = (table[name].tolist() for name in ("sender", "rel_seq", "len", "time_ns"))
-    return zip(*columns, strict=True)
 
 
 def score_connects(truth: Row, result: Row, score: Score) -> None:
@@ -275,16 +263,15 @@ def reported_causes(result: Row) -> dict[Place, str]:
     return causes
 
 
-def silence_before(segments: Iterable[Segment]) -> dict[tuple[str, int], float]:
+def silence_before(segments: pd.DataFrame) -> dict[tuple[str, int], float]:
     """For the first byte of every segment with data: how long there had been no data, in ms."""
-    silence: dict[tuple[str, int], float] = {}
-    before: int | None = None
-    for sender, offset, length, time_ns in segments:
-        if length > 0:
-            if before is not None:
-                silence.setdefault((sender, offset), (time_ns - before) / 1e6)
-            before = time_ns
-    return silence
+    data = segments[segments["len"] > 0]
+    since_first_ns = data["time_ns"] - data["time_ns"].min()
+    places = [data["sender"].astype(str), data["rel_seq"]]
+    silences: dict[tuple[str, int], float] = (
+        since_first_ns.diff().div(1e6).groupby(places).first().dropna().to_dict()
+    )
+    return silences
 
 
 # -- words ---------------------------------------------------------------------------------------

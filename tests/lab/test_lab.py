@@ -6,6 +6,7 @@ from typing import Any
 
 import cases
 import chains
+import pandas as pd
 import real
 import truths
 from conftest import CAPTURES
@@ -55,7 +56,8 @@ def test_silence_counts_from_data_of_either_side_to_a_copy() -> None:
         ("client", 10, 10, 45 * MS),
         ("client", 10, 10, 245 * MS),
     ]
-    assert silence_before(segments) == {("server", 0): 40.0, ("client", 10): 5.0}
+    table = pd.DataFrame(segments, columns=["sender", "rel_seq", "len", "time_ns"])
+    assert silence_before(table) == {("server", 0): 40.0, ("client", 10): 5.0}
 
 
 def test_every_case_has_its_name_and_exactly_what_is_shipped_can_be_made_again() -> None:
