@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
-FIELDS = (
-    "frame.number",
-    "frame.time_epoch",
-    "tcp.stream",
-    "tcp.srcport",
-    "tcp.dstport",
-    "tcp.seq_raw",
-    "tcp.ack_raw",
-    "tcp.len",
-    "tcp.flags",
-    "tcp.window_size_value",
-    "tcp.options.mss_val",
-    "tcp.options.wscale.shift",
-    "tcp.options.timestamp.tsval",
-)
 OPTIONS = (
     *("-Y", "tcp", "-T", "fields", "-E", "occurrence=l"),
     *("-o", "tcp.desegment_tcp_streams:FALSE", "-o", "tcp.analyze_sequence_numbers:FALSE"),
@@ -31,23 +16,19 @@ MODULUS = 1 << 32
 
 
 NO_MSS_OPTION = 536
+# What tshark decodes, in the order of a Packet's fields after the time.
+FIELDS = (
+    *("frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw"),
+    *("tcp.len", "tcp.flags", "tcp.window_size_value", "tcp.options.mss_val"),
+    *("tcp.options.wscale.shift", "tcp.options.timestamp.tsval"),
+)
 
 
-@dataclass(frozen=True)
-class Options:
-    """TCP options that a SYN announces."""
+class Packet(NamedTuple):
+    """A TCP segment, with the sequence numbers of the wire; the options are those of a SYN."""
 
-    mss: int
-    window_shift: int | None
-    timestamps: bool
-
-
-@dataclass(frozen=True)
-class Packet:
-    """A TCP segment, with the sequence numbers of the wire."""
-
-    frame: int
     time_ns: int
+    frame: int
     stream: int
     source_port: int
     target_port: int
@@ -56,7 +37,9 @@ class Packet:
     length: int
     flags: int
     window: int
-    options: Options
+    mss: int
+    window_shift: int | None
+    timestamp: int | None
 
     @property
     def end(self) -> int:
@@ -82,7 +65,7 @@ def _read(capture: Path, _written_ns: int) -> tuple[Packet, ...]:
 def decoded(capture: Path) -> str:
     """tshark's fields of the TCP packets in a capture, a line each."""
     command = ["tshark", "-n", "-r", str(capture), *OPTIONS]
-    for field in FIELDS:
+    for field in ("frame.time_epoch", *FIELDS):
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode and "cut short" not in done.stderr:
@@ -91,48 +74,32 @@ def decoded(capture: Path) -> str:
 
 
 def _packet(row: list[str]) -> Packet:
-    seconds, fraction = row[1].split(".")
-    return Packet(
-        frame=int(row[0]),
-        time_ns=int(seconds) * 10**9 + int(fraction.ljust(9, "0")),
-        stream=int(row[2]),
-        source_port=int(row[3]),
-        target_port=int(row[4]),
-        seq=int(row[5]),
-        ack=int(row[6] or 0),
-        length=int(row[7]),
-        flags=int(row[8], 16),
-        window=int(row[9]),
-        options=Options(
-            mss=int(row[10] or NO_MSS_OPTION),
-            window_shift=int(row[11]) if row[11] else None,
-            timestamps=bool(row[12]),
-        ),
-    )
+    seconds, fraction = row[0].split(".")
+    time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+    *numbers, mss, window_shift, timestamp = (int(cell, 0) if cell else None for cell in row[1:])
+    known = (number or 0 for number in numbers)
+    return Packet._make([time_ns, *known, mss or NO_MSS_OPTION, window_shift, timestamp])
 
 
 class Direction:
     """One direction of one connection in one capture: what S sent, and what R sent back."""
 
     def __init__(self, packets: list[Packet], sender_port: int, receiver_port: int) -> None:
-        pair = {sender_port, receiver_port}
+        self.ports = sender_port, receiver_port
+        pair = set(self.ports)
         self.all = [p for p in packets if {p.source_port, p.target_port} == pair]
         self.sent = [p for p in self.all if p.source_port == sender_port]
         self.sent_set = set(self.sent)
         self.received = [p for p in self.all if p.source_port == receiver_port]
-        self.streams = sorted({p.stream for p in self.all})
-        self.base = self._first_payload_seq()
 
-    def _first_payload_seq(self) -> int | None:
+    @property
+    def base(self) -> int:
         """Sequence number of stream offset 0; of the first one seen when there is no SYN."""
-        for p in self.sent:
-            return (p.seq + 1) % MODULUS if p.flags & SYN else p.seq
-        return None
+        first = self.sent[0]
+        return (first.seq + 1) % MODULUS if first.flags & SYN else first.seq
 
     def offset(self, seq: int) -> int:
         """Stream offset of a sequence number."""
-        if self.base is None:
-            raise ValueError("nothing that this side sent was captured")
         return (seq - self.base) % MODULUS
 
     def new_segments(self) -> list[Packet]:

@@ -10,7 +10,7 @@ of such senders must stay below it.
 from __future__ import annotations
 
 from logs import Peer
-from packets import ACK, SYN, Direction, Packet, later
+from packets import ACK, MODULUS, SYN, Direction, Packet, later
 
 NO_CONGESTION_WINDOW = 1_000_000
 TIMESTAMP_BYTES = 12
@@ -23,12 +23,11 @@ class _Sender:
     def __init__(self, at_sender: Direction) -> None:
         self.direction = at_sender
         syns = [p for p in at_sender.all if p.flags & SYN]
-        options = [p.options for p in syns]
-        stamps = all(o.timestamps for o in options)
-        self.mss = min(o.mss for o in options) - TIMESTAMP_BYTES * stamps
+        stamps = all(p.timestamp is not None for p in syns)
+        self.mss = min(p.mss for p in syns) - TIMESTAMP_BYTES * stamps
         receiver = next(p for p in at_sender.received if p.flags & SYN)
-        scaled = all(o.window_shift is not None for o in options)
-        self.shift = (receiver.options.window_shift or 0) if scaled else 0
+        scaled = all(p.window_shift is not None for p in syns)
+        self.shift = (receiver.window_shift or 0) if scaled else 0
         self.window = receiver.window
         self.written = self.sent = self.acked = 0
         self.in_flight: list[int] = []  # ends of the segments not acknowledged
@@ -66,8 +65,7 @@ class _Sender:
         if not p.flags & ACK or p.flags & SYN:
             return False
         self.window = p.window << self.shift
-        base = self.direction.base
-        if base is not None and later(p.ack, (base + self.acked) % (1 << 32)):
+        if self.direction.sent and later(p.ack, (self.direction.base + self.acked) % MODULUS):
             self.acked = min(self.direction.offset(p.ack), self.sent)  # a FIN counts one more
         self.in_flight = [end for end in self.in_flight if end > self.acked]
         return bool(self.in_flight) or self.window < self.mss

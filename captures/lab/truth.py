@@ -67,7 +67,6 @@ def _state(peer: Peer, info: tuple[int, ...], time: int) -> str:
 class Held:
     """A segment that waited in the sender's kernel."""
 
-    sender: str
     segment: Packet
     offset: int
     hold_ms: float
@@ -92,7 +91,7 @@ class Held:
 
 
 def held_segments(
-    sender: str, peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
+    peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
 ) -> list[Held]:
     """Every segment that waited in the kernel of this side."""
     held, new = [], at_sender.new_segments()
@@ -110,7 +109,6 @@ def held_segments(
         resent = any(written < time < left for time in again)
         held.append(
             Held(
-                sender,
                 segment,
                 offset,
                 hold_ms=waited,

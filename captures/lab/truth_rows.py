@@ -9,6 +9,7 @@ direction.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import sender_state
@@ -28,7 +29,6 @@ from truth import (
 from truths import KINDS, SIDES, Row, place
 
 SLOW_CONNECT_MS = 100.0
-Writes = list[tuple[int, int, int]]  # of one application: time, offset, length
 STATES = {
     "nagle": "nagle_ended_by_sender",
     "loss": "retransmission",
@@ -38,8 +38,96 @@ STATES = {
 }
 
 
+class Sender:
+    """One side of a connection: what its program wrote and what it sent, and what waited."""
+
+    def __init__(
+        self, side: str, peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
+    ) -> None:
+        self.side, self.peer, self.at_sender, self.drops = side, peer, at_sender, drops
+        peer.infos = peer.infos or sender_state.infos(peer, at_sender)
+        self.held = held_segments(peer, at_sender, at_receiver, drops)
+
+    @property
+    def socket(self) -> Row:
+        """Its option; a program that waits for each ACK does by itself what Nagle would do."""
+        own: Row = {"nagle": self.peer.nagle, "port": self.at_sender.ports[0]}
+        return own | ({"waits_for_acks": True} if self.peer.ack_waits else {})
+
+    def rows(self, seen: Direction, stream: int) -> dict[str, list[Row]]:
+        """What a capture shows of it, by that capture's stream number and offsets."""
+        shift = self.at_sender.offset(seen.base)
+        mine = [held for held in self.held if is_seen(held, seen)]
+        by_nagle = [self._stall(held) for held in mine if is_nagle(held)]
+        others = [held for held in mine if not is_nagle(held) and held.hold_ms >= STALL_MS]
+        rows = {
+            "stalls": [row for row in by_nagle if row["hold_ms"] >= STALL_MS],
+            "short_holds": [row for row in by_nagle if row["hold_ms"] < STALL_MS],
+            "other_waits": [
+                *(self._in_kernel(held) for held in others),
+                *(row for row in self._pauses() if row["from_rel"] >= shift),
+                # The first copy was lost on its way to this capture, which so shows a later one.
+                *(
+                    self._wait(offset, "retransmission", wait_ms)
+                    for offset, wait_ms in lost_before(self.at_sender, seen, self.drops)
+                ),
+            ],
+        }
+        for row in (row for of_kind in rows.values() for row in of_kind):
+            name = "rel_seq" if "rel_seq" in row else "from_rel"
+            row |= {"connection": stream, name: (row[name] - shift) % MODULUS}
+        return rows
+
+    def _stall(self, held: Held) -> Row:
+        """A segment that Nagle held."""
+        end = held.offset + held.segment.length
+        delayed = held.ack_delay_ms is not None and held.ack_delay_ms >= STALL_MS
+        return {
+            "connection": None,
+            "sender": self.side,
+            "rel_seq": held.offset,
+            "len": held.segment.length,
+            "writes": sum(held.offset <= offset < end for _, offset, _ in self.peer.writes),
+            "hold_ms": round(held.nagle_ms, 3),
+            "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
+            "cause": "nagle_delack" if delayed else "nagle_rtt",
+            "release": held.release,
+        }
+
+    def _wait(self, offset: int, cause: str, wait_ms: float) -> Row:
+        """A wait that is not Nagle's."""
+        return {
+            "connection": None,
+            "by": self.side,
+            "from_rel": offset,
+            "cause": cause,
+            "wait_ms": round(wait_ms, 3),
+        }
+
+    def _in_kernel(self, held: Held) -> Row:
+        """A wait in the kernel that was not Nagle's, or that no acknowledgment ended."""
+        state = held.longest_state
+        row = self._wait(held.offset, STATES.get(state, state), held.hold_ms)
+        return row | {"nagle_too": state == "congestion+nagle"}
+
+    def _pauses(self) -> Iterator[Row]:
+        """The application itself waited before it wrote this byte: asleep, busy, or for an ACK."""
+        peer = self.peer
+        for_acks = {offset for _, _, offset in peer.ack_waits}
+        # Small segments whose program waited for the ACK itself look as if Nagle held them.
+        undecidable = for_acks & small_segments(peer, self.at_sender)
+        asleep = long_waits(peer, peer.pauses) or [
+            wait for wait in late_writes(peer, self.at_sender) if wait[0] not in for_acks
+        ]
+        for_ack = long_waits(peer, peer.ack_waits)
+        for cause, waits in (("sender_app", asleep), ("stop_and_wait", for_ack)):
+            for offset, wait_ms in waits:
+                row = self._wait(offset, cause, wait_ms)
+                yield row | ({"undecidable": True} if offset in undecidable else {})
+
+
 class Connection:
-    """One connection of the run: both peers, and what was held in each direction."""
+    """One connection of the run."""
 
     def __init__(
         self,
@@ -48,22 +136,17 @@ class Connection:
         captures: dict[str, list[Packet]],
         wire_log: Path,
     ) -> None:
-        self.client_port, self.peers = client_port, peers
-        self.server_port = peers["client"].server_port
-        self.ports = {"client": self.client_port, "server": self.server_port}
-        self.at_sender = {side: self.direction(captures[side], side) for side in SIDES}
-        self.held: list[Held] = []
-        self.drops: dict[str, list[int]] = {}
-        # small segments whose program waited for the ACK itself: on the wire as if Nagle held them
-        self.undecidable: set[tuple[str, int]] = set()
-        for sender in SIDES:
-            peer, at_sender = peers[sender], self.at_sender[sender]
-            peer.infos = peer.infos or sender_state.infos(peer, at_sender)
-            at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
-            self.drops[sender] = read_drops(wire_log, sender, client_port)
-            self.held += held_segments(sender, peer, at_sender, at_receiver, self.drops[sender])
-            waited = {offset for _, _, offset in peer.ack_waits}
-            self.undecidable |= {(sender, at) for at in waited & small_segments(peer, at_sender)}
+        self.ports = {"client": client_port, "server": peers["client"].server_port}
+        self.senders = [
+            Sender(
+                side,
+                peers[side],
+                self.direction(captures[side], side),
+                self.direction(captures[SIDES[side == "client"]], side),
+                read_drops(wire_log, side, client_port),
+            )
+            for side in SIDES
+        ]
 
     def direction(self, packets: list[Packet], sender: str) -> Direction:
         """The direction of one side of it, in any capture."""
@@ -109,25 +192,16 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
     for c in connections:
         # Two streams, where a NAT lies between two captures merged.
         for stream, inside in streams[frozenset(c.ports.values())].items():
-            sides = {side: describe_side(c, side) for side in SIDES}
-            described.append({"connection": stream} | sides | connecting(inside))
-            for sender in SIDES:
-                seen = c.direction(inside, sender)
-                if seen.base is None:
-                    one_way = True
-                    continue
-                shift = c.at_sender[sender].offset(seen.base)
-                for kind, found in describe_direction(c, sender, seen, stream, shift).items():
+            sockets = {sender.side: sender.socket for sender in c.senders}
+            described.append({"connection": stream} | sockets | connecting(inside))
+            for sender in c.senders:
+                seen = c.direction(inside, sender.side)
+                one_way |= not seen.sent
+                for kind, found in sender.rows(seen, stream).items() if seen.sent else ():
                     rows[kind] += found
     described.sort(key=lambda d: d["connection"])
     tables = {kind: sorted(found, key=place) for kind, found in rows.items()}
     return {"connections": described, "one_way": one_way, **tables}
-
-
-def describe_side(c: Connection, side: str) -> Row:
-    """Its socket; a program that waits for each ACK does by itself what Nagle would do."""
-    own: Row = {"nagle": c.peers[side].nagle, "port": c.ports[side]}
-    return own | ({"waits_for_acks": True} if c.peers[side].ack_waits else {})
 
 
 def connecting(packets: list[Packet]) -> Row:
@@ -140,46 +214,6 @@ def connecting(packets: list[Packet]) -> Row:
     return {"syns": len(syns), "connect_ms": round(took_ms, 3)}
 
 
-def describe_direction(
-    c: Connection, sender: str, seen: Direction, connection: int, shift: int
-) -> dict[str, list[Row]]:
-    """The rows that a capture has of one direction; its offsets begin at our offset `shift`."""
-    mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
-    writes = c.peers[sender].writes
-    by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
-    others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
-    return {
-        "stalls": [row for row in by_nagle if row["hold_ms"] >= STALL_MS],
-        "short_holds": [row for row in by_nagle if row["hold_ms"] < STALL_MS],
-        "other_waits": [
-            *(wait_row(h, connection, shift) for h in others),
-            *pause_rows(c, sender, connection, shift),
-            *lost_rows(c, sender, seen, connection, shift),
-        ],
-    }
-
-
-def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[Row]:
-    """The application itself waited before it wrote this byte: asleep, busy, or for an ACK."""
-    peer = c.peers[sender]
-    for_acks = {offset: end - start for start, end, offset in peer.ack_waits}
-    asleep = long_waits(peer, peer.pauses) or [
-        (offset, wait_ms)
-        for offset, wait_ms in late_writes(peer, c.at_sender[sender])
-        if offset not in for_acks
-    ]
-    waits = [
-        *((offset, wait_ms, "sender_app") for offset, wait_ms in asleep),
-        *((*wait, "stop_and_wait") for wait in long_waits(peer, peer.ack_waits)),
-    ]
-    return [
-        other_row(sender, connection, offset - shift, cause, wait_ms)
-        | ({"undecidable": True} if (sender, offset) in c.undecidable else {})
-        for offset, wait_ms, cause in waits
-        if offset >= shift
-    ]
-
-
 def long_waits(peer: Peer, waits: list[tuple[int, int, int]]) -> list[tuple[int, float]]:
     """Waits of 10 ms and more that a write followed: its offset, and how long."""
     written = {offset for _, offset, _ in peer.writes}
@@ -187,17 +221,6 @@ def long_waits(peer: Peer, waits: list[tuple[int, int, int]]) -> list[tuple[int,
         (offset, (end - start) / MS)
         for start, end, offset in waits
         if end - start >= STALL_MS * MS and offset in written
-    ]
-
-
-def lost_rows(
-    c: Connection, sender: str, seen: Direction, connection: int, shift: int
-) -> list[Row]:
-    """Segments whose first copy was lost on its way to this capture, which so shows a later one."""
-    lost = lost_before(c.at_sender[sender], seen, c.drops[sender])
-    return [
-        other_row(sender, connection, (offset - shift) % MODULUS, "retransmission", wait_ms)
-        for offset, wait_ms in lost
     ]
 
 
@@ -214,39 +237,3 @@ def is_seen(held: Held, seen: Direction) -> bool:
 def is_nagle(held: Held) -> bool:
     """Nagle held it, and an acknowledgment let it go."""
     return held.release != "sender" and held.nagle_ms >= SHORTEST_MS
-
-
-def stall_row(held: Held, connection: int, shift: int, writes: Writes) -> Row:
-    """A segment that Nagle held."""
-    end = held.offset + held.segment.length
-    delayed = held.ack_delay_ms is not None and held.ack_delay_ms >= STALL_MS
-    return {
-        "connection": connection,
-        "sender": held.sender,
-        "rel_seq": (held.offset - shift) % MODULUS,
-        "len": held.segment.length,
-        "writes": sum(held.offset <= offset < end for _, offset, _ in writes),
-        "hold_ms": round(held.nagle_ms, 3),
-        "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
-        "cause": "nagle_delack" if delayed else "nagle_rtt",
-        "release": held.release,
-    }
-
-
-def wait_row(held: Held, connection: int, shift: int) -> Row:
-    """A wait in the kernel that was not Nagle's, or that no acknowledgment ended."""
-    state = held.longest_state
-    from_rel = (held.offset - shift) % MODULUS
-    row = other_row(held.sender, connection, from_rel, STATES.get(state, state), held.hold_ms)
-    return row | {"nagle_too": state == "congestion+nagle"}
-
-
-def other_row(by: str, connection: int, from_rel: int, cause: str, wait_ms: float) -> Row:
-    """A wait that is not Nagle's."""
-    return {
-        "connection": connection,
-        "by": by,
-        "from_rel": from_rel,
-        "cause": cause,
-        "wait_ms": round(wait_ms, 3),
-    }
