@@ -48,7 +48,7 @@ class Line(NamedTuple):
     def verdict(self) -> str:
         """`ok`, `FAIL`, or `few` where no limit applies."""
         least, most = REQUIRED[self.confidence][self.by]
-        # Of fewer events, a single one more or less would break the limit.
+        # A single event more or less would break the limit of fewer.
         enough = round(1 / (1 - (least if most == 1 else most)))
         if self.events < enough or self.connections < FEW:
             return "few"

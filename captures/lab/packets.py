@@ -16,7 +16,7 @@ MODULUS = 1 << 32
 
 
 NO_MSS_OPTION = 536
-# What tshark decodes, in the order of a Packet's fields after the time.
+# The fields that tshark decodes, in the order of a Packet's after the time.
 FIELDS = (
     *("frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw"),
     *("tcp.len", "tcp.flags", "tcp.window_size_value", "tcp.options.mss_val"),

@@ -55,7 +55,7 @@ class Sender:
         return own | ({"waits_for_acks": True} if self.peer.ack_waits else {})
 
     def rows(self, seen: Direction, stream: int) -> dict[str, list[Row]]:
-        """What a capture shows of it, by that capture's stream number and offsets."""
+        """The waits that a capture shows of it, by that capture's stream number and offsets."""
         shift = self.at_sender.offset(seen.base)
         mine = [held for held in self.held if is_seen(held, seen)]
         by_nagle = [self._stall(held) for held in mine if is_nagle(held)]
