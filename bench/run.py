@@ -312,7 +312,7 @@ def of_small_captures(count: int) -> Iterator[Row]:
 
 
 def write_later(folder: Path, seconds: Iterable[int]) -> None:
-    """A capture for each of these seconds, whose packets came so much later."""
+    """A capture for each of these seconds, whose packets came that much later."""
     original = generate("stalls", 1, 75).path.read_bytes()
     for second in seconds:
         content, at = bytearray(original), PCAP_HEAD

@@ -41,16 +41,16 @@ def crates(target: str) -> list[dict[str, Any]]:
     """The crates that are linked for a target, by name."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     command += ["--manifest-path", "analyzer/Cargo.toml", "--filter-platform", target]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    packages = {package["id"]: package for package in told["packages"]}
-    nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
-    linked, left = set(), [told["resolve"]["root"]]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    packages = {package["id"]: package for package in found["packages"]}
+    nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
+    linked, left = set(), [found["resolve"]["root"]]
     while left:
         one = left.pop()
         if one not in linked:
             linked.add(one)
             left += [dep["pkg"] for dep in nodes[one]["deps"] if _is_linked(dep)]
-    linked.discard(told["resolve"]["root"])
+    linked.discard(found["resolve"]["root"])
     return sorted((packages[one] for one in linked), key=lambda one: (one["name"], one["version"]))
 
 

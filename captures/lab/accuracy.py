@@ -3,8 +3,8 @@
 
 Scans every capture whose truth is in a folder (default: captures/labelled), prints what was found,
 missed, false and given a wrong cause, by case and in all, and fails below the limits. A folder
-called chains or programs has groups and limits of its own. README.md tells what a truth says,
-scoring.py what counts.
+called chains or programs has groups and limits of its own. README.md explains the truth of a
+capture, scoring.py which findings count.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from truths import Row
 
 SHIPPED = Path(__file__).resolve().parents[1] / "labelled"
 Groups = dict[str, dict[str, Score]]
-# A relay of a chain that passes on what another held looks in captures of one leg alone much like
-# a hold: that may be suspected, but never said as certain. Of programs, what a filter on one
-# subscriber captured.
+# Groups of captures, each with its own limits. In a capture of one leg alone, a relay that passes on
+# what another hop held looks much like a hold: it may be suspected there, but never be called
+# certain.
 ALL, KNOWN_MISSED = "all connections captured", "known to be missed"
 EVERY_LEG, A_LEG_MISSING, FILTERED = (
     "every leg captured",
@@ -45,8 +45,8 @@ LEFT_OUT = {
     "wait not on the wire": "true waits that no 12 ms without data show in this capture",
     "wait undecidable": "waits ended by data or the sender itself, or with a short hold behind",
 }
-# Listed openly, with what goes wrong, rather than not shipped. One that is right by now is to be
-# taken off: the report says so.
+# Shipped cases that are known to be missed, and why; they are listed, and outside the limits. The
+# report says which of them are right by now and are to be taken off.
 KNOWN = {
     "hard-ack-thinned-split-nots": "ACKs thinned by the network: the client's holds missed",
     "hard-lossy-veth-work-nots": "5 and 15 % of the frames missing: waits called unknown",
@@ -117,8 +117,8 @@ def false(counts: Mapping[str, int]) -> int:
     return sum(counts[f"false {confidence}"] for confidence in CONFIDENCES)
 
 
-def told(counts: Mapping[str, int]) -> int:
-    """Verdicts on TCP_NODELAY that are right or wrong."""
+def decided(counts: Mapping[str, int]) -> int:
+    """Directions with a verdict on TCP_NODELAY that is right or wrong."""
     return counts["directions"] - counts["nagle unknown"] - counts["switched"]
 
 
@@ -160,19 +160,19 @@ def limits_of(name: str, folder: Path, counts: Mapping[str, int], pairs: list[Pa
 def limits_of_the_lab(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
     """Limits of the labelled captures."""
     found, by_data, waits = counts["found"], counts["true by data here"], counts["waits"]
-    sure, told_by_data = (
+    sure, reported_by_data = (
         counts["found certain"] + counts["false certain"],
         counts["reported by data"],
     )
     here = share(counts["found by data here"], by_data)
-    right = share(counts["right by data"], told_by_data)
+    right = share(counts["right by data"], reported_by_data)
     bad = sum(not p.is_met for p in pairs)
     return [
         *found_and_true(counts, 0.99),
         Limit("wrong cause", counts["cause"] / max(found, 1), "<=", 0.01, f"{found} found"),
         Limit(CERTAIN, share(counts["found certain"], sure), ">=", 0.999, f"{sure} certain"),
         Limit("held until data, found at the sender", here, ">=", 0.7, f"{by_data} stalls"),
-        Limit("held until data, true", right, ">=", 0.97, f"{told_by_data} reported"),
+        Limit("held until data, true", right, ">=", 0.97, f"{reported_by_data} reported"),
         Limit(
             "waits with their true cause",
             share(counts["waits right"], waits),
@@ -180,7 +180,9 @@ def limits_of_the_lab(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limi
             0.95,
             f"{waits} waits",
         ),
-        Limit("TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0, f"{told(counts)} verdicts"),
+        Limit(
+            "TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0, f"{decided(counts)} verdicts"
+        ),
         Limit("predicted latencies missed", bad, "<=", 0, f"{len(pairs)} pairs"),
         Limit("one direction only, called clean", counts["one way called clean"], "<=", 0),
     ]
@@ -202,7 +204,7 @@ def table(cases: Mapping[str, Score]) -> str:
 
 
 def disagreements(lines: list[str], limit: int) -> Iterator[str]:
-    """At most so many lines of each kind."""
+    """At most `limit` lines of each kind."""
     shown: Counter[str] = Counter()
     for line in lines:
         kind = line.split()[0]

@@ -277,7 +277,7 @@ EXTRAS = {
         uneven1="uneven:1",
         uneven2="uneven:2",
     ),
-    # both ends in one file, by clocks that differ by so many milliseconds
+    # both ends in one file, the server's clock late by these milliseconds, or early
     "two-clocks": tuple(
         Extra(f"both-{number}", "client", derive=f"both_ends:{ms}")
         for number, ms in enumerate((-6.5, 0.3, 7.9, -40))

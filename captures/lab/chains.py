@@ -46,7 +46,7 @@ class Chain:
     """A client, relays, a server.
 
     Its sockets are named in order from the client to the server, '+' with TCP_NODELAY: '+ +- +'
-    has one relay, whose socket towards the server holds what Nagle tells it to.
+    has one relay, on whose socket towards the server Nagle's algorithm is on.
     """
 
     sockets: str

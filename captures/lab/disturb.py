@@ -79,18 +79,18 @@ def unchanged(frames: Sequence[Frame], _: Random) -> Frames:
 
 
 def without(frames: Sequence[Frame], _: Random, first: float, last: float) -> Frames:
-    """The frames between two shares of the capture missing."""
+    """All frames but those from the share `first` of the capture to the share `last`."""
     count = len(frames)
     return [*frames[: round(first * count)], *frames[round(last * count) :]]
 
 
 def thinned(frames: Sequence[Frame], dice: Random, share: float, pure_acks: bool = False) -> Frames:
-    """This share of the frames missing, or of the pure ACKs only."""
+    """All frames but for a random share of them, or of the pure ACKs among them."""
     return [f for f in frames if (pure_acks and not f.is_pure_ack) or dice.random() >= share]
 
 
 def in_bursts(frames: Sequence[Frame], dice: Random) -> Frames:
-    """Now and then several frames missing in a row."""
+    """All frames but for random runs of consecutive ones."""
     kept, missing = [], 0
     for frame in frames:
         if not missing and dice.random() < BURST_CHANCE:
@@ -108,7 +108,7 @@ def tick(frames: Sequence[Frame]) -> int:
 
 
 def doubled(frames: Sequence[Frame], dice: Random, share: float) -> Frames:
-    """This share of the frames twice, 2 us apart where the clock of the capture ticks so finely."""
+    """This share of the frames twice, 2 us apart unless the capture's clock is coarser."""
     tick_ns = tick(frames)
     later_ns = 2 * US // tick_ns * tick_ns
     return in_order(
@@ -121,9 +121,9 @@ def doubled(frames: Sequence[Frame], dice: Random, share: float) -> Frames:
 
 
 def swapped(frames: Sequence[Frame], dice: Random) -> Frames:
-    """In an order, and with times, that are right within 20 us only, as of two ports merged.
+    """Times off by up to 20 us, and frames in the order of these, as where two ports are merged.
 
-    A clock that ticks less often shows nothing of it.
+    A clock of coarser ticks shows nothing of it.
     """
     tick_ns = max(US, tick(frames))
     most = SWAP_NS // tick_ns
@@ -167,12 +167,12 @@ def early_stamp(frames: Sequence[Frame], _: Random) -> Frames:
 
 
 def coarse(frames: Sequence[Frame], _: Random, tick_ns: int) -> Frames:
-    """A clock that ticks only so often."""
+    """Times rounded down to the ticks of a coarse clock."""
     return [replace(f, time_ns=f.time_ns // tick_ns * tick_ns) for f in frames]
 
 
 def snapped(frames: Sequence[Frame], _: Random, most: int) -> Frames:
-    """Frames cut to so many bytes."""
+    """Frames cut to their first bytes, at most this number."""
     return [replace(f, data=f.data[:most]) for f in frames]
 
 

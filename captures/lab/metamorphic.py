@@ -206,7 +206,7 @@ def score(case: tuple[Path, Row]) -> tuple[dict[str, Counter[str]], list[str]]:
 
 
 def sampled(rows: list[Row], most: int) -> list[Row]:
-    """So many captures, picked by a checksum; all for 0."""
+    """At most `most` captures, picked by a checksum; all for 0."""
     picked = sorted(rows, key=lambda row: crc32(str(row["name"]).encode()))[: most or None]
     return [row for row in rows if row in picked]
 
@@ -236,7 +236,7 @@ def more_faults(totals: pd.DataFrame, known: pd.DataFrame) -> list[str]:
 def main() -> int:
     """Print the table; 1 if there are more faults than known."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, default=0, help="so many captures; default all")
+    parser.add_argument("--sample", type=int, default=0, help="captures; default all")
     parser.add_argument("--faults", action="store_true", help="a line for each fault, too")
     parser.add_argument("--update", action="store_true", help="write metamorphic.txt")
     arguments = parser.parse_args()

@@ -148,7 +148,7 @@ static uint32_t sum_words(const unsigned char *at, int words)
     return sum;
 }
 
-/* RFC 1624: a checksum after so much less and so much more in what it covers. */
+/* RFC 1624: updates a checksum after words that sum to `less` were replaced by others, `more`. */
 static void mend(unsigned char *checksum, uint32_t less, uint32_t more)
 {
     uint32_t sum = (uint16_t)~(checksum[0] << 8 | checksum[1]) + more + 2 * 0xffffu - (less % 0xffff);

@@ -204,7 +204,7 @@ def record(case: RealCase, folder: Path) -> None:
 
 
 def keep_some(folder: Path, count: int) -> None:
-    """Cut capture and logs to so many connections, spread over all of them."""
+    """Cut capture and logs to `count` connections, spread over all of them."""
     capture, whole = folder / "loopback.pcap", folder / "whole"
     ports = sorted(read_log(folder / "client.log"))
     kept = set(ports[:: len(ports) // count][:count])

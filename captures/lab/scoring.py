@@ -112,7 +112,7 @@ def is_true_stall(hold: Row) -> bool:
 
 
 def is_by_data_here(truth: Row, hold: Row) -> bool:
-    """Did data release it, and was it captured at its sender's host, where that can be told?"""
+    """Did data release it, and does the capture at its sender's host show that?"""
     here = truth["point"] in {hold["sender"], "loopback"}
     return here and hold["release"] == "data" and hold["hold_ms"] >= SURE_MS
 
@@ -145,7 +145,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
 
 
 def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
-    """A wait of another cause, of which the truth says this."""
+    """Does the truth set this flag on a wait of another cause there?"""
     return any(w.get(flag) and place(w) == where for w in truth["other_waits"])
 
 

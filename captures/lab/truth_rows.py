@@ -1,7 +1,7 @@
 """The truth of the captures of a run, as truths.py keeps it.
 
-The stalls are found once, from the full captures at both ends, and then told for every capture in
-that capture's own numbering: Wireshark's tcp.stream, and stream offsets that start at the first
+The stalls are found once, from the full captures at both ends, and then listed for every capture
+in that capture's own numbering: Wireshark's tcp.stream, and stream offsets that start at the first
 payload byte, or, without a handshake in the capture, at the first sequence number seen in that
 direction.
 """

@@ -11,8 +11,8 @@
  *     --delay US,US    delay
  *     --jitter US,US   added per frame
  *     --shape NAME     of the jitter: uniform in 0..US (default); tail: Pareto, now and then
- *                      many times US; steady:US: such, drawn anew only every so often
- *     --change MS:US   from so long after the first frame on, so much more delay, both ways;
+ *                      many times US; steady:US: the same, drawn anew every US only
+ *     --change MS:US   from MS after the first frame on, US more delay, both ways;
  *                      can be given again
  *     --rate K,K       kbit/s
  *     --queue N,N      bytes that wait in front of the rate; more are lost
