@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from truths import SIDES
 
 LINE = 160  # as in write_log.c
-Log = list[str]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A write, or with length 0 a setsockopt, and what the kernel said right after it."""
 
     before_ns: int
@@ -50,33 +48,22 @@ def read(noted: Path) -> list[Call]:
 
 def logs(calls: list[Call], server_port: int) -> dict[str, str]:
     """Both sides' logs; a connection is in both, even if one side wrote nothing."""
-    own: dict[tuple[int, int], list[Call]] = defaultdict(list)
-    for call in calls:
-        if server_port in (call.local, call.remote):
-            own[call.local, call.remote].append(call)
-    clients = sorted({local + remote - server_port for local, remote in own})
-    start = min((some[0].before_ns for some in own.values()), default=0)
-    found = dict.fromkeys(SIDES, "")
-    for client in clients:
-        ends = {"client": (client, server_port), "server": (server_port, client)}
-        for side, pair in ends.items():
-            log = [f"{start} {client} open {server_port}", *lines(own.get(pair, []), client)]
-            found[side] += "".join(f"{line}\n" for line in log)
-    return found
-
-
-def lines(calls: list[Call], client: int) -> Log:
-    """The log of one side on one connection."""
-    log: Log = []
-    written = 0
-    options = {"nodelay": 0, "cork": 0}
-    for call in calls:
+    own = [call for call in calls if server_port in (call.local, call.remote)]
+    clients = sorted({call.local + call.remote - server_port for call in own})
+    opened = [f"{own[0].before_ns} {client} open {server_port}" for client in clients]
+    log = {side: [*opened] for side in SIDES}
+    written: Counter[tuple[str, int]] = Counter()
+    options: Counter[tuple[str, int, str]] = Counter()
+    for call in own:
+        client = call.local + call.remote - server_port
+        side = SIDES[call.local == server_port]
         for name, value in (("nodelay", call.nodelay), ("cork", call.cork)):
-            if options[name] != value:
-                log.append(f"{call.before_ns} {client} option {name} {value}")
-            options[name] = value
+            if options[side, client, name] != value:
+                log[side].append(f"{call.before_ns} {client} option {name} {value}")
+            options[side, client, name] = value
         if call.length:
-            log.append(f"{call.before_ns} {client} write {written} {call.length}")
-            log.append(f"{call.after_ns} {client} info {call.info}")
-            written += call.length
-    return log
+            at = written[side, client]
+            log[side].append(f"{call.before_ns} {client} write {at} {call.length}")
+            log[side].append(f"{call.after_ns} {client} info {call.info}")
+            written[side, client] += call.length
+    return {side: "".join(f"{line}\n" for line in lines) for side, lines in log.items()}
