@@ -17,8 +17,8 @@ from truths import Row
 
 SHIPPED = Path(__file__).resolve().parents[1] / "labelled"
 Groups = dict[str, dict[str, Score]]
-# Groups of captures, each with its own limits. In a capture of one leg alone, a relay that passes on
-# what another hop held looks much like a hold: it may be suspected there, but never be called
+# Groups of captures, each with its own limits. In a capture of one leg alone, a relay that passes
+# on what another hop held looks much like a hold: it may be suspected there, but never be called
 # certain.
 ALL, KNOWN_MISSED = "all connections captured", "known to be missed"
 EVERY_LEG, A_LEG_MISSING, FILTERED = (
@@ -136,56 +136,33 @@ def found_and_true(counts: Mapping[str, int], least: float) -> list[Limit]:
     ]
 
 
-def limits_of(name: str, folder: Path, counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
-    """Every number of a group with a limit."""
-    wrong = Limit("TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0)
-    certain = Limit("false, and certain", counts["false certain"], "<=", 0)
-    if name == KNOWN_MISSED:
-        return []
-    if name == EVERY_LEG:
-        return [*found_and_true(counts, 0.99), wrong]
-    if name == A_LEG_MISSING:
-        return [found_and_true(counts, 0.99)[0], certain, wrong]
-    if folder.name == "programs":
-        return [
-            *found_and_true(counts, 0.985),
-            certain._replace(bound=2),
-            wrong,
-            Limit("stalling connections called clean", counts["false clean"], "<=", 0),
-            Limit("points that contradict", counts["contradictions"], "<=", 0),
-        ]
-    return limits_of_the_lab(counts, pairs)
-
-
 def limits_of_the_lab(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
     """Limits of the labelled captures."""
-    found, by_data, waits = counts["found"], counts["true by data here"], counts["waits"]
-    sure, reported_by_data = (
-        counts["found certain"] + counts["false certain"],
-        counts["reported by data"],
+    by_data, waits, reported = (
+        counts[name] for name in ("true by data here", "waits", "reported by data")
     )
+    sure = counts["found certain"] + counts["false certain"]
+    wrong = counts["cause"] / max(counts["found"], 1)
     here = share(counts["found by data here"], by_data)
-    right = share(counts["right by data"], reported_by_data)
-    bad = sum(not p.is_met for p in pairs)
+    right = share(counts["right by data"], reported)
+    caused = share(counts["waits right"], waits)
+    missed = sum(not pair.is_met for pair in pairs)
     return [
         *found_and_true(counts, 0.99),
-        Limit("wrong cause", counts["cause"] / max(found, 1), "<=", 0.01, f"{found} found"),
+        Limit("wrong cause", wrong, "<=", 0.01, f"{counts['found']} found"),
         Limit(CERTAIN, share(counts["found certain"], sure), ">=", 0.999, f"{sure} certain"),
         Limit("held until data, found at the sender", here, ">=", 0.7, f"{by_data} stalls"),
-        Limit("held until data, true", right, ">=", 0.97, f"{reported_by_data} reported"),
-        Limit(
-            "waits with their true cause",
-            share(counts["waits right"], waits),
-            ">=",
-            0.95,
-            f"{waits} waits",
-        ),
-        Limit(
-            "TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0, f"{decided(counts)} verdicts"
-        ),
-        Limit("predicted latencies missed", bad, "<=", 0, f"{len(pairs)} pairs"),
+        Limit("held until data, true", right, ">=", 0.97, f"{reported} reported"),
+        Limit("waits with their true cause", caused, ">=", 0.95, f"{waits} waits"),
+        options_wrong(counts)._replace(of=f"{decided(counts)} verdicts"),
+        Limit("predicted latencies missed", missed, "<=", 0, f"{len(pairs)} pairs"),
         Limit("one direction only, called clean", counts["one way called clean"], "<=", 0),
     ]
+
+
+def options_wrong(counts: Mapping[str, int]) -> Limit:
+    """The limit of wrong verdicts on TCP_NODELAY."""
+    return Limit("TCP_NODELAY verdicts wrong", counts["nagle"], "<=", 0)
 
 
 def total(cases: Mapping[str, Score]) -> Score:
@@ -263,8 +240,24 @@ class Report:
         return ALL in self.scores and self.folder.name != "programs"
 
     def limits(self, name: str) -> list[Limit]:
-        """The limits of a group."""
-        return limits_of(name, self.folder, total(self.scores[name]).counts, self.pairs)
+        """Every number of a group with a limit."""
+        counts = total(self.scores[name]).counts
+        certain = Limit("false, and certain", counts["false certain"], "<=", 0)
+        if name == KNOWN_MISSED:
+            return []
+        if name == EVERY_LEG:
+            return [*found_and_true(counts, 0.99), options_wrong(counts)]
+        if name == A_LEG_MISSING:
+            return [found_and_true(counts, 0.99)[0], certain, options_wrong(counts)]
+        if self.folder.name != "programs":
+            return limits_of_the_lab(counts, self.pairs)
+        return [
+            *found_and_true(counts, 0.985),
+            certain._replace(bound=2),
+            options_wrong(counts),
+            Limit("stalling connections called clean", counts["false clean"], "<=", 0),
+            Limit("points that contradict", counts["contradictions"], "<=", 0),
+        ]
 
     @property
     def is_met(self) -> bool:
