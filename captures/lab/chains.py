@@ -123,7 +123,7 @@ class Containers(Network):
 
     def __init__(self, hosts: str, log: Path) -> None:
         self.hosts = hosts
-        super().__init__(NETS["veth"], Path(), log)
+        super().__init__(NETS["veth"], log)
 
     def _remove_namespaces(self) -> None:
         for which in "m" + self.hosts:

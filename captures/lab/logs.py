@@ -6,9 +6,6 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
-WAITS = {"pause": "pauses", "wait-ack": "ack_waits"}
-WAITS_END = {"resume": "pauses", "acked": "ack_waits"}
-
 
 @dataclass
 class Peer:
@@ -49,21 +46,22 @@ def read_log(path: Path) -> dict[int, Peer]:
 
 
 def _note(peer: Peer, time: int, kind: str, values: list[str]) -> None:
-    if kind == "open":
-        peer.server_port = int(values[0])
-    elif kind == "write":
-        peer.writes.append((time, int(values[0]), int(values[1])))
-    elif kind == "info":
-        peer.infos.append((time, tuple(map(int, values))))
-    elif kind == "option":
-        peer.options.append((time, values[0], int(values[1])))
-    elif kind in WAITS:
-        written = peer.writes[-1][1] + peer.writes[-1][2] if peer.writes else 0
-        getattr(peer, WAITS[kind]).append((time, time, written))
-    elif kind in WAITS_END:
-        waits = getattr(peer, WAITS_END[kind])
-        start, _, offset = waits[-1]
-        waits[-1] = (start, time, offset)
+    match kind:
+        case "open":
+            peer.server_port = int(values[0])
+        case "write":
+            peer.writes.append((time, int(values[0]), int(values[1])))
+        case "info":
+            peer.infos.append((time, tuple(map(int, values))))
+        case "option":
+            peer.options.append((time, values[0], int(values[1])))
+        case "pause" | "wait-ack":
+            waits = peer.pauses if kind == "pause" else peer.ack_waits
+            waits.append((time, time, sum(peer.writes[-1][1:]) if peer.writes else 0))
+        case "resume" | "acked":
+            waits = peer.pauses if kind == "resume" else peer.ack_waits
+            start, _, offset = waits[-1]
+            waits[-1] = (start, time, offset)
 
 
 def write_time(peer: Peer, offset: int) -> int:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from tools import tool
+
 LINUX = "linux"
 STACK_INTERFACE = "stack0"  # the TUN interface of a stack in user space
 CLIENT, SERVER, CLIENT_ROUTER, SERVER_ROUTER = "10.10.1.2", "10.10.2.2", "10.10.1.1", "10.10.2.1"
@@ -97,8 +99,8 @@ class Net:
 class Network:
     """Namespaces with a Net between them, for the length of a 'with' block."""
 
-    def __init__(self, net: Net, wire: Path, log: Path) -> None:
-        self.net, self.wire_program, self.log_path = net, wire, log
+    def __init__(self, net: Net, log: Path) -> None:
+        self.net, self.log_path = net, log
         self.prefix = f"lab{os.getpid()}"
         self.processes: list[Process] = []
         self.wires: list[Process] = []
@@ -221,7 +223,7 @@ class Network:
         there, back = (ms / 2 * 1000 for ms in self.net.one_way_ms)  # two wires share it
         options = f"--delay {there},{back} --seed {len(self.wires) + 1} {self.net.wire} {own}"
         ends = (self.prefix + left, self.prefix + right)
-        command = [*AT_ONCE, str(self.wire_program), *options.split(), *ends]
+        command = [*AT_ONCE, str(tool("wire")), *options.split(), *ends]
         wire = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.wires.append(wire)
         is_ready(wire)

@@ -180,7 +180,7 @@ def record(case: RealCase, folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
     with (
         tempfile.TemporaryDirectory() as scratch,
-        Network(case.net, tool("wire"), folder / "wire.log") as network,
+        Network(case.net, folder / "wire.log") as network,
     ):
         run = Running(case, network, Path(scratch))
         run.set_up()

@@ -34,7 +34,7 @@ def program_of(stack: str) -> str:
 
 def record(case: Case, folder: Path) -> None:
     """Run a case and leave its captures and logs in its folder."""
-    with Network(case.net, tool("wire"), folder / "wire.log") as network:
+    with Network(case.net, folder / "wire.log") as network:
         captures = [
             network.capture(point, folder / f"{point}.pcap", case.only)
             for point in case.net.points()
