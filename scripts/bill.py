@@ -39,23 +39,17 @@ def of_libpcap(sources: Path) -> str:
 
 def crates(target: str) -> list[dict[str, Any]]:
     """The crates that are linked for a target, by name."""
-    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
-    command += ["--manifest-path", "analyzer/Cargo.toml", "--filter-platform", target]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    packages = {package["id"]: package for package in found["packages"]}
-    nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
-    linked, left = set(), [found["resolve"]["root"]]
-    while left:
-        one = left.pop()
-        if one not in linked:
-            linked.add(one)
-            left += [dep["pkg"] for dep in nodes[one]["deps"] if _is_linked(dep)]
-    linked.discard(found["resolve"]["root"])
-    return sorted((packages[one] for one in linked), key=lambda one: (one["name"], one["version"]))
+    tree = _cargo("tree", "--target", target, "--edges", "normal", "--prefix", "none")
+    linked = {tuple(line.split()[:2]) for line in tree.splitlines()}
+    packages = json.loads(_cargo("metadata", "--format-version", "1"))["packages"]
+    others = (one for one in packages if one["source"])  # all but nagle-scan itself
+    found = (one for one in others if (one["name"], f"v{one['version']}") in linked)
+    return sorted(found, key=lambda one: (one["name"], one["version"]))
 
 
-def _is_linked(dependency: dict[str, Any]) -> bool:
-    return any(kind["kind"] is None for kind in dependency["dep_kinds"])
+def _cargo(*words: str) -> str:
+    command = ["cargo", *words, "--locked", "--manifest-path", "analyzer/Cargo.toml"]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
 def texts(crate: dict[str, Any]) -> Iterator[str]:
