@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -79,7 +80,7 @@ def main() -> int:
             continue
         try:
             make(kind, case, arguments.out, arguments.truth_only)
-        except RuntimeError as error:
+        except (RuntimeError, subprocess.SubprocessError) as error:
             print(f"{case.id:44} failed: {error}", flush=True)
             failed += 1
     return failed > 0

@@ -93,7 +93,7 @@ def case_of(id: str, row: dict[str, Any], net: Net, **more: Any) -> RealCase:  #
         server=server,
         client=client,
         listeners=tuple(listeners),
-        setup=TABLES["setup"].get(row.get("setup", ""), ""),
+        setup="\n".join(TABLES["setup"][name] for name in row.get("setup", "").split()),
         needs=tuple(need for need in needs if need.islower()),
         **more,
     )
