@@ -121,7 +121,8 @@ def listed() -> Iterator[Case]:
     for pattern, fields in TABLES["cases"].items():
         for name, value in variants(pattern):
             for net in fields.get("on", "rtt2").split():
-                yield case_of(name.replace("*", net), fields, value, NETS[net])
+                id = name.replace("*", net).replace("?", "" if net == "rtt2" else f"-{net}")
+                yield case_of(id, fields, value, NETS[net])
     for kind, row in TABLES["hard"].items():
         net = net_of(row["net"])
         extras = tuple(e for e in EXTRAS[row.get("extras", "")] if e.point in net.points())
