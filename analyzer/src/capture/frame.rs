@@ -20,9 +20,10 @@ pub struct Frame<'a> {
 }
 
 /// How the frames of a capture ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum InputEnd {
     /// At the end of the file.
+    #[default]
     Complete,
     /// In the middle of a record: the file is truncated or still being written.
     Cut,

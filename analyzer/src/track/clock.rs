@@ -32,7 +32,7 @@ impl Clocks {
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
         let clocks = captures.iter().map(|capture| capture.clock);
-        let common = clocks.fold(ClockStep::UNKNOWN, ClockStep::and);
+        let common = clocks.fold(ClockStep::default(), ClockStep::and);
         let common_ns = common.shown_ns(packets).unwrap_or(FINE_NS);
         let clock = |capture: &CaptureSummary| Clock {
             first_frame: capture.first_frame,
@@ -123,7 +123,7 @@ fn all_jumps(captures: &[CaptureSummary]) -> ClockJumps {
 /// interfaces, with a clock each, may have stamped its frames, or those of one direction. In one with a
 /// coarse clock the ticks of delayed ACKs would look like an even coarser one.
 fn own_ns(waits: &[Wait]) -> i64 {
-    let mut clocks = [(ClockStep::UNKNOWN, 0); 2];
+    let mut clocks = [(ClockStep::default(), 0); 2];
     // Another side ended a wait in vain, or the capture.
     for wait in waits.iter().filter(|wait| wait.ending().is_none()) {
         let ack = (wait.by.other(), wait.ack);

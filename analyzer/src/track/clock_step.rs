@@ -88,11 +88,14 @@ impl Distances {
     }
 }
 
-impl ClockStep {
-    /// No time was seen.
-    pub const UNKNOWN: Self =
-        Self { first_ns: None, step_ns: FIT_NS, segments: Distances::UNKNOWN };
+/// No time was seen.
+impl Default for ClockStep {
+    fn default() -> Self {
+        Self { first_ns: None, step_ns: FIT_NS, segments: Distances::UNKNOWN }
+    }
+}
 
+impl ClockStep {
     /// So coarse is the clock, in ns.
     pub fn step_ns(&self) -> i64 {
         let step_ns = self.uneven_ns().unwrap_or(self.step_ns);
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     fn step_ns(times_ns: impl Iterator<Item = i64>) -> i64 {
-        let mut step = ClockStep::UNKNOWN;
+        let mut step = ClockStep::default();
         times_ns.for_each(|time_ns| {
             step.see(time_ns);
             step.see_segment(time_ns);
@@ -206,16 +209,16 @@ mod tests {
     #[test]
     fn several_captures_show_the_step_that_they_have_in_common() {
         let alone = ticks(4_000_000).map(|time_ns| {
-            let mut one = ClockStep::UNKNOWN;
+            let mut one = ClockStep::default();
             one.see(time_ns);
             one
         });
-        assert_eq!(alone.fold(ClockStep::UNKNOWN, ClockStep::and).step_ns(), 4_000_000);
+        assert_eq!(alone.fold(ClockStep::default(), ClockStep::and).step_ns(), 4_000_000);
     }
 
     #[test]
     fn two_frames_show_a_clock_that_stands_still() {
-        let mut step = ClockStep::UNKNOWN;
+        let mut step = ClockStep::default();
         step.see(0);
         assert_eq!(step.shown_ns(1), None);
         step.see(0);

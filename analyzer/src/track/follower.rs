@@ -88,11 +88,10 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
     fn take_row(&mut self, range: &Range, row: &ShardRow) {
         let key = range.key(row);
         let found = self.table.find(key, self.table.fetch(key), row.is_from_low(), &row.header);
-        let opened = self.table.opened();
         let number = found.connection;
         let Some(connection) = self.wanted.get_mut(&number) else { return };
-        if let Some(ends) = opened {
-            *connection = Some(Connection::new(number, ends));
+        if found.is_new {
+            *connection = Some(Connection::new(number, range.ends(row, found.by)));
         }
         let Some(connection) = connection else { return };
         let (by, header, mark) = (found.by, row.header, range.mark(row));

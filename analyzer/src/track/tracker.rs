@@ -65,12 +65,12 @@ impl Tracker {
         let mut taken = 0;
         for (at, (hash, row)) in hashes.iter().zip(rows).enumerate() {
             let found = self.table.find(range.key(row), *hash, row.is_from_low(), &row.header);
-            if let Some(ends) = self.table.opened() {
+            if found.is_new {
                 if self.connections.may_thin() {
                     self.take_found(range, &rows[taken..at], &all[taken..at]);
                     taken = at;
                 }
-                self.connections.open(ends);
+                self.connections.open(range.ends(row, found.by));
                 self.first_frames.push(range.mark(row).frame);
             }
             if let Some(connection) = self.connections.get_whole(found.connection as usize) {

@@ -1,10 +1,10 @@
 //! The end of an exchange, of a connection, of the capture.
 
-use crate::track::Side;
 use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
+use crate::track::{Exchange, Side};
 use std::num::NonZeroU32;
 
 impl Connection {
@@ -27,17 +27,14 @@ impl Connection {
                 && !release.facts.is(fact::ACK_FIN)
                 && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
-                recorder.waits.push_other(
-                    Wait {
-                        facts: fact::ACK_ONLY | fact::PURE_ACK,
-                        ack: to,
-                        rel_seq: half.offset,
-                        unacked_len: half.last_len,
-                        contradictions: half.contradictions(),
-                        ..Wait::between(self.id, side.other(), from, to)
-                    },
-                    recorder.lengths.listed_ns,
-                );
+                recorder.push_other(Wait {
+                    facts: fact::ACK_ONLY | fact::PURE_ACK,
+                    ack: to,
+                    rel_seq: half.offset,
+                    unacked_len: half.last_len,
+                    contradictions: half.contradictions(),
+                    ..Wait::between(self.id, side.other(), from, to)
+                });
             }
             self.halves[side as usize].forget_all_acked();
         }
@@ -45,20 +42,26 @@ impl Connection {
     }
 
     pub(super) fn end_exchange(&mut self, recorder: &mut Recorder<'_>) {
-        let bytes = match &mut recorder.exchanged.all {
+        let [request_bytes, response_bytes] = match &mut recorder.exchanged.all {
             Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
             None => [0; 2],
         };
+        let is_answered_in_several = self.exchanges.is_answered_in_several();
+        let Some((begin, is_suspect)) = self.exchanges.finish() else { return };
         let end = self.half(Side::Server).last_new();
-        let answered_ns = match self.exchanges.is_answered_in_several() {
-            true => *recorder.exchanged.answered_ns.one(self.id),
-            false => end.time_ns,
+        let exchange = Exchange {
+            connection: self.id,
+            begin,
+            end,
+            asked_ns: self.half(Side::Client).last_new().time_ns,
+            answered_ns: match is_answered_in_several {
+                true => *recorder.exchanged.answered_ns.one(self.id),
+                false => end.time_ns,
+            },
+            request_bytes,
+            response_bytes,
         };
-        let between_ns = [self.half(Side::Client).last_new().time_ns, answered_ns];
-        let finished = self.exchanges.finish(self.id, bytes, between_ns, end);
-        let Some((exchange, suspect)) = finished else {
-            return;
-        };
+        self.exchanges.count(exchange.latency_ns());
         if self.exchanges.count == 1 {
             self.first_latency_ns = exchange.latency_ns();
             self.first_end_frame = exchange.end.frame;
@@ -70,7 +73,7 @@ impl Connection {
             self.exchanges.set_server(place);
             place
         });
-        exchanged.add(exchange, suspect, place);
+        exchanged.add(exchange, is_suspect, place);
     }
 
     /// Latency of the first exchange in ns, and the frame in which it ended.

@@ -23,6 +23,7 @@ use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::Half;
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::{EVIDENCE_NS, SHORTEST_DELAYED_ACK_NS};
+use crate::track::wait::Wait;
 use crate::track::waits::Waits;
 use crate::track::{Endpoint, Mark, Side};
 use std::mem::offset_of;
@@ -107,6 +108,13 @@ pub struct Recorder<'a> {
     pub lengths: Lengths,
     /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
+}
+
+impl Recorder<'_> {
+    /// Keeps a wait that no ACK may have ended, while there is room.
+    pub fn push_other(&mut self, wait: Wait) {
+        self.waits.push_other(wait, self.lengths.listed_ns);
+    }
 }
 
 impl Connection {

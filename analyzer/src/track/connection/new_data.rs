@@ -1,9 +1,9 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Conclusion, EndedWaits, Observation, Reaction};
+use super::observation::{EndedWaits, Observation, Reaction};
 use super::{Connection, Recorder};
 use crate::decode::Header;
-use crate::track::half::{EndedBy, Half};
+use crate::track::half::EndedBy;
 use crate::track::thresholds::KERNEL_REACTION_NS;
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
@@ -42,7 +42,15 @@ impl Connection {
             *recorder.exchanged.answered_ns.one(self.id) = began_ns;
         }
         let half = &mut self.halves[side as usize];
-        note_unheld(half, &conclusion, now, received);
+        if conclusion.unheld {
+            half.contradict(now, received);
+        }
+        if conclusion.passes_full {
+            half.odd_mut().passed_full = (half.last_data.frame, now.frame);
+        }
+        if conclusion.may_be_held {
+            half.note_may_be_held();
+        }
         half.send(segment, len, now, mss);
         half.cross(acked_part);
         half.set_room(peer_window);
@@ -142,7 +150,7 @@ impl Connection {
                 }
                 EndedBy::Program => wait.facts |= fact::OWN_PAUSE,
                 EndedBy::Either => {
-                    recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+                    recorder.push_other(wait);
                     return;
                 }
             }
@@ -152,21 +160,7 @@ impl Connection {
         let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= recorder.lengths.seen_ns;
         let is_evidence = wait.is(fact::OWN_DATA_BEFORE) && wait.is_evidence();
         if length_ns >= recorder.lengths.listed_ns || delayed || is_evidence {
-            recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+            recorder.push_other(wait);
         }
-    }
-}
-
-/// Notes what `conclusion` proves of the segment's sender.
-#[inline]
-fn note_unheld(half: &mut Half, conclusion: &Conclusion, now: Mark, received: u32) {
-    if conclusion.unheld {
-        half.contradict(now, received);
-    }
-    if conclusion.passes_full {
-        half.odd_mut().passed_full = (half.last_data.frame, now.frame);
-    }
-    if conclusion.may_be_held {
-        half.note_may_be_held();
     }
 }

@@ -72,9 +72,7 @@ impl Connection {
         if half.segments > 0 && unacked_len > 0 && is_long {
             let wait = Wait::between(self.id, side, from, to);
             let facts = fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW;
-            recorder
-                .waits
-                .push_other(Wait { facts, unacked_len, ..wait }, recorder.lengths.listed_ns);
+            recorder.push_other(Wait { facts, unacked_len, ..wait });
         }
     }
 
@@ -109,7 +107,7 @@ impl Connection {
             unacked_ns: server.last_ns,
             ..Wait::between(self.id, Side::Server, from, to)
         };
-        recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+        recorder.push_other(wait);
     }
 
     /// The last that the client sent, and its ACK if that was captured.

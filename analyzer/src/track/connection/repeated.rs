@@ -112,22 +112,19 @@ impl Connection {
             return;
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.sequence.window == 0;
-        recorder.waits.push_other(
-            Wait {
-                facts: facts
-                    | fact::RETRANSMITTED
-                    | fact::OWN_DATA_BEFORE
-                    | when(segment.has(SYN), fact::CONNECTING)
-                    | when(zero_window, fact::ZERO_WINDOW),
-                rel_seq: half.offset_of(segment.seq),
-                len: segment.len,
-                unacked_len: half.sequence.in_flight(),
-                turn_ns: self.turned_down_ns(side, segment),
-                contradictions: half.contradictions(),
-                ..Wait::between(self.id, side, from, now)
-            },
-            recorder.lengths.listed_ns,
-        );
+        recorder.push_other(Wait {
+            facts: facts
+                | fact::RETRANSMITTED
+                | fact::OWN_DATA_BEFORE
+                | when(segment.has(SYN), fact::CONNECTING)
+                | when(zero_window, fact::ZERO_WINDOW),
+            rel_seq: half.offset_of(segment.seq),
+            len: segment.len,
+            unacked_len: half.sequence.in_flight(),
+            turn_ns: self.turned_down_ns(side, segment),
+            contradictions: half.contradictions(),
+            ..Wait::between(self.id, side, from, now)
+        });
     }
 
     /// The server answers a SYN `now`. Kept if no way is that long, or hardly any.
@@ -139,6 +136,6 @@ impl Connection {
         }
         let wait = Wait::between(self.id, Side::Server, from, now);
         let wait = Wait { facts: fact::CONNECTING, ..wait };
-        recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+        recorder.push_other(wait);
     }
 }

@@ -111,35 +111,18 @@ impl Exchanges {
         self.begin.is_set() && turn_ns >= self.begin.time_ns
     }
 
-    /// Ends the current exchange, at the end of the capture too, and tells whether a wait in it may
-    /// be a stall. What the server says before any request (a greeting) is not an exchange. `bytes`
-    /// are what client and server have sent in it; the server's last new data was `end`. The request
-    /// ended and the response began at these times.
-    pub fn finish(
-        &mut self,
-        connection: u32,
-        bytes: [u64; 2],
-        [asked_ns, answered_ns]: [i64; 2],
-        end: Mark,
-    ) -> Option<(Exchange, bool)> {
-        let [request_bytes, response_bytes] = bytes;
+    /// Ends the current exchange, at the end of the capture too: where it began, and whether a wait in it may be a
+    /// stall. What the server says before any request (a greeting) is not an exchange.
+    pub fn finish(&mut self) -> Option<(Mark, bool)> {
         let (begin, facts) = (self.begin, self.server);
-        let exchange = Exchange {
-            connection,
-            begin,
-            end,
-            asked_ns,
-            answered_ns,
-            request_bytes,
-            response_bytes,
-        };
         self.begin = Mark::NONE;
         self.server &= !FACTS;
-        if !begin.is_set() || facts & ANSWERED == 0 {
-            return None;
-        }
+        (begin.is_set() && facts & ANSWERED != 0).then_some((begin, facts & SUSPECT != 0))
+    }
+
+    /// Counts an exchange that took so long.
+    pub fn count(&mut self, latency_ns: i64) {
         self.count += 1;
-        self.latency_ns = self.latency_ns.saturating_add(exchange.latency_ns());
-        Some((exchange, facts & SUSPECT != 0))
+        self.latency_ns = self.latency_ns.saturating_add(latency_ns);
     }
 }

@@ -140,11 +140,6 @@ impl Half {
         }
     }
 
-    /// Where data lies that an ACK released, by what is known so far.
-    pub(super) fn band(&self, clock_ns: i64) -> Band {
-        Band::new(self.rtt_or_zero_ns(), self.jitter_ns(), clock_ns)
-    }
-
     /// No ACK explains data that follows it later than this, in ns; `None` if the path is not known.
     #[inline]
     pub fn latest_release_ns(&self, clock_ns: i64) -> Option<i64> {
@@ -157,13 +152,8 @@ impl Half {
         self.has_syn() && self.measured_rtt_ns().is_some()
     }
 
-    /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
-    pub fn rtt_bound_ns(&self) -> i64 {
-        self.rtt_ns.min(self.odd().soonest_late_ack_ns)
-    }
-
-    /// That, if anything is known of it.
+    /// No round trip to this host is longer, in ns, as far as one is known: its fastest reply or ACK.
     pub fn longest_rtt_ns(&self) -> Option<i64> {
-        Some(self.rtt_bound_ns()).filter(|&rtt_ns| rtt_ns != i64::MAX)
+        Some(self.rtt_ns.min(self.odd().soonest_late_ack_ns)).filter(|&rtt_ns| rtt_ns != i64::MAX)
     }
 }

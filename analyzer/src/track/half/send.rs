@@ -8,6 +8,7 @@
 
 use crate::decode::{Header, PSH, URG, seq};
 use crate::track::Mark;
+use crate::track::band::Band;
 use crate::track::half::acks::AckFacts;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::{BURST_ONE_OF, CUTS, INITIAL_WINDOW_SEGMENTS, LEAST_MSS, MOST_CUTS};
@@ -149,7 +150,7 @@ impl Half {
 
     /// Counts a wait too short to be kept.
     pub fn count_short(&mut self, wait: &Wait, in_exchange: bool, clock_ns: i64) {
-        let band = self.band(clock_ns);
+        let band = Band::new(self.rtt_or_zero_ns(), self.jitter_ns(), clock_ns);
         let in_band = band.off_ns(wait.release_ns()).abs() <= band.tolerance_ns;
         if !in_band && !band.reaches(band.off_ns(wait.release_ns())) {
             return;

@@ -13,7 +13,7 @@ use crate::track::reader::range::Found;
 const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 /// One input file. Times are ns since the epoch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CaptureSummary {
     pub path: String,
     pub packets: u64,
@@ -46,25 +46,7 @@ pub struct CaptureSummary {
 
 impl CaptureSummary {
     pub(super) fn new(path: &str, first_frame: u64) -> Self {
-        Self {
-            path: path.to_owned(),
-            packets: 0,
-            bytes: 0,
-            tcp_packets: 0,
-            link_type: None,
-            first_ns: 0,
-            last_ns: 0,
-            first_frame,
-            end: InputEnd::Complete,
-            about_text: None,
-            lines_before: 0,
-            clock: ClockStep::UNKNOWN,
-            jumps: ClockJumps::default(),
-            skipped: [0; Skip::ALL.len()],
-            missed_for_tags: 0,
-            filter: None,
-            index: FrameIndex::default(),
-        }
+        Self { path: path.to_owned(), first_frame, ..Self::default() }
     }
 
     /// Number of its last frame.

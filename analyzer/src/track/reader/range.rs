@@ -70,7 +70,7 @@ pub struct Placed {
 }
 
 /// Facts about the frames of a range.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Found {
     pub frames: u32,
     /// Bytes on the wire.
@@ -87,19 +87,6 @@ pub struct Found {
 }
 
 impl Found {
-    fn nothing() -> Self {
-        Self {
-            frames: 0,
-            bytes: 0,
-            first: None,
-            clock: ClockStep::UNKNOWN,
-            jumps: ClockJumps::default(),
-            first_clock: ClockStep::UNKNOWN,
-            skipped: [0; Skip::ALL.len()],
-            missed_for_tags: 0,
-        }
-    }
-
     #[inline]
     pub fn count(&mut self, frame: &Frame<'_>) {
         if self.first.is_none() {
@@ -122,7 +109,7 @@ impl Range {
             used: 0,
             current: [NONE; SHARDS],
             long: Vec::new(),
-            found: Found::nothing(),
+            found: Found::default(),
             placed: Placed::default(),
         }
     }
@@ -132,7 +119,7 @@ impl Range {
         self.used = 0;
         self.current = [NONE; SHARDS];
         self.long.clear();
-        self.found = Found::nothing();
+        self.found = Found::default();
         self.placed = Placed::default();
     }
 

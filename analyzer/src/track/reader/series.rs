@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The captures so far.
+#[derive(Default)]
 pub struct Series {
     progress: Arc<Progress>,
     captures: Vec<CaptureSummary>,
@@ -33,16 +34,7 @@ struct NoHeader {
 
 impl Series {
     pub fn new(progress: &Arc<Progress>) -> Self {
-        Self {
-            progress: Arc::clone(progress),
-            captures: Vec::new(),
-            without_header: Vec::new(),
-            frames: 0,
-            clock: ClockStep::UNKNOWN,
-            clock_ns: 0,
-            stopped: false,
-            error: None,
-        }
+        Self { progress: Arc::clone(progress), ..Self::default() }
     }
 
     /// Frames so far.

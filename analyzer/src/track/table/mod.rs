@@ -7,7 +7,6 @@ mod tunnels;
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{ACK, Header, SYN};
 use crate::track::Side;
-use crate::track::ends::Ends;
 use crate::track::table::key::{Address, AnyKey, Key, KeyInside, KeyV4, KeyV6, LongKey};
 use crate::track::table::slots::Slots;
 use crate::track::table::tunnels::Tunnels;
@@ -18,10 +17,12 @@ use foldhash::quality::RandomState;
 pub struct Located {
     pub connection: u32,
     pub by: Side,
+    /// The connection begins with this segment.
+    pub is_new: bool,
 }
 
 impl Located {
-    pub const NOTHING: Self = Self { connection: u32::MAX, by: Side::Client };
+    pub const NOTHING: Self = Self { connection: u32::MAX, by: Side::Client, is_new: false };
 }
 
 /// How a segment's connection is looked up.
@@ -52,8 +53,6 @@ struct Flows {
     seed: RandomState,
     /// One per connection.
     bases: Vec<Base>,
-    /// Ends of the connection that was opened last, until `opened` takes them.
-    opened: Option<Ends>,
 }
 
 /// An entry of the table: the number of a connection times four, and two facts.
@@ -116,18 +115,12 @@ impl Table {
         self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
     }
 
-    /// The ends of the connection that was found last, if it begins with that segment.
-    #[inline]
-    pub fn opened(&mut self) -> Option<Ends> {
-        self.flows.opened.take()
-    }
-
     /// Later segments belong to other connections, even between the same ports: another capture
     /// that overlaps in time was opened.
     pub fn forget(&mut self) {
-        self.v4.clear();
-        self.v6.clear();
-        self.inside.clear();
+        self.v4 = Slots::default();
+        self.v6 = Slots::default();
+        self.inside = Slots::default();
         self.tunnels = Tunnels::default();
     }
 }
@@ -166,10 +159,7 @@ impl Flows {
         base.note(header, flow.side(from_low));
         let flow = flow.settled(base.known == [true; 2]);
         slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
-        if going_on.is_none() {
-            self.opened = Some(lookup.key.ends(flow.is_client_low()));
-        }
-        flow.found(from_low)
+        Located { is_new: going_on.is_none(), ..flow.found(from_low) }
     }
 
     fn open<A: Address>(&mut self, lookup: Lookup<Key<A>>, header: &Header) -> Flow {
@@ -205,23 +195,19 @@ impl Flow {
     }
 
     #[inline]
-    fn is_client_low(self) -> bool {
-        self.0 & Self::CLIENT_LOW != 0
-    }
-
-    #[inline]
     fn is_settled(self) -> bool {
         self.0 & Self::SETTLED != 0
     }
 
     #[inline]
     fn side(self, from_low: bool) -> Side {
-        if from_low == self.is_client_low() { Side::Client } else { Side::Server }
+        let client_low = self.0 & Self::CLIENT_LOW != 0;
+        if from_low == client_low { Side::Client } else { Side::Server }
     }
 
     #[inline]
     fn found(self, from_low: bool) -> Located {
-        Located { connection: self.connection(), by: self.side(from_low) }
+        Located { connection: self.connection(), by: self.side(from_low), is_new: false }
     }
 }
 

@@ -67,10 +67,6 @@ impl<K: Copy + Default + Eq> Slots<K> {
         }
     }
 
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     #[inline]
     fn place(&self, hash: u64) -> usize {
         hash as usize & (self.slots.len() - 1)
@@ -120,8 +116,6 @@ mod tests {
         slots.set(hash_of(7), 7, 70, hash_of);
         assert_eq!(slots.find(hash_of(7), 7), Some(70));
         assert!((8..5000).all(|key| slots.find(hash_of(key), key) == Some(key + 1)));
-        slots.clear();
-        assert_eq!(slots.find(hash_of(7), 7), None);
     }
 
     /// One client calls one server from one port after the other: whatever the seed, no segment has

@@ -28,11 +28,7 @@ impl Observation<'_> {
             _ => (from, half.last_len),
         };
         Wait {
-            connection: self.connection,
-            by: self.by,
             facts,
-            from,
-            to: self.now,
             ack,
             rel_seq: half.offset,
             len: self.len,
@@ -54,9 +50,9 @@ impl Observation<'_> {
             },
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
-            ack_len: 0,
             tsval: self.segment.options.tsval().unwrap_or(0),
             from_tsval: if from == half.last_data { half.last_tsval().unwrap_or(0) } else { 0 },
+            ..Wait::between(self.connection, self.by, from, self.now)
         }
     }
 
