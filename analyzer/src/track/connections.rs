@@ -125,7 +125,6 @@ mod tests {
     use crate::decode::{ACK, Options, SYN};
     use crate::track::connection::{Lengths, Recorder};
     use crate::track::exchange::exchanged::Exchanged;
-    use crate::track::waits::Waits;
     use crate::track::{Endpoint, Mark, Side};
 
     impl Connections {
@@ -149,8 +148,7 @@ mod tests {
             Header { seq: 7, ack: 0, len: len.into(), window: 9, ip_id: 0, options, flags };
         let mark = Mark { time_ns: place as i64, frame: place as u32 + 1 };
         let Some(connection) = connections.get_mut(place, &header, ends) else { return false };
-        let (waits, exchanged) = (&mut Waits::default(), &mut Exchanged::default());
-        let mut recorder = Recorder { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
+        let mut recorder = Recorder::new(Lengths::NONE, Exchanged::default());
         connection.take(Side::Client, &header, mark, &mut recorder);
         true
     }

@@ -7,7 +7,6 @@ use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::repeated::Repeats;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::table::Table;
-use crate::track::waits::Waits;
 use crate::track::{Connection, Mark, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -58,8 +57,7 @@ pub struct Follower<F> {
     table: Table,
     /// The connection to follow, once it began.
     wanted: HashMap<u32, Option<Connection>, RandomState>,
-    waits: Waits,
-    exchanged: Exchanged,
+    recorder: Recorder,
     see: F,
 }
 
@@ -69,8 +67,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         Self {
             table: Table::default(),
             wanted: connections.iter().map(|&number| (number, None)).collect(),
-            waits: Waits::default(),
-            exchanged: Exchanged::default(),
+            recorder: Recorder::new(Lengths::NONE, Exchanged::default()),
             see,
         }
     }
@@ -80,6 +77,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         if range.placed.parts {
             self.table.forget();
         }
+        self.recorder.clock_ns = range.placed.clock_ns;
         for row in range.of(shard).flatten() {
             self.take_row(range, row);
         }
@@ -97,10 +95,8 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let (by, header, mark) = (found.by, row.header, range.mark(row));
         let rel_seq = connection.rel_seq(by, &header);
         let window = connection.half(by).window_of(&header);
-        let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        let (lengths, clock_ns) = (Lengths::NONE, range.placed.clock_ns);
         let before = connection.half(by).odd().repeats;
-        connection.take(by, &header, mark, &mut Recorder { waits, exchanged, lengths, clock_ns });
+        connection.take(by, &header, mark, &mut self.recorder);
         let repeat = Repeat::between(before, connection.half(by).odd().repeats);
         (self.see)(number, TrackedSegment { mark, by, header, rel_seq, repeat, window });
     }

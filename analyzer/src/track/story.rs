@@ -18,7 +18,6 @@ use crate::track::exchange::exchanged::{Exchanged, Stale};
 use crate::track::half::Half;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
-use crate::track::waits::Waits;
 use crate::track::{Connection, Endpoint, Exchange, Mark, Side, clock_step};
 
 /// Waits from here on are told.
@@ -143,8 +142,7 @@ impl StorySegment {
 /// A connection as it goes on.
 pub struct Story {
     connection: Connection,
-    waits: Waits,
-    exchanged: Exchanged,
+    recorder: Recorder,
     now: Mark,
     /// Stream offsets after the last byte of client and server.
     sent: [i64; 2],
@@ -189,10 +187,10 @@ impl Story {
     pub fn between(client: [u8; 4], server: [u8; 4]) -> Self {
         let [client, server] = [(client, 40_000), (server, 80)]
             .map(|(addr, port)| Endpoint { addr: addr.into(), port });
+        let recorder = Recorder::new(Lengths::listing(MIN_WAIT_NS), Exchanged::new(true, false));
         Self {
             connection: Connection::new(0, Ends { client, server }),
-            waits: Waits::default(),
-            exchanged: Exchanged::new(true, false),
+            recorder: Recorder { clock_ns: CLOCK_NS, ..recorder },
             now: Mark { time_ns: 1_000_000_000, frame: 0 },
             sent: [0; 2],
         }
@@ -215,9 +213,7 @@ impl Story {
         let header = self.header(&segment, begin);
         let fin = i64::from(header.has(FIN));
         self.sent[by] = self.sent[by].max(begin + i64::from(segment.len) + fin);
-        let Self { connection, waits, exchanged, now, .. } = &mut self;
-        let mut recorder = recorder(waits, exchanged);
-        connection.take(segment.by, &header, *now, &mut recorder);
+        self.connection.take(segment.by, &header, self.now, &mut self.recorder);
         self
     }
 
@@ -252,22 +248,18 @@ impl Story {
 
     /// It ends so long after the last segment.
     pub fn end_after_ms(mut self, ms: f64) -> Told {
-        let Self { connection, waits, exchanged, now, .. } = &mut self;
-        let end_ns = now.time_ns + (ms * 1e6).round() as i64;
-        connection.end(|_| end_ns, &mut recorder(waits, exchanged));
+        let end_ns = self.now.time_ns + (ms * 1e6).round() as i64;
+        self.connection.end(|_| end_ns, &mut self.recorder);
+        let Recorder { mut waits, exchanged, .. } = self.recorder;
         waits.end();
         Told {
-            waits: self.waits.kept.of(0).clone(),
-            by_data: self.waits.by_data.of(0).clone(),
-            exchanges: self.exchanged.all.unwrap().rows,
-            stale: self.exchanged.stale,
+            waits: waits.kept.of(0).clone(),
+            by_data: waits.by_data.of(0).clone(),
+            exchanges: exchanged.all.unwrap().rows,
+            stale: exchanged.stale,
             connection: self.connection,
         }
     }
-}
-
-fn recorder<'a>(waits: &'a mut Waits, exchanged: &'a mut Exchanged) -> Recorder<'a> {
-    Recorder { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: CLOCK_NS }
 }
 
 impl Told {

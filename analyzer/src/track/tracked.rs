@@ -1,13 +1,13 @@
 //! The findings of all shards, put together at the end of the capture.
 
 use crate::track::arrivals::Arrival;
+use crate::track::connection::Recorder;
 use crate::track::exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
 use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::numbered;
 use crate::track::exchange::slowest::Slowest;
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
-use crate::track::waits::Waits;
 use crate::track::{Connection, Exchange};
 use std::mem;
 use std::sync::Arc;
@@ -131,8 +131,7 @@ pub struct Ended {
     pub first_frames: Vec<u32>,
     /// Block by block.
     pub connections: Vec<Vec<Connection>>,
-    pub waits: Waits,
-    pub exchanged: Exchanged,
+    pub recorder: Recorder,
 }
 
 impl Tracked {
@@ -146,9 +145,8 @@ impl Tracked {
         let mut hours = Hours::default();
         let (mut blocks, mut first_blocks) = (Vec::new(), Vec::new());
         let (mut unlisted_waits, mut unlisted_wait_ns) = (0, 0_i64);
-        for (Ended { connections, waits, exchanged, .. }, numbers) in
-            shards.into_iter().zip(numbers)
-        {
+        for (Ended { connections, recorder, .. }, numbers) in shards.into_iter().zip(numbers) {
+            let Recorder { waits, exchanged, .. } = recorder;
             if let Some(listed) = exchanged.all {
                 exchanges.get_or_insert_default().extend(numbered(listed.rows, &numbers));
             }

@@ -8,7 +8,6 @@ use crate::track::exchange::exchanged::Exchanged;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::table::{Located, Table};
 use crate::track::tracked::Ended;
-use crate::track::waits::Waits;
 
 /// Segments whose connections are looked up at once: as many cache misses as overlap, and what they need
 /// fits into the first-level cache.
@@ -20,11 +19,7 @@ pub struct Tracker {
     connections: Connections,
     /// The frame that opened each connection.
     first_frames: Vec<u32>,
-    waits: Waits,
-    exchanged: Exchanged,
-    lengths: Lengths,
-    /// Step of the clock of the current capture.
-    clock_ns: i64,
+    recorder: Recorder,
 }
 
 impl Tracker {
@@ -34,10 +29,7 @@ impl Tracker {
             table: Table::default(),
             connections: Connections::default(),
             first_frames: Vec::new(),
-            waits: Waits::default(),
-            exchanged: Exchanged::new(exchanges, hourly),
-            lengths,
-            clock_ns: 0,
+            recorder: Recorder::new(lengths, Exchanged::new(exchanges, hourly)),
         }
     }
 
@@ -47,7 +39,7 @@ impl Tracker {
         if range.placed.parts {
             self.table.forget();
         }
-        self.clock_ns = range.placed.clock_ns;
+        self.recorder.clock_ns = range.placed.clock_ns;
         for rows in range.of(shard).flat_map(|rows| rows.chunks(LOOKUPS)) {
             self.take_rows(range, rows);
         }
@@ -89,38 +81,27 @@ impl Tracker {
                 connection.half(found.by).fetch_rare();
             }
         }
-        let (connections, mut recorder) = self.parts();
         for (row, found) in rows.iter().zip(all) {
             let (place, header) = (found.connection as usize, &row.header);
             let ends = || range.ends(row, found.by);
-            if let Some(connection) = connections.get_mut(place, header, ends) {
-                connection.take(found.by, header, range.mark(row), &mut recorder);
+            if let Some(connection) = self.connections.get_mut(place, header, ends) {
+                connection.take(found.by, header, range.mark(row), &mut self.recorder);
             }
         }
-    }
-
-    /// The connections, and where they put their waits and exchanges.
-    #[inline]
-    fn parts(&mut self) -> (&mut Connections, Recorder<'_>) {
-        let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        let (lengths, clock_ns) = (self.lengths, self.clock_ns);
-        (&mut self.connections, Recorder { waits, exchanged, lengths, clock_ns })
     }
 
     /// The capture has ended: nothing is looked up any more.
     pub fn end(mut self, clocks: &Clocks) -> Ended {
         self.table = Table::default();
         self.connections.end();
-        let (connections, mut recorder) = self.parts();
-        for connection in connections.iter_mut() {
-            connection.end(|frame| clocks.until_ns(frame), &mut recorder);
+        for connection in self.connections.iter_mut() {
+            connection.end(|frame| clocks.until_ns(frame), &mut self.recorder);
         }
-        self.waits.end();
+        self.recorder.waits.end();
         Ended {
             first_frames: self.first_frames,
             connections: self.connections.into_blocks(),
-            waits: self.waits,
-            exchanged: self.exchanged,
+            recorder: self.recorder,
         }
     }
 }

@@ -16,7 +16,7 @@ impl Connection {
         side: Side,
         segment: &Header,
         now: Mark,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let begins_anew = self.begins_anew(side, segment);
         let from = self.halves[side as usize].repeat(segment.seq, now);

@@ -11,7 +11,7 @@ impl Connection {
     /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
     /// the last exchange.
     #[inline(never)]
-    pub fn finish(&mut self, recorder: &mut Recorder<'_>) {
+    pub fn finish(&mut self, recorder: &mut Recorder) {
         for side in Side::BOTH {
             let half = &self.halves[side as usize];
             let release = half.all_acked();
@@ -41,7 +41,7 @@ impl Connection {
         self.end_exchange(recorder);
     }
 
-    pub(super) fn end_exchange(&mut self, recorder: &mut Recorder<'_>) {
+    pub(super) fn end_exchange(&mut self, recorder: &mut Recorder) {
         let [request_bytes, response_bytes] = match &mut recorder.exchanged.all {
             Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
             None => [0; 2],
@@ -67,7 +67,7 @@ impl Connection {
             self.first_end_frame = exchange.end.frame;
             self.note_first_reply(exchange.end);
         }
-        let exchanged = &mut *recorder.exchanged;
+        let exchanged = &mut recorder.exchanged;
         let place = self.exchanges.server().unwrap_or_else(|| {
             let place = exchanged.place(self.endpoint(Side::Server));
             self.exchanges.set_server(place);

@@ -102,15 +102,20 @@ impl Lengths {
 }
 
 /// Where a segment's waits and exchanges go.
-pub struct Recorder<'a> {
-    pub waits: &'a mut Waits,
-    pub exchanged: &'a mut Exchanged,
+pub struct Recorder {
+    pub waits: Waits,
+    pub exchanged: Exchanged,
     pub lengths: Lengths,
     /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
 }
 
-impl Recorder<'_> {
+impl Recorder {
+    /// Nothing was seen yet.
+    pub fn new(lengths: Lengths, exchanged: Exchanged) -> Self {
+        Self { waits: Waits::default(), exchanged, lengths, clock_ns: 0 }
+    }
+
     /// Keeps a wait that no ACK may have ended, while there is room.
     pub fn push_other(&mut self, wait: Wait) {
         self.waits.push_other(wait, self.lengths.listed_ns);
@@ -202,7 +207,7 @@ impl Connection {
     }
 
     /// Takes the next segment of the connection, captured as `now`.
-    pub fn take(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
+    pub fn take(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
         self.compare_gap(now);
         if segment.len > 0 {
             self.compare_order(side, now);
@@ -249,7 +254,7 @@ impl Connection {
     }
 
     #[cold]
-    fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
+    fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_syn_copy(segment, now) {
@@ -277,7 +282,7 @@ impl Connection {
 
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
+    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
         self.note_handshake(side, segment, now);
         let peer = &mut self.halves[side.other() as usize];
         if !peer.is_seq_known() || !peer.is_plausible(segment.ack) {
@@ -300,7 +305,7 @@ impl Connection {
         }
     }
 
-    fn take_data(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder<'_>) {
+    fn take_data(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
         let half = &mut self.halves[side as usize];
         if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;

@@ -16,7 +16,7 @@ impl Connection {
         segment: &Header,
         len: u32,
         now: Mark,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let mss = self.current_mss(side);
         let seen = self.observe(side, (segment, len), mss, now);
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Keeps the waits that new data of `side` ended.
-    fn keep(&mut self, side: Side, ended: &EndedWaits, recorder: &mut Recorder<'_>) {
+    fn keep(&mut self, side: Side, ended: &EndedWaits, recorder: &mut Recorder) {
         if let Some(short) = &ended.short {
             let in_exchange = self.exchanges.covers(short.from);
             self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);
@@ -97,7 +97,7 @@ impl Connection {
         (segment, len): (&Header, u32),
         mss: u32,
         now: Mark,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let Some(reaction) = self.observe(by, (segment, len), mss, now).reaction() else { return };
         let half = &mut self.halves[by as usize];
@@ -121,7 +121,7 @@ impl Connection {
 
     /// The ACK at `ack` came just behind the last data of `by`, and may have let it go.
     #[cold]
-    pub(super) fn free_behind(&mut self, by: Side, ack: Mark, recorder: &mut Recorder<'_>) {
+    pub(super) fn free_behind(&mut self, by: Side, ack: Mark, recorder: &mut Recorder) {
         let frame = self.half(by).last_data.frame;
         let freed = recorder.waits.free_behind(self.id, by, frame, ack);
         let listed_ns = recorder.lengths.listed_ns;
@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    fn push(&mut self, mut wait: Wait, recorder: &mut Recorder<'_>) {
+    fn push(&mut self, mut wait: Wait, recorder: &mut Recorder) {
         let in_exchange =
             self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);
         wait.facts |= when(in_exchange, fact::IN_EXCHANGE);

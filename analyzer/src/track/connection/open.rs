@@ -12,14 +12,14 @@ use crate::track::{Mark, Side};
 impl Connection {
     /// FIN or RST ends the connection.
     #[inline]
-    pub(super) fn close(&self, ending: Ending, now: Mark, recorder: &mut Recorder<'_>) {
+    pub(super) fn close(&self, ending: Ending, now: Mark, recorder: &mut Recorder) {
         if self.is_open() {
             self.push_open(ending, now, recorder);
         }
     }
 
     /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows.
-    pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder<'_>) {
+    pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder) {
         if self.is_open() {
             let frame = self.last_known_frame();
             let time_ns = end_ns(frame).max(self.last_ns());
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     #[cold]
-    fn push_open(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
+    fn push_open(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
         if let (true, Some(begin)) = (ending == Ending::ServerReset, self.exchanges.open())
             && self.half(Side::Server).has_finished()
         {
@@ -63,7 +63,7 @@ impl Connection {
 
     /// Keeps the wait of `side` for room in a window that closed before all that it had sent was acknowledged,
     /// and was never seen to open again.
-    fn push_closed(&self, side: Side, to: Mark, recorder: &mut Recorder<'_>) {
+    fn push_closed(&self, side: Side, to: Mark, recorder: &mut Recorder) {
         let half = self.half(side);
         let Some((closed, ack)) = self.half(side.other()).closed() else { return };
         let unacked_len = seq::distance(ack, half.sequence.nxt).max(0) as u32;
@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// Keeps the wait for an answer that never came, if the capture shows that the client waited.
-    fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder<'_>) {
+    fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
         let [client, server] = &self.halves;
         let unacked_len = client.sequence.in_flight();
         let last = self.last_asked(to);
@@ -120,12 +120,7 @@ impl Connection {
     }
 
     /// The client's request before a short farewell, such as a TLS alert, with which it closed at `to`.
-    fn before_farewell(
-        &self,
-        ending: Ending,
-        to: Mark,
-        recorder: &mut Recorder<'_>,
-    ) -> Option<Asked> {
+    fn before_farewell(&self, ending: Ending, to: Mark, recorder: &mut Recorder) -> Option<Asked> {
         let is_own = matches!(ending, Ending::ClientFin | Ending::ClientReset);
         let client = self.half(Side::Client);
         let farewell = client.last_new();

@@ -22,7 +22,7 @@ impl Connection {
         side: Side,
         segment: &Header,
         now: Mark,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let half = &mut self.halves[side as usize];
         let last = half.last_data;
@@ -66,7 +66,7 @@ impl Connection {
 
     /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.
     #[cold]
-    pub(super) fn take_sack(&mut self, side: Side, segment: &Header, recorder: &mut Recorder<'_>) {
+    pub(super) fn take_sack(&mut self, side: Side, segment: &Header, recorder: &mut Recorder) {
         if let Some(frame) = self.halves[side.other() as usize].take_duplicate(segment) {
             self.note_needless(side.other(), frame, recorder);
         }
@@ -79,7 +79,7 @@ impl Connection {
         side: Side,
         segment: &Header,
         now: Mark,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let rtt_ns = self.half(side).rtt_or_zero_ns();
         let half = &mut self.halves[side.other() as usize];
@@ -89,7 +89,7 @@ impl Connection {
     }
 
     /// The bytes that `sender` sent again in this frame had arrived.
-    fn note_needless(&self, sender: Side, frame: u32, recorder: &mut Recorder<'_>) {
+    fn note_needless(&self, sender: Side, frame: u32, recorder: &mut Recorder) {
         let last = self.half(sender).last_data.frame;
         recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
         if last > frame {
@@ -105,7 +105,7 @@ impl Connection {
         from: Mark,
         now: Mark,
         facts: u32,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut Recorder,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
         if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns {
@@ -129,7 +129,7 @@ impl Connection {
 
     /// The server answers a SYN `now`. Kept if no way is that long, or hardly any.
     #[cold]
-    pub(super) fn push_late_answer(&self, now: Mark, recorder: &mut Recorder<'_>) {
+    pub(super) fn push_late_answer(&self, now: Mark, recorder: &mut Recorder) {
         let from = self.half(Side::Client).last_data;
         if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns.max(PROBE_NS) {
             return;

@@ -84,7 +84,7 @@ impl Observation<'_> {
     /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn ended(&self, unheld: &mut bool, recorder: &mut Recorder<'_>) -> Option<EndedWaits> {
+    pub fn ended(&self, unheld: &mut bool, recorder: &mut Recorder) -> Option<EndedWaits> {
         let lengths = recorder.lengths;
         let (kept, is_short) = (self.kept(recorder), self.is_short(lengths.listed_ns));
         (kept.is_some() || is_short || self.half.is_recovering())
@@ -113,7 +113,7 @@ impl Observation<'_> {
     /// How the wait began that ends with this data, if it is to be kept; others are counted.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn kept(&self, recorder: &mut Recorder<'_>) -> Option<Idle> {
+    fn kept(&self, recorder: &mut Recorder) -> Option<Idle> {
         let Self { half, peer, now, .. } = *self;
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data.time_ns.min(peer.last_new().time_ns);
