@@ -24,7 +24,7 @@ impl Conditions {
             clock_ns: clocks.behind_ns(waits),
             end_ns: clocks.end_ns(waits),
             min_wait_ns,
-            is_elided: clocks.are_elided(),
+            is_elided: clocks.is_elided,
         }
     }
 }

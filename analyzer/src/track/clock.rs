@@ -12,10 +12,10 @@ const TICK_NS: i64 = 1_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Clocks {
     captures: Vec<Clock>,
-    /// No clock stamped their frames.
-    is_made_up: bool,
-    /// Rows of a printed text were left out.
-    is_elided: bool,
+    /// No clock stamped any of their frames. Files that follow one another are as one.
+    pub is_made_up: bool,
+    /// A text shows that rows of it were left out.
+    pub is_elided: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -87,16 +87,6 @@ impl Clocks {
     /// Until when the connections would have been captured that have this frame.
     pub fn until_ns(&self, frame: u32) -> i64 {
         self.stamped(frame).map_or(i64::MIN, |clock| clock.until_ns)
-    }
-
-    /// Were the times of all frames made up? Files that follow one another are as one.
-    pub fn are_made_up(&self) -> bool {
-        self.is_made_up
-    }
-
-    /// Does a text show that rows of it were left out?
-    pub fn are_elided(&self) -> bool {
-        self.is_elided
     }
 
     /// The clock of the capture in which a wait ended.

@@ -18,7 +18,6 @@ pub mod fact {
     /// had left before the ACK came.
     pub const ECHOES_ACK: u32 = 1 << 2;
     pub const ECHOES_EARLIER: u32 = 1 << 3;
-    pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
     /// The ACK that let the sender go on carries data of the peer.
     pub const DATA_ACK: u32 = 1 << 4;
     /// Data of its sender was unacknowledged when the segment after the wait left.

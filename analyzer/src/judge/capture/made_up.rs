@@ -11,7 +11,7 @@ use crate::track::wait::Wait;
 
 /// Marks all connections, if all frames are equally far apart.
 pub fn mark(blocks: &mut [Block], clocks: &Clocks) {
-    if clocks.are_made_up() {
+    if clocks.is_made_up {
         let connections = blocks.iter_mut().flat_map(|block| &mut block.connections);
         connections.for_each(Connection::mark_made_up);
     }

@@ -1,9 +1,7 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
 mod connecting;
-mod even;
 mod finish;
-mod handshake;
 mod mss;
 mod new_data;
 mod observation;
@@ -15,7 +13,7 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
-use crate::track::connection::even::Times;
+use crate::track::connection::order::Times;
 use crate::track::ending::Ending;
 use crate::track::ends::{Ends, PackedEnds};
 use crate::track::exchange::Exchanges;
@@ -39,7 +37,7 @@ pub struct Connection {
     /// Latency of the first exchange in ns, if there was one.
     first_latency_ns: i64,
 
-    /// From the client's last SYN to its ACK of the server's, in ns; else as [`handshake`] has it.
+    /// From the client's last SYN to its ACK of the server's, in ns; else as [`connecting`] has it.
     handshake_ns: i64,
     ends: PackedEnds,
     pub exchanges: Exchanges,
@@ -135,7 +133,7 @@ impl Connection {
             exchanges: Exchanges::default(),
             first_latency_ns: 0,
             first_end_frame: 0,
-            handshake_ns: handshake::NOT_YET,
+            handshake_ns: connecting::NOT_YET,
         }
     }
 

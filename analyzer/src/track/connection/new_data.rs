@@ -23,12 +23,17 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let received = peer.segments;
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
-        let mut conclusion = seen.classify(recorder.clock_ns);
+        let mut is_unheld = seen.is_unheld();
+        let passes_full = seen.passes_full();
+        let may_be_held = seen.may_be_held(recorder.clock_ns);
         // Most segments after a pause follow nothing.
         let follows = now.time_ns - peer.last_data.time_ns <= KERNEL_REACTION_NS;
         let is_reaction = (follows || half.counts_reactions())
             && now.time_ns - half.last_data.time_ns >= recorder.lengths.seen_ns;
-        if let Some(ended) = seen.ended(&mut conclusion.unheld, recorder) {
+        if let Some(ended) = seen.ended(recorder) {
+            if let Some(kept) = &ended.kept {
+                is_unheld = seen.is_unheld_by_echo(kept, is_unheld);
+            }
             self.keep(side, &ended, recorder);
         }
         if is_reaction {
@@ -42,13 +47,13 @@ impl Connection {
             *recorder.exchanged.answered_ns.one(self.id) = began_ns;
         }
         let half = &mut self.halves[side as usize];
-        if conclusion.unheld {
+        if is_unheld {
             half.contradict(now, received);
         }
-        if conclusion.passes_full {
+        if passes_full {
             half.odd_mut().passed_full = (half.last_data.frame, now.frame);
         }
-        if conclusion.may_be_held {
+        if may_be_held {
             half.note_may_be_held();
         }
         half.send(segment, len, now, mss);

@@ -56,14 +56,6 @@ impl Unseen {
 }
 
 impl Half {
-    /// FIN comes again, without data.
-    #[cold]
-    pub(super) fn take_fin_again(&mut self, segment: &Header, now: Mark) {
-        let is_copy = self.is_copy(segment, now);
-        let repeats = &mut self.odd_mut().repeats;
-        *if is_copy { &mut repeats.duplicated } else { &mut repeats.fins } += 1;
-    }
-
     /// Is this SYN a copy of the one before? It takes longer until it is sent again (RFC 6298, section 2.1),
     /// which some stacks do with the timestamp that it had (gVisor).
     pub fn is_syn_copy(&self, segment: &Header, now: Mark) -> bool {

@@ -129,18 +129,10 @@ impl Half {
             self.state.set(state::FIN_SENT);
             self.last_tsval = segment.options.tsval().unwrap_or(self.last_tsval);
         } else if segment.len == 0 && self.state.is(state::FIN_SENT) {
-            self.take_fin_again(segment, now);
-        }
-    }
-
-    /// When its own data was acknowledged last, in ns; 0 for not since the last of it.
-    #[inline]
-    pub fn last_acked_ns(&self) -> i64 {
-        // Mostly the ACK of everything is that of the last small segment.
-        if self.state.is(state::ALL_APART) {
-            self.small_acked.time_ns.max(self.odd().all_acked.mark.time_ns)
-        } else {
-            self.small_acked.time_ns
+            // It comes again.
+            let is_copy = self.is_copy(segment, now);
+            let repeats = &mut self.odd_mut().repeats;
+            *if is_copy { &mut repeats.duplicated } else { &mut repeats.fins } += 1;
         }
     }
 
@@ -151,18 +143,14 @@ impl Half {
     /// Counts a wait too short to be kept.
     pub fn count_short(&mut self, wait: &Wait, in_exchange: bool, clock_ns: i64) {
         let band = Band::new(self.rtt_or_zero_ns(), self.jitter_ns(), clock_ns);
-        let in_band = band.off_ns(wait.release_ns()).abs() <= band.tolerance_ns;
-        if !in_band && !band.reaches(band.off_ns(wait.release_ns())) {
-            return;
-        }
-        let short = &mut self.odd_mut().short_holds;
-        if !in_band {
-            short.near = short.near.saturating_add(1);
-            return;
-        }
-        short.in_band = short.in_band.saturating_add(1);
-        if in_exchange {
-            short.in_exchanges_ns = short.in_exchanges_ns.saturating_add(wait.wait_ns());
+        if band.has(wait.release_ns()) {
+            let short = &mut self.odd_mut().short_holds;
+            short.in_band = short.in_band.saturating_add(1);
+            let in_exchange_ns = if in_exchange { wait.wait_ns() } else { 0 };
+            short.in_exchanges_ns = short.in_exchanges_ns.saturating_add(in_exchange_ns);
+        } else if band.reaches(wait.release_ns()) {
+            let near = &mut self.odd_mut().short_holds.near;
+            *near = near.saturating_add(1);
         }
     }
 

@@ -16,9 +16,7 @@ const TELL_AFTER: u32 = 256;
 
 /// First frames of a capture, from which the step of its clock is inferred while it is tracked: not all have times
 /// of their own.
-fn frames_for_a_clock() -> u32 {
-    4 * TIMES_FOR_A_CLOCK
-}
+const FRAMES_FOR_A_CLOCK: u32 = 4 * TIMES_FOR_A_CLOCK;
 
 /// Filter and buffers that decoding needs.
 pub struct Decoder {
@@ -62,7 +60,7 @@ impl Decoder {
         };
         let until = capture.at() + len;
         if first {
-            self.frames(capture, &mut decoded, range, u64::MAX, frames_for_a_clock());
+            self.frames(capture, &mut decoded, range, u64::MAX, FRAMES_FOR_A_CLOCK);
             range.found.first_clock = range.found.clock;
         }
         while capture.at() < until && decoded.end.is_none() && decoded.error.is_none() {

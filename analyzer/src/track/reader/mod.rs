@@ -45,17 +45,13 @@ impl Reading {
         Self { threads: threads.max(1), is_short: false, range_len: RANGE_LEN }
     }
 
-    /// By as many threads as there are processors that this process may use.
-    pub fn by_all() -> Self {
-        Self::by(thread::available_parallelism().map_or(1, usize::from))
-    }
-
-    /// How to read `paths`, with `threads` threads; by default, one per processor, or one for what is small.
+    /// How to read `paths`, with `threads` threads; by default, one per processor that this process may use, or one for
+    /// what is small.
     pub fn of(paths: &[String], threads: Option<usize>) -> Self {
         match threads {
             Some(threads) => Self::by(threads),
             None if is_small(paths) => Self { is_short: true, ..Self::by(1) },
-            None => Self::by_all(),
+            None => Self::by(thread::available_parallelism().map_or(1, usize::from)),
         }
     }
 }

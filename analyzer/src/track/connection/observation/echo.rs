@@ -7,7 +7,7 @@ use crate::rules;
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::thresholds::EVIDENCE_NS;
-use crate::track::wait::fact;
+use crate::track::wait::{Wait, fact};
 
 impl Observation<'_> {
     /// Facts of the wait since `from` that `release` ended, by what this segment echoes. Of a wait that is
@@ -52,23 +52,19 @@ impl Observation<'_> {
         !half.has_crossed() && !half.is_recovering() && !peer.last_data.after(half.last_data)
     }
 
-    /// Do the echoes prove that nothing held this segment? The time of the ACK alone says `by_time`; the wait
-    /// before it has these facts of [`fact::ECHOES`].
+    /// It is unheld by what it echoes, too, where that tells more than the time of the ACK, which alone says `by_time`.
+    /// `wait` is the one before it.
     #[cold]
-    pub(super) fn unheld_by_echo(&self, echoes: u32, by_time: bool) -> bool {
+    pub fn is_unheld_by_echo(&self, wait: &Wait, by_time: bool) -> bool {
         let half = self.half;
         match by_time {
-            false if echoes & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
-                self.left_before_ack()
+            // It left before the ACK.
+            false if wait.is(fact::ECHOES_EARLIER) && half.echoes_acks() => {
+                half.is_last_small() && self.are_surely_small() && !self.is_exempt()
             }
-            true if echoes & fact::ECHOES_ACK != 0 => half.sequence.is_small_unacked(),
+            true if wait.is(fact::ECHOES_ACK) => half.sequence.is_small_unacked(),
             _ => by_time,
         }
-    }
-
-    /// It left while what was sent before it was unacknowledged: was that small?
-    fn left_before_ack(&self) -> bool {
-        self.half.is_last_small() && self.are_surely_small() && !self.is_exempt()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Classifies a new data segment: did the sender wait before it, and does it prove `TCP_NODELAY`?
 //!
-//! [`Observation::classify`] reads both directions as they were before the segment and changes nothing;
-//! what it concludes, the connection applies.
+//! An [`Observation`] reads both directions as they were before the segment and changes nothing; the connection applies
+//! what it answers.
 
 mod by_data;
 mod echo;
@@ -41,16 +41,6 @@ pub struct Observation<'a> {
     pub handshake_ns: i64,
 }
 
-/// A new data segment, as evidence of its sender.
-pub struct Conclusion {
-    /// It left while a small one was unacknowledged, and is small: `TCP_NODELAY` is set.
-    pub unheld: bool,
-    /// It is small and left while only full-sized segments were unacknowledged.
-    pub passes_full: bool,
-    /// An ACK came so shortly before that it may have released this segment.
-    pub may_be_held: bool,
-}
-
 /// The waits that a new data segment ended.
 pub struct EndedWaits {
     /// A hold too short to be kept, to be counted.
@@ -62,49 +52,26 @@ pub struct EndedWaits {
 }
 
 impl Observation<'_> {
-    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
-    #[inline(always)]
-    pub fn classify(&self, clock_ns: i64) -> Conclusion {
-        let half = self.half;
-        let unheld = half.is_last_small() && self.passes_small_one();
-        let passes_full =
-            !half.is_last_small() && self.passes_full_ones() && half.odd().passed_full.0 == 0;
-        // Once one small segment went out unheld, later ones prove nothing.
-        let is_open = self.may_have_waited() && !half.may_be_held() && !half.has_contradicted();
-        let may_be_held = is_open && self.may_have_been_held(clock_ns);
-        Conclusion { unheld, passes_full, may_be_held }
-    }
-
     /// Where it was sent: did its sender acknowledge something, alone, with nothing unacknowledged before this?
     /// Its kernel had nothing to send then, and held nothing.
     fn had_nothing(&self) -> bool {
         self.half.has_acked_idly() && self.half.rtt_or_zero_ns() < NETWORK_RTT_NS
     }
 
-    /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.
+    /// The waits that it ended, if any.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn ended(&self, unheld: &mut bool, recorder: &mut Recorder) -> Option<EndedWaits> {
+    pub fn ended(&self, recorder: &mut Recorder) -> Option<EndedWaits> {
         let lengths = recorder.lengths;
         let (kept, is_short) = (self.kept(recorder), self.is_short(lengths.listed_ns));
         (kept.is_some() || is_short || self.half.is_recovering())
-            .then(|| self.waits(kept, is_short, lengths.seen_ns, unheld))
+            .then(|| self.waits(kept, is_short, lengths.seen_ns))
     }
 
     #[inline(never)]
-    fn waits(
-        &self,
-        kept: Option<Idle>,
-        is_short: bool,
-        seen_ns: i64,
-        unheld: &mut bool,
-    ) -> EndedWaits {
+    fn waits(&self, kept: Option<Idle>, is_short: bool, seen_ns: i64) -> EndedWaits {
         let short = if is_short { self.short_wait() } else { None };
         let kept = kept.map(|idle| self.wait(&idle));
-        let echoes = kept.as_ref().map_or(0, |wait| wait.facts & fact::ECHOES);
-        if echoes != 0 {
-            *unheld = self.unheld_by_echo(echoes, *unheld);
-        }
         let over_retransmission =
             if self.half.is_recovering() { self.wait_over_retransmission(seen_ns) } else { None };
         EndedWaits { short, kept, over_retransmission }

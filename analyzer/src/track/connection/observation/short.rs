@@ -11,26 +11,23 @@ const NEVER_HELD: u32 =
     fact::FIN | fact::URGENT | fact::LARGE_FLIGHT | fact::ACK_FIN | fact::HINDERED;
 
 impl Observation<'_> {
-    /// Is its sender's last data long enough ago that holding this segment would have cost anything?
+    /// An ACK of the sender's own data, of whatever kind, came so shortly before that it may have let this segment go, if
+    /// to hold it cost anything. Once one small segment went out unheld, later ones prove nothing.
     #[inline]
-    pub(super) fn may_have_waited(&self) -> bool {
-        self.now.time_ns - self.half.last_data.time_ns >= SHORT_HOLD_NS
-    }
-
-    /// Had the ACK of the sender's own data, of whatever kind, come so lately that it may have let this
-    /// segment go? If not, nothing held it when it was written, or it was not yet written then.
-    #[inline]
-    pub(super) fn may_have_been_held(&self, clock_ns: i64) -> bool {
+    pub fn may_be_held(&self, clock_ns: i64) -> bool {
         let half = self.half;
-        let small = self.len < self.mss && !self.segment.has(FIN | URG);
-        let acked_ns = half.last_acked_ns();
-        let limit_ns = half.latest_release_ns(clock_ns);
-        let lately = acked_ns != 0
-            && limit_ns.is_none_or(|limit_ns| self.now.time_ns - acked_ns <= limit_ns);
-        // A tail-loss probe may be a held segment, too: it leaves while all is unacknowledged.
         let since_ns = self.now.time_ns - half.last_data.time_ns;
+        let is_small = self.len < self.mss && !self.segment.has(FIN | URG);
+        if since_ns < SHORT_HOLD_NS || half.may_be_held() || half.has_contradicted() || !is_small {
+            return false;
+        }
+        let acked_ns = half.small_acked().mark.time_ns.max(half.all_acked().mark.time_ns);
+        let limit_ns = half.latest_release_ns(clock_ns);
+        let is_within = |limit_ns| self.now.time_ns - acked_ns <= limit_ns;
+        let lately = acked_ns != 0 && limit_ns.is_none_or(is_within);
+        // A tail-loss probe may be a held segment, too: it leaves while all is unacknowledged.
         let probes = half.sequence.in_flight() > 0 && since_ns >= PROBE_NS - JIFFY_NS;
-        small && half.bytes() > 0 && (probes || lately)
+        half.bytes() > 0 && (probes || lately)
     }
 
     /// Did a pure ACK of a small segment come since, but so soon that the wait is too short to be evidence?

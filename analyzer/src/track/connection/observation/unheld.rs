@@ -11,10 +11,12 @@ use crate::track::thresholds::{
 };
 
 impl Observation<'_> {
-    /// After a small segment: is this one small, too, and left while that was unacknowledged?
-    pub(super) fn passes_small_one(&self) -> bool {
-        // Few do.
-        self.left_unacked()
+    /// It left while a small one was unacknowledged, and is small, too: `TCP_NODELAY` is set.
+    #[inline]
+    pub fn is_unheld(&self) -> bool {
+        // Few are.
+        self.half.is_last_small()
+            && self.left_unacked()
             && self.len < self.mss
             && !self.is_exempt()
             && self.acks_are_seen()
@@ -32,7 +34,7 @@ impl Observation<'_> {
             || half.is_urgent()
             || half.is_inferred()
             || half.is_recovering()
-            || self.is_after_hole()
+            || half.unseen().1 == self.now.frame
             || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data.time_ns))
     }
 
@@ -59,22 +61,20 @@ impl Observation<'_> {
         self.peer.all_acked().mark.frame == frame || self.peer.advanced().frame == frame
     }
 
-    /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
-    fn is_after_hole(&self) -> bool {
-        self.half.unseen().1 == self.now.frame
-    }
-
-    /// After a full-sized segment: is this one small, and left while only full-sized ones were
-    /// unacknowledged? The classic algorithm would have held it.
-    pub(super) fn passes_full_ones(&self) -> bool {
+    /// It is small, and the first one that left while only full-sized ones were unacknowledged: the classic algorithm
+    /// would have held it.
+    #[inline]
+    pub fn passes_full(&self) -> bool {
         let half = self.half;
-        half.sequence.in_flight() > 0
+        !half.is_last_small()
+            && half.sequence.in_flight() > 0
             && !half.sequence.is_small_unacked()
             && !self.is_exempt()
             && self.acks_are_seen()
             && !self.echoes_unseen()
             && self.is_surely_small(self.len)
             && !self.is_cut()
+            && half.odd().passed_full.0 == 0
     }
 
     /// Are the last segment and this one below the MSS beyond doubt? Neither was cut because the path carries no
