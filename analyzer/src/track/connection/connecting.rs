@@ -3,7 +3,7 @@
 
 use crate::capture::times::DAY_NS;
 use crate::decode::{Header, SYN};
-use crate::track::connection::{Connection, Recorder};
+use crate::track::connection::{Connection, Recorder, Sent};
 use crate::track::ending::Ending;
 use crate::track::half::{ConnectTimes, Half};
 use crate::track::thresholds::PROBE_NS;
@@ -24,15 +24,15 @@ impl Connection {
 
     /// Takes an ACK.
     #[inline]
-    pub(super) fn note_handshake(&mut self, side: Side, segment: &Header, now: Mark) {
-        if self.handshake_ns == NOT_YET && !segment.has(SYN) {
-            self.end_handshake(side, segment, now);
+    pub(super) fn note_handshake(&mut self, sent: Sent<'_>) {
+        if self.handshake_ns == NOT_YET && !sent.segment.has(SYN) {
+            self.end_handshake(sent);
         }
     }
 
     /// Takes the client's first ACK, or any where its SYN was not captured.
     #[cold]
-    fn end_handshake(&mut self, side: Side, segment: &Header, now: Mark) {
+    fn end_handshake(&mut self, Sent { side, segment, now }: Sent<'_>) {
         let [client, server] = &self.halves;
         if side == Side::Server && client.has_syn() {
             return;
@@ -52,18 +52,13 @@ impl Connection {
 
     /// Takes a SYN that follows one of the same side. Nobody waited for it where another connection begins.
     #[cold]
-    pub(super) fn take_syn_again(
-        &mut self,
-        side: Side,
-        segment: &Header,
-        now: Mark,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn take_syn_again(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let begins_anew = self.begins_anew(side, segment);
         let from = self.halves[side as usize].repeat(segment.seq, now);
         if !begins_anew {
             self.note_connecting(now);
-            self.push_repeat(side, segment, from, now, 0, recorder);
+            self.push_repeat(sent, from, 0, recorder);
         }
     }
 

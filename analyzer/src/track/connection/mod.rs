@@ -99,6 +99,14 @@ impl Lengths {
     }
 }
 
+/// A segment of the connection, the end that sent it, and when it was captured.
+#[derive(Clone, Copy)]
+struct Sent<'a> {
+    side: Side,
+    segment: &'a Header,
+    now: Mark,
+}
+
 /// Where a segment's waits and exchanges go.
 pub struct Recorder {
     pub waits: Waits,
@@ -206,6 +214,7 @@ impl Connection {
 
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
+        let sent = Sent { side, segment, now };
         self.compare_gap(now);
         if segment.len > 0 {
             self.compare_order(side, now);
@@ -218,14 +227,14 @@ impl Connection {
             return;
         }
         if segment.has(SYN) {
-            self.take_syn(side, segment, now, recorder);
+            self.take_syn(sent, recorder);
         } else if !self.half(side).is_seq_known() {
             self.halves[side as usize].begin(segment.seq);
         }
         if segment.has(ACK) {
-            self.take_ack(side, segment, now, recorder);
+            self.take_ack(sent, recorder);
             if self.half(side.other()).is_recovering() {
-                self.take_ack_of_repeated(side, segment, now, recorder);
+                self.take_ack_of_repeated(sent, recorder);
             }
             if segment.options.has_sack() {
                 self.take_sack(side, segment, recorder);
@@ -234,7 +243,7 @@ impl Connection {
         let scaled = !segment.has(SYN);
         self.halves[side as usize].advertise(segment, now, scaled);
         if segment.len > 0 && !segment.has(SYN) {
-            self.take_data(side, segment, now, recorder);
+            self.take_data(sent, recorder);
         } else if segment.is_pure_ack() {
             self.halves[side as usize].note_pure_ack();
         }
@@ -252,7 +261,8 @@ impl Connection {
     }
 
     #[cold]
-    fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
+    fn take_syn(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_syn_copy(segment, now) {
@@ -260,7 +270,7 @@ impl Connection {
             return;
         }
         if half.has_syn() {
-            self.take_syn_again(side, segment, now, recorder);
+            self.take_syn_again(sent, recorder);
             return;
         }
         half.take_syn(segment, first_payload, now);
@@ -280,8 +290,9 @@ impl Connection {
 
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
-        self.note_handshake(side, segment, now);
+    fn take_ack(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
+        self.note_handshake(sent);
         let peer = &mut self.halves[side.other() as usize];
         if !peer.is_seq_known() || !peer.is_plausible(segment.ack) {
             return;
@@ -303,7 +314,8 @@ impl Connection {
         }
     }
 
-    fn take_data(&mut self, side: Side, segment: &Header, now: Mark, recorder: &mut Recorder) {
+    fn take_data(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let half = &mut self.halves[side as usize];
         if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;
@@ -311,7 +323,7 @@ impl Connection {
         let ahead = seq::distance(half.sequence.nxt, segment.seq);
         let end = segment.seq.wrapping_add(segment.len);
         if !seq::lt(half.sequence.nxt, end) {
-            self.take_old_data(side, segment, now, recorder);
+            self.take_old_data(sent, recorder);
             return;
         }
         if ahead > 0 {
@@ -319,6 +331,6 @@ impl Connection {
         }
         // A segment that begins with old bytes: only the rest is new.
         let new_len = seq::distance(half.sequence.nxt, end) as u32;
-        self.take_new_data(side, segment, new_len, now, recorder);
+        self.take_new_data(sent, new_len, recorder);
     }
 }

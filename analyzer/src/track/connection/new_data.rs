@@ -1,8 +1,7 @@
 //! New data: observe, classify, apply.
 
 use super::observation::{EndedWaits, Observation, Reaction};
-use super::{Connection, Recorder};
-use crate::decode::Header;
+use super::{Connection, Recorder, Sent};
 use crate::track::half::EndedBy;
 use crate::track::thresholds::KERNEL_REACTION_NS;
 use crate::track::wait::{Wait, fact, when};
@@ -10,16 +9,10 @@ use crate::track::{Mark, Side};
 
 impl Connection {
     /// Takes new data, of which the last `len` bytes are new.
-    pub(super) fn take_new_data(
-        &mut self,
-        side: Side,
-        segment: &Header,
-        len: u32,
-        now: Mark,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn take_new_data(&mut self, sent: Sent<'_>, len: u32, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let mss = self.current_mss(side);
-        let seen = self.observe(side, (segment, len), mss, now);
+        let seen = self.observe(sent, len, mss);
         let (half, peer) = (self.half(side), self.half(side.other()));
         let received = peer.segments;
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
@@ -37,7 +30,7 @@ impl Connection {
             self.keep(side, &ended, recorder);
         }
         if is_reaction {
-            self.keep_reaction(side, (segment, len), mss, now, recorder);
+            self.keep_reaction(sent, len, mss, recorder);
         }
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
@@ -61,16 +54,11 @@ impl Connection {
         half.set_room(peer_window);
     }
 
-    /// A segment of `by` with `len` new bytes, and both directions as they were before it.
+    /// A segment with `len` new bytes, and both directions as they were before it.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn observe<'a>(
-        &'a self,
-        by: Side,
-        (segment, len): (&'a Header, u32),
-        mss: u32,
-        now: Mark,
-    ) -> Observation<'a> {
+    fn observe<'a>(&'a self, sent: Sent<'a>, len: u32, mss: u32) -> Observation<'a> {
+        let Sent { side: by, segment, now } = sent;
         Observation {
             connection: self.id,
             by,
@@ -96,16 +84,9 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn keep_reaction(
-        &mut self,
-        by: Side,
-        (segment, len): (&Header, u32),
-        mss: u32,
-        now: Mark,
-        recorder: &mut Recorder,
-    ) {
-        let Some(reaction) = self.observe(by, (segment, len), mss, now).reaction() else { return };
-        let half = &mut self.halves[by as usize];
+    fn keep_reaction(&mut self, sent: Sent<'_>, len: u32, mss: u32, recorder: &mut Recorder) {
+        let Some(reaction) = self.observe(sent, len, mss).reaction() else { return };
+        let half = &mut self.halves[sent.side as usize];
         match reaction {
             Reaction::OfProgram(after_ns) => half.odd_mut().reactions.add(after_ns),
             Reaction::Late if half.counts_reactions() => {

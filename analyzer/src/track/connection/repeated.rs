@@ -1,7 +1,7 @@
 //! Data and SYNs that come again.
 
 use crate::decode::{Header, SYN};
-use crate::track::connection::{Connection, Recorder};
+use crate::track::connection::{Connection, Recorder, Sent};
 use crate::track::thresholds::{DISORDERED, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
@@ -17,13 +17,8 @@ impl Connection {
 
     /// Takes data without a new byte: a copy of a frame, reordered bytes, or a retransmission.
     #[cold]
-    pub(super) fn take_old_data(
-        &mut self,
-        side: Side,
-        segment: &Header,
-        now: Mark,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn take_old_data(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let half = &mut self.halves[side as usize];
         let last = half.last_data;
         let since = now.time_ns - last.time_ns;
@@ -61,7 +56,7 @@ impl Connection {
         let facts = when(missing > 0, fact::LOST_BEFORE)
             | when(half.unseen().0 > 0, fact::UNSEEN)
             | when(again, fact::RECOVERY);
-        self.push_repeat(side, segment, from, now, facts, recorder);
+        self.push_repeat(sent, from, facts, recorder);
     }
 
     /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.
@@ -74,13 +69,8 @@ impl Connection {
 
     /// An ACK of `side` while the other end has sent nothing new since a retransmission.
     #[cold]
-    pub(super) fn take_ack_of_repeated(
-        &mut self,
-        side: Side,
-        segment: &Header,
-        now: Mark,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn take_ack_of_repeated(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
+        let Sent { side, segment, now } = sent;
         let rtt_ns = self.half(side).rtt_or_zero_ns();
         let half = &mut self.halves[side.other() as usize];
         if let Some(frame) = half.take_early_ack(segment, now, rtt_ns) {
@@ -100,10 +90,8 @@ impl Connection {
 
     pub(super) fn push_repeat(
         &self,
-        side: Side,
-        segment: &Header,
+        Sent { side, segment, now }: Sent<'_>,
         from: Mark,
-        now: Mark,
         facts: u32,
         recorder: &mut Recorder,
     ) {
