@@ -262,16 +262,7 @@ mod tests {
     /// An exchange of 50 ms with a hold of 40 ms, after one in a message that nothing answered.
     #[test]
     fn no_exchange_gets_faster_than_its_round_trip() {
-        let (begin, end) = (at(100), at(150));
-        let exchange = Exchange {
-            connection: 0,
-            begin,
-            end,
-            asked_ns: begin.time_ns,
-            answered_ns: end.time_ns,
-            request_bytes: 2,
-            response_bytes: 1,
-        };
+        let exchange = Exchange::between(0, at(100), at(150));
         let ruling = Ruling::of(Cause::NagleDelack, Held::NOT);
         let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
         let rests = |round_trip_ms: i64| {

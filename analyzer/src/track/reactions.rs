@@ -5,7 +5,7 @@ const BINS: usize = 24;
 const FIRST_NS: i64 = 1_000;
 
 /// Counts of reactions by half octaves; each saturates.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Reactions {
     bins: [u8; BINS],
     /// Segments that may have waited until data acknowledged all before them, but left later than a kernel sends.

@@ -16,15 +16,8 @@ fn wait(by: Side, from_ms: i64, to_ms: i64) -> Wait {
 /// Request from 100 to 120 ms, response from 200 to 260 ms; one frame each ms.
 fn parts(waits: &[(Wait, Cause, Held)], round_trip_ms: i64) -> [i64; 6] {
     let mark = |ms: i64| Mark { time_ns: ms * MS, frame: ms as u32 };
-    let exchange = Exchange {
-        connection: 0,
-        begin: mark(100),
-        end: mark(260),
-        asked_ns: 120 * MS,
-        answered_ns: 200 * MS,
-        request_bytes: 0,
-        response_bytes: 0,
-    };
+    let (asked_ns, answered_ns) = (120 * MS, 200 * MS);
+    let exchange = Exchange { asked_ns, answered_ns, ..Exchange::between(0, mark(100), mark(260)) };
     let rulings: Vec<Ruling> =
         waits.iter().map(|&(_, cause, held)| Ruling::of(cause, held)).collect();
     let waits: Vec<Wait> = waits.iter().map(|(wait, ..)| *wait).collect();

@@ -50,9 +50,6 @@ impl Connection {
         let Some((begin, is_suspect)) = self.exchanges.finish() else { return };
         let end = self.half(Side::Server).last_new();
         let exchange = Exchange {
-            connection: self.id,
-            begin,
-            end,
             asked_ns: self.half(Side::Client).last_new().time_ns,
             answered_ns: match is_answered_in_several {
                 true => *recorder.exchanged.answered_ns.one(self.id),
@@ -60,6 +57,7 @@ impl Connection {
             },
             request_bytes,
             response_bytes,
+            ..Exchange::between(self.id, begin, end)
         };
         self.exchanges.count(exchange.latency_ns());
         if self.exchanges.count == 1 {

@@ -29,7 +29,7 @@ use std::mem::offset_of;
 /// One TCP connection.
 ///
 /// Laid out by hand, like its halves: memory that was never touched before costs as much as to track it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Connection {
     pub halves: [Half; 2],

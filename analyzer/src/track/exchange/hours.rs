@@ -43,15 +43,7 @@ mod tests {
         let hour = |from_ns: i64, latency_ns: i64| {
             let (begin, end) = (from_ns, from_ns + latency_ns);
             let [begin, end] = [begin, end].map(|time_ns| Mark { time_ns, frame: 1 });
-            let exchange = Exchange {
-                connection: 0,
-                begin,
-                end,
-                asked_ns: 0,
-                answered_ns: 0,
-                request_bytes: 1,
-                response_bytes: 1,
-            };
+            let exchange = Exchange::between(0, begin, end);
             let Hour { begin_ns, bucket, .. } = Hour::of(&exchange, 0);
             (begin_ns / HOUR_NS, bucket)
         };

@@ -93,17 +93,8 @@ mod tests {
     use crate::track::Mark;
 
     fn exchange(frame: u32, latency_ns: i64) -> Exchange {
-        let begin = Mark { time_ns: 0, frame };
-        let end = Mark { time_ns: latency_ns, frame };
-        Exchange {
-            connection: 0,
-            begin,
-            end,
-            asked_ns: 0,
-            answered_ns: latency_ns,
-            request_bytes: 0,
-            response_bytes: 0,
-        }
+        let [begin, end] = [0, latency_ns].map(|time_ns| Mark { time_ns, frame });
+        Exchange::between(0, begin, end)
     }
 
     #[test]

@@ -9,14 +9,14 @@ use crate::track::thresholds::ECHOES;
 use crate::track::wait::{fact, when};
 
 /// The first ACK that covered something: when it came, and what it says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Release {
     pub mark: Mark,
     pub facts: AckFacts,
 }
 
 /// Facts of an ACK: those of the wait that it ends, and one of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct AckFacts(u8);
 
 /// A fact of the ACK, not of a wait: it covers the last small segment and nothing after it.
@@ -49,7 +49,7 @@ impl AckFacts {
 }
 
 /// A segment that is being timed, though it is not the last new data any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[repr(C, packed(4))]
 pub struct Timed {
     pub end: u32,

@@ -17,7 +17,7 @@ use crate::track::reactions::Reactions;
 macro_rules! beginning_with {
     ($(#[$meta:meta])* $state:ident { $($(#[$doc:meta])* $part:ident: $type:ty = $none:expr,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone)]
         pub struct $state {
             $($(#[$doc])* pub $part: $type,)+
         }

@@ -23,7 +23,7 @@ impl Burst {
 }
 
 /// The bursts in flight.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Bursts {
     newest: Burst,
     /// Oldest first. Few directions ever have any.

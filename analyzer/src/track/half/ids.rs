@@ -7,7 +7,7 @@ use crate::track::half::{Half, state};
 use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
 
 /// The IP identifications of a host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed)]
 pub struct IpIds {
     /// The identification of the latest segment; copies that come late aside.

@@ -35,7 +35,7 @@ use crate::track::half::state::Flags;
 ///
 /// A value that mostly equals another one is stored on its own only while it does not: see [`state`]. Memory is
 /// time: a connection that took 254 bytes more cost 400,000 connections alive 10 % more CPU time.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct Half {
     /// Sum in µs and count of how far round trips lie over the shortest one, for those close to it. No more

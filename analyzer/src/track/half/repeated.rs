@@ -7,7 +7,7 @@ use crate::track::half::{Half, state};
 use crate::track::thresholds::{COPY_IDS, FIRST_RTO_NS, LEAST_REORDER_NS};
 
 /// Segments that brought nothing new, or brought it late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Repeats {
     pub retransmitted: u32,
     /// Second copies of a captured frame.
@@ -25,7 +25,7 @@ impl Repeats {
         Self { retransmitted: 0, duplicated: 0, reordered: 0, after_ack: 0, fins: 0 };
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Unseen {
     /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
     jumped: u64,

@@ -16,7 +16,7 @@ use crate::track::wait::Wait;
 
 /// Small segments that left shortly after the ACK of the small one before them: within the tolerance of
 /// the round trip to the sender, as held ones do, and near it, as a program's writes do as well.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ShortHolds {
     pub in_band: u32,
     pub near: u32,

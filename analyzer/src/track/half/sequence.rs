@@ -9,7 +9,7 @@ use crate::track::half::{Half, state};
 /// largest windows in use have 64 MiB.
 pub(super) const MAX_JUMP: i32 = 1 << 26;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Sequence {
     /// Next sequence number the sender will use: SND.NXT.
     pub nxt: u32,

@@ -107,7 +107,7 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
     | ACKED_IDLY;
 
 /// A set of the bits above.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Flags(u32);
 
 impl Flags {

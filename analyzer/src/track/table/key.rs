@@ -66,7 +66,8 @@ impl Address for u32 {
 
 impl Address for [u32; 4] {
     fn to_ip(self) -> IpAddr {
-        Ipv6Addr::from_bits(to_number(self)).into()
+        let bits = self.iter().fold(0, |bits, &word| bits << 32 | u128::from(word));
+        Ipv6Addr::from_bits(bits).into()
     }
 
     fn bits(self) -> u64 {
@@ -165,10 +166,6 @@ impl AnyKey<'_> {
             Self::Long(LongKey::Inside(key, _)) => key.ends(client_low),
         }
     }
-}
-
-fn to_number(words: [u32; 4]) -> u128 {
-    words.iter().fold(0, |bits, &word| bits << 32 | u128::from(word))
 }
 
 impl KeyInside {

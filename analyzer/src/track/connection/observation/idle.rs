@@ -23,13 +23,6 @@ pub struct Idle {
     pub answered: Mark,
 }
 
-impl Idle {
-    /// The sender kept the other end waiting for a reply: no ACK can have held it.
-    pub fn is_reply(&self) -> bool {
-        !self.own_before
-    }
-}
-
 impl Observation<'_> {
     /// How the sender came to wait before this segment, if for `min_wait_ns` or longer.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]

@@ -93,8 +93,8 @@ impl Observation<'_> {
             recorder.waits.arrivals.note(self.connection, now.time_ns);
         }
         let idle = self.idle(recorder.lengths.seen_ns)?;
-        if idle.is_reply() {
-            // The common case, a server reply: no evidence either way.
+        if !idle.own_before {
+            // The common case, a server reply: no ACK can have held it, and it is no evidence either way.
             let wait_ns = now.time_ns - idle.since_ns;
             if wait_ns - half.rtt_or_zero_ns() < recorder.lengths.listed_ns {
                 return None;
