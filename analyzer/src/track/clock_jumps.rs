@@ -33,7 +33,7 @@ pub struct ClockJumps {
 }
 
 impl ClockJumps {
-    /// The next frame, which so many came before, was stamped `time_ns`.
+    /// Takes the stamp of the frame that `frames_before` others precede.
     #[inline]
     pub fn see(&mut self, time_ns: i64, frames_before: u64) {
         let by_ns = time_ns - self.now_ns;
@@ -81,7 +81,7 @@ impl ClockJumps {
         }
     }
 
-    /// Another part follows, which is not empty and begins at `first_ns`, after so many frames.
+    /// Adds the part of the capture that follows `frames_before` frames: it is not empty, and begins at `first_ns`.
     pub fn follow(&mut self, more: &Self, first_ns: i64, frames_before: u64) {
         self.see(first_ns, frames_before);
         let beyond = more.count - more.told.len() as u64;

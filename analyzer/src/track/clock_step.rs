@@ -96,7 +96,7 @@ impl Default for ClockStep {
 }
 
 impl ClockStep {
-    /// So coarse is the clock, in ns.
+    /// How coarse the clock is, in ns.
     pub fn step_ns(&self) -> i64 {
         let step_ns = self.uneven_ns().unwrap_or(self.step_ns);
         step_ns.clamp(FINE_NS, COARSEST_NS)
@@ -106,8 +106,8 @@ impl ClockStep {
         self.segments.uneven_ns().filter(|_| self.step_ns < UNEVEN_NS)
     }
 
-    /// The same, if so many `times` are enough to show it. Few are where the clock stands still, or tells
-    /// whole seconds only.
+    /// The step, if this number of `times` is enough to show it: two are where the clock stands still, or tells whole
+    /// seconds only.
     pub fn shown_ns(&self, times: u64) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
         let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK.into();
@@ -172,7 +172,7 @@ mod tests {
         step.step_ns()
     }
 
-    /// Frames of a clock that ticks so often, from some moment on.
+    /// Frames of a clock that ticks every `tick_ns`, from some moment on.
     fn ticks(tick_ns: i64) -> impl Iterator<Item = i64> {
         (0..20).map(move |at| 1_700_000_000_000_123_000 + at * at * 37 % 101 * tick_ns)
     }

@@ -22,7 +22,7 @@ use crate::track::{Connection, Endpoint, Exchange, Mark, Side, clock_step};
 
 /// Waits from here on are told.
 pub const MIN_WAIT_NS: i64 = 10_000_000;
-/// The clock ticks so often.
+/// Step of the clock.
 pub const CLOCK_NS: i64 = clock_step::FINE_NS;
 /// First sequence numbers of client and server: the client's wrap after 50 bytes.
 const FIRST_SEQ: [u32; 2] = [u32::MAX - 50, 9_000];
@@ -105,7 +105,7 @@ impl StorySegment {
         self.stamped(tsval, 0)
     }
 
-    /// The same, and echoes one of the peer.
+    /// It carries timestamps, and echoes one of the peer.
     pub fn stamped(self, tsval: u32, tsecr: u32) -> Self {
         let ([t0, t1, t2, t3], [e0, e1, e2, e3]) = (tsval.to_be_bytes(), tsecr.to_be_bytes());
         self.options(&[1, 1, 8, 10, t0, t1, t2, t3, e0, e1, e2, e3])
@@ -246,7 +246,7 @@ impl Story {
         self.end_after_ms(0.0)
     }
 
-    /// It ends so long after the last segment.
+    /// The capture ends `ms` after the last segment.
     pub fn end_after_ms(mut self, ms: f64) -> Told {
         let end_ns = self.now.time_ns + (ms * 1e6).round() as i64;
         self.connection.end(|_| end_ns, &mut self.recorder);

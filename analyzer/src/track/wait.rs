@@ -172,8 +172,8 @@ impl Wait {
         self.to.time_ns - self.from.time_ns.max(self.turn_ns)
     }
 
-    /// Can it have been? Not one without a first frame, nor over a day: in between the clock was set, or files
-    /// were put together.
+    /// Is it one at all? It has a first frame, and takes no longer than a day: within a longer one the clock was set, or
+    /// files were put together.
     pub fn is_possible(&self) -> bool {
         self.from.is_set() && self.span_ns() <= DAY_NS
     }
@@ -229,7 +229,7 @@ impl Wait {
         if self.is(fact::ACK_ONLY) { self.by } else { self.by.other() }
     }
 
-    /// How long the receiver, which is `rtt_ns` away, sat on the ACK; 0 where there is none.
+    /// How long the receiver, which is `rtt_ns` away, kept the ACK back; 0 where there is none.
     pub fn ack_delay_ns(&self, rtt_ns: Option<i64>) -> i64 {
         if self.has_ack() { (self.ack_ns() - rtt_ns.unwrap_or(0)).max(0) } else { 0 }
     }

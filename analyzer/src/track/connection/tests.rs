@@ -61,7 +61,7 @@ enum Again {
     Finished,
 }
 
-/// What came again of the client, if only one thing did.
+/// How something of the client came again, if only one thing did.
 fn again(story: &Story) -> Again {
     let repeats = story.half(Side::Client).odd().repeats;
     match repeats {
@@ -73,7 +73,7 @@ fn again(story: &Story) -> Again {
     }
 }
 
-/// The same bytes twice, so many ms apart.
+/// Bytes that come twice, some ms apart.
 #[test]
 fn a_frame_that_was_captured_twice_is_not_a_retransmission() {
     let twice = |first: StorySegment, ms: f64, second: StorySegment| {

@@ -126,7 +126,7 @@ impl Exchanges {
         (begin.is_set() && facts & ANSWERED != 0).then_some((begin, facts & SUSPECT != 0))
     }
 
-    /// Counts an exchange that took so long.
+    /// Counts an exchange with its latency.
     pub fn count(&mut self, latency_ns: i64) {
         self.count += 1;
         self.latency_ns = self.latency_ns.saturating_add(latency_ns);

@@ -1,5 +1,6 @@
-//! What few directions need, in two boxes that are made on first use: [`Rare`] where a direction sends more before all is
-//! acknowledged, [`Odd`] where something is lost, repeated, out of order or closed, or differs from what it mostly equals.
+//! State that few directions need, in two boxes that are made on first use: [`Rare`] where a direction sends more before
+//! all is acknowledged, [`Odd`] where something is lost, repeated, out of order or closed, or a value differs from the one
+//! that it mostly equals.
 //!
 //! In one box they took 140 bytes more per connection, and a tenth more CPU time with 400,000 connections alive.
 
@@ -13,7 +14,7 @@ use crate::track::half::{Half, Release, ShortHolds};
 use crate::track::prefetch::prefetch;
 use crate::track::reactions::Reactions;
 
-/// Declares each part of a box with what it is before anything has happened.
+/// Declares each part of a box with its value before anything has happened.
 macro_rules! beginning_with {
     ($(#[$meta:meta])* $state:ident { $($(#[$doc:meta])* $part:ident: $type:ty = $none:expr,)+ }) => {
         $(#[$meta])*
@@ -62,7 +63,7 @@ beginning_with! {
         unseen: Unseen = Unseen::NONE,
         /// Segments that are stamped earlier than one before them.
         earlier: u32 = 0,
-        /// Was its own clock set back? Then the other side's last data may lie ahead for good.
+        /// Its own clock was set back: then the other side's last data may lie ahead for good.
         is_set_back: bool = false,
         /// ACKs of it that came just behind what they may have released.
         acks_behind: u32 = 0,

@@ -7,7 +7,7 @@ use crate::track::thresholds::{
     LATE_STAMP_NS, LATE_STAMPS, SHORT_HOLD_NS, SHORTEST_DELAYED_ACK_NS,
 };
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Contradictions {
     count: u32,
     /// Contradictions after which a delayed ACK may have come that the capture lacks.

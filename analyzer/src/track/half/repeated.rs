@@ -45,7 +45,7 @@ impl Unseen {
         (self.frame, self.hole) = (frame, hole);
     }
 
-    /// How many of `len` bytes from `seq` on are of those that went missing last?
+    /// How many of the `len` bytes from `seq` on lie in the hole that was missed last, and have not come since.
     fn missing(&self, seq: u32, len: u32) -> u64 {
         let (begin, end) = self.hole;
         let skipped = seq::distance(seq, begin).max(0);
@@ -185,7 +185,7 @@ impl Half {
         }
     }
 
-    /// How many of this segment's bytes went missing last, and have not come since?
+    /// How many of this segment's bytes lie in the hole that was missed last, and have not come since.
     pub fn missing(&self, segment: &Header) -> u64 {
         self.odd().unseen.missing(segment.seq, segment.len)
     }

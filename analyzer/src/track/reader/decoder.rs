@@ -43,7 +43,7 @@ impl Decoder {
         Self { filter, progress: Arc::clone(progress) }
     }
 
-    /// Reads the next `len` bytes of a capture, after so many `frames`, and enough of the `first` ones for its
+    /// Reads the next `len` bytes of a capture, after its first `frames`, and enough of the `first` ones for its
     /// clock.
     pub fn read(
         &mut self,

@@ -12,9 +12,9 @@ pub enum Reaction {
     /// The peer's data acknowledged all that was outstanding, the last of it small, and this small segment left as
     /// soon as a kernel sends.
     MayBeHeld(Wait),
-    /// The same, but it left later: the program wrote it then.
+    /// It left later than a kernel sends what data let go: the program wrote it then.
     Late,
-    /// Nothing was outstanding: the program reacted so long after the data, in ns.
+    /// Nothing was outstanding: the program reacted this long after the data, in ns.
     OfProgram(i64),
 }
 

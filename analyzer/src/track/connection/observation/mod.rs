@@ -47,7 +47,7 @@ pub struct EndedWaits {
     pub short: Option<Wait>,
     /// The wait that is to be kept.
     pub kept: Option<Wait>,
-    /// The same, seen over a retransmission.
+    /// Another view of it, over a retransmission.
     pub over_retransmission: Option<Wait>,
 }
 
