@@ -174,13 +174,4 @@ mod tests {
         assert!(ids.starts_with(&[3, 5, 8, 13]) && ids.is_sorted());
         assert_eq!(ids.len(), THINNED_AFTER * BLOCK_LEN + BLOCK_LEN.div_ceil(5) + 1);
     }
-
-    #[test]
-    fn every_connection_is_found_where_it_was_opened() {
-        let connections = Connections::unknown(5 * BLOCK_LEN + 7);
-        assert_eq!(connections.len(), 5 * BLOCK_LEN + 7);
-        for place in 0..connections.len() {
-            assert_eq!(connections.get_whole(place).unwrap().id as usize, place);
-        }
-    }
 }

@@ -188,32 +188,19 @@ mod tests {
     use super::*;
 
     /// 100 bytes sent in four packets, across the wrap of the numbers.
-    fn four_packets() -> Sequence {
+    #[test]
+    fn packets_in_flight_shrink_with_the_bytes_and_a_burst_counts_until_a_pause() {
         let mut sequence = Sequence::default();
         sequence.begin(u32::MAX - 49);
         sequence.nxt = sequence.nxt.wrapping_add(100);
         assert_eq!(sequence.count_packets(4, true), 4);
-        sequence
-    }
-
-    #[test]
-    fn packets_in_flight_shrink_with_the_bytes() {
-        let mut sequence = four_packets();
         sequence.acknowledge(10);
         assert_eq!((sequence.in_flight(), sequence.packets), (40, 2));
         assert_eq!(sequence.acked_part(), Some(10));
         sequence.acknowledge(50);
         assert_eq!((sequence.in_flight(), sequence.packets), (0, 0));
         assert_eq!(sequence.acked_part(), None);
-    }
-
-    #[test]
-    fn a_burst_counts_until_the_sender_pauses() {
-        let mut sequence = four_packets();
-        sequence.acknowledge(50);
-        assert_eq!(
-            [(1, false), (1, true)].map(|(more, paused)| sequence.count_packets(more, paused)),
-            [5, 2]
-        );
+        let mut more = |paused| sequence.count_packets(1, paused);
+        assert_eq!([more(false), more(true)], [5, 2]);
     }
 }

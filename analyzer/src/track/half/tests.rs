@@ -95,15 +95,6 @@ fn one_round_trip_much_shorter_than_several_waits_for_a_second() {
 }
 
 #[test]
-fn a_segment_sent_again_gives_no_round_trip() {
-    let story = connected()
-        .after_ms(0.0, client(100).ip_id(1))
-        .after_ms(20.0, client(100).seq(0).ip_id(2))
-        .after_ms(1.0, server(0));
-    assert_eq!(story.half(Side::Server).measured_rtt_ns(), Some(30 * MS));
-}
-
-#[test]
 fn without_a_handshake_a_delayed_ack_is_not_taken_for_the_round_trip() {
     let late = Story::new().after_ms(0.0, client(100)).after_ms(40.0, server(0));
     assert_eq!(late.half(Side::Server).measured_rtt_ns(), None);

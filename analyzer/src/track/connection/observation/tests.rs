@@ -81,18 +81,6 @@ fn an_ack_with_data_is_answered_by_the_program() {
     assert!(!wait.has_any(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
 }
 
-#[test]
-fn data_that_left_before_the_peers_came_does_not_answer_it() {
-    let story = connected()
-        .after_ms(0.0, client(100))
-        .after_ms(40.0, server(0))
-        .after_ms(0.01, server(10))
-        // It acknowledges none of the ten bytes.
-        .after_ms(0.01, client(50).ack(0));
-    let told = story.end();
-    assert!(told.waits[1].is(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
-}
-
 /// A burst of the peer; the ACK that may have freed the sender is as old as the burst's first segment.
 fn crossing(acknowledged: i64) -> Vec<Wait> {
     let told = connected()
