@@ -2,25 +2,13 @@
 
 use super::conversation::Conversation;
 use super::memory::InMemory;
-use nagle_scan_core::{Labels, Reading, Scan, ScanOptions, scan, write};
+use nagle_scan_core::{Reading, Scan, ScanOptions, scan, write};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub const DEFAULT_MIN_WAIT_NS: i64 = 10_000_000;
-
 /// Scans as the command does, but by one thread.
 pub fn usual() -> ScanOptions {
-    ScanOptions {
-        labels: Labels::default(),
-        filter: None,
-        min_wait_ns: DEFAULT_MIN_WAIT_NS,
-        exchanges: true,
-        hourly: false,
-        names: nagle_scan_core::Names::default(),
-        calls: None,
-        reading: Reading::by(1),
-        shards: nagle_scan_core::SHARDS,
-    }
+    ScanOptions { exchanges: true, ..ScanOptions::usual(Reading::by(1)) }
 }
 
 /// The JSON of captures; `None` if they are refused.

@@ -5,11 +5,8 @@ use crate::capture::samples::{ByteOrder, interface, packet, section};
 use crate::capture::{Capture, progress::Progress};
 use crate::judge::findings::Finding;
 use crate::output::write;
-use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::track::reader::Reading;
-use crate::track::reader::labels::Labels;
-use crate::track::reader::range::SHARDS;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,17 +67,8 @@ fn file(name: &str, link_type: u32, frames: &[StampedFrame]) -> File {
 }
 
 fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
-    let options = ScanOptions {
-        labels: Labels::default(),
-        filter: None,
-        min_wait_ns,
-        exchanges: true,
-        hourly: false,
-        names: Names::default(),
-        calls: None,
-        reading: Reading::by(1),
-        shards: SHARDS,
-    };
+    let options =
+        ScanOptions { min_wait_ns, exchanges: true, ..ScanOptions::usual(Reading::by(1)) };
     let paths: Vec<String> = files.iter().map(|file| file.0.display().to_string()).collect();
     scan(&paths, &options, &Arc::default()).unwrap()
 }

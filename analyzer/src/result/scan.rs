@@ -23,7 +23,7 @@ use crate::track::exchange::hours::Hour;
 use crate::track::exchange::slowest::Slowest;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::labels::Labels;
-use crate::track::reader::range::Range;
+use crate::track::reader::range::{Range, SHARDS};
 use crate::track::reader::{self, Reading};
 use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
@@ -51,6 +51,23 @@ pub struct ScanOptions {
     pub reading: Reading,
     /// Results depend on it: always the same but in tests.
     pub shards: usize,
+}
+
+impl ScanOptions {
+    /// All connections, with waits of 10 ms and more.
+    pub fn usual(reading: Reading) -> Self {
+        Self {
+            labels: Labels::default(),
+            filter: None,
+            min_wait_ns: 10_000_000,
+            exchanges: false,
+            hourly: false,
+            names: Names::default(),
+            calls: None,
+            reading,
+            shards: SHARDS,
+        }
+    }
 }
 
 /// Everything a scan found.
@@ -235,22 +252,12 @@ fn ended(trackers: Vec<Tracker>, clocks: &Clocks, threads: usize) -> Vec<Ended> 
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::track::reader::range::SHARDS;
 
     /// With stalls and other waits.
     pub fn example() -> Scan {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
-        let options = ScanOptions {
-            labels: Labels::default(),
-            filter: None,
-            min_wait_ns: 10_000_000,
-            exchanges: true,
-            hourly: true,
-            names: Names::default(),
-            calls: None,
-            reading: Reading::by(2),
-            shards: SHARDS,
-        };
+        let options =
+            ScanOptions { exchanges: true, hourly: true, ..ScanOptions::usual(Reading::by(2)) };
         scan(&[path.to_owned()], &options, &Arc::default()).unwrap()
     }
 }
