@@ -95,7 +95,7 @@ numbers
 STRUCTS = {
     "JsonCapture": "capture",
     "JsonSummary": "summary",
-    "JsonConnecting": "connecting",
+    "ConnectingSums": "connecting",
     "CallsSummary": "calls",
     "Pattern": "pattern",
     "NamedCall": "named_call",
@@ -142,7 +142,6 @@ KINDS: dict[str, Schema] = {
     "true or false": {"type": "boolean"},
     "enum": TEXT,
     "IP address": TEXT,
-    "object": {"$ref": "#/$defs/end"},
 }
 
 
@@ -172,9 +171,9 @@ def type_of(rust: str) -> str:
 
 def declared() -> Iterator[str]:
     """The objects of `STRUCTS`, written as those of `MEMBERS` are."""
-    struct = r"((?:^/// [^\n]*\n)*)^#\[derive\([^\n]*Serialize\)\]\n"
-    struct += r"(?:pub )?struct (\w+)[^\n]*{\n(.*?)^}"
-    field = r"((?:^ +/// [^\n]*\n)*)((?:^ +#[^\n]*\n)*)^ +(?:pub )?(\w+): ([^\n]*),\n"
+    struct = r"((?:^ *///? [^\n]*\n)*)^ *#\[derive\([^\n]*Serialize\)\]\n"
+    struct += r" *(?:pub struct )?(\w+)\b(.*?)^}"
+    field = r"((?:^ +/// [^\n]*\n)*)((?:^ +#[^\n]*\n)*)^ +(?:pub )?(\w+): ([^\n=]*?)(?:,$| =\s)"
     files = (path.read_text() for path in sorted((stub.ENGINE / "src").rglob("*.rs")))
     found = {name: (doc, body) for file in files for doc, name, body in searched(struct, file)}
     for name, of in STRUCTS.items():
@@ -185,6 +184,8 @@ def declared() -> Iterator[str]:
         for doc, attributes, member, rust in searched(field, body):
             if "flatten" not in attributes:
                 kind, is_optional = type_of(rust), "skip_serializing_if" in attributes
+                if "in_ms" in attributes:
+                    member, kind = member.replace("_ns", "_ms"), kind.replace("signed", "ms")
                 kind = kind.removesuffix("?") if is_optional else kind
                 yield f"{'+' * is_optional}{member}: {kind}  {sentence(doc)}"
 
@@ -218,10 +219,6 @@ VALUES: dict[tuple[str, str], Schema] = {
     ("hop", "called_by"): kind("text[]"),
     ("hop", "client_nagle"): NAGLE,
     ("hop", "server_nagle"): NAGLE,
-    ("server", "client_nagle"): kind("sockets"),
-    ("server", "server_nagle"): kind("sockets"),
-    ("server", "latency"): kind("percentiles"),
-    ("server", "predicted"): kind("percentiles"),
 }
 """Fields that say more than their kind does."""
 ALWAYS = {("stall", "evidence"), ("hop", "called_by")}

@@ -1,7 +1,7 @@
 """Writes `_core.pyi`, the types of the engine's module, from the Rust that declares them.
 
-A class is a `#[pyclass]` or a `row!` of `analyzer/src/python`. Where its constructor calls
-`set_fields`, the fields that `output/fields` declares for that row are its attributes too.
+A class is a `#[pyclass]` or a `row!` of `analyzer/src/python`. The fields that `output/fields`
+declares for a row behind its `and` are its attributes too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ TYPES |= dict.fromkeys(("u8", "u16", "u32", "u64", "usize", "i32", "i64"), "int"
 SHOWN = {"integer": "int", "time": "int", "duration": "float", "maybe_duration": "float | None"}
 SHOWN |= {"flag": "bool", "category": "str", "text": "str", "address": "str"}
 """Types of fields by how their row shows them; other fields are in JSON only."""
+ROW = r"^row(?:_with_fields)?! {\n(?: {4}[/#][^\n]*\n)* {4}(\w+\([^{]*?\))(?:\s+and \((.*?)\))?(?: with)? {(.*?)^}"
+"""A row of `output/row.rs`: how it begins, the rows whose fields it has, and its own values."""
 PARAMETERS = {"list": "Sequence", "dict": "Mapping"}
 """A function that needs one of these takes whatever is like it."""
 
@@ -78,16 +80,15 @@ class Engine:
 
     def classes(self, file: str) -> Iterator[str]:
         """The classes of a file, with their attributes and methods."""
-        struct = r"^#\[pyclass\(([^\n]*)\)\]\npub struct (\w+)(?:\(| \{(.*?)^})"
-        row = r"^row! {\n(?: {4}/[^\n]*\n)* {4}(\w+)\((.*?)^}"
-        for options, by_struct, public, by_row, values in searched(f"{struct}|{row}", file):
-            name, body = by_struct or by_row, public if "get_all" in options else values
-            declared = searched(r"^ {4,8}(?:pub )?(\w+): ([^=]+?)(?:,$| =\s)", body)
-            members = [f"{field}: {self.type(kind)}\n" for field, kind in declared]
-            for (own,) in searched(rf"^impl {name} {{\n(.*?)^}}", file):
-                for value, is_type in searched(r"set_fields\(&\w+, &?(\w+)(::)?", own):
-                    of = value if is_type else searched(rf"\b{value}: &?(\w+)", own)[0][0]
-                    members += self.fields_of(of)
+        struct = r"^#\[pyclass\([^\n]*\)\]\npub struct (\w+)"
+        for name, declared, of, values in searched(f"{struct}|{ROW}", file):
+            attributes = searched(r"^ {8}(\w+): ([^=]+?) =\s", values)
+            members = [f"{field}: {self.type(kind)}\n" for field, kind in attributes]
+            for row in split(of):
+                value, is_type = searched(r"(\w+)(::)?", row)[0]
+                kinds = searched(rf"\b{value}: &?(?:\w+::)?(\w+)", declared)
+                members += self.fields_of(value if is_type else kinds[0][0])
+            name = name or declared.partition("(")[0]
             for (own,) in searched(rf"^#\[pymethods\]\nimpl {name} {{\n(.*?)^}}", file):
                 members += self.methods(own)
             # A field that two rows declare is one attribute.

@@ -1,5 +1,15 @@
 //! How words that outputs have are declared: each beside what it means.
 
+/// One of few names, in the order of the members.
+pub trait Named: Copy {
+    const NAMES: &'static [&'static str];
+
+    /// Its place among the names.
+    fn index(self) -> u8;
+
+    fn name(self) -> &'static str;
+}
+
 /// Declares an enum whose members have names: `named! { enum Kind { Member = "name", .. } }`.
 macro_rules! named {
     ($(#[$meta:meta])* enum $kind:ident { $($(#[$doc:meta])* $member:ident = $name:literal,)+ }) => {
@@ -14,6 +24,20 @@ macro_rules! named {
 
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize]
+            }
+        }
+
+        impl $crate::named::Named for $kind {
+            const NAMES: &'static [&'static str] = &Self::NAMES;
+
+            #[inline]
+            fn index(self) -> u8 {
+                self as u8
+            }
+
+            #[inline]
+            fn name(self) -> &'static str {
+                self.name()
             }
         }
     };

@@ -143,8 +143,8 @@ def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
     for of, name, kind, _, _, outputs, meaning in _core.fields():
         if of != row or "DataFrame" not in outputs:
             continue
-        if kind == "object":
-            yield from _of_scan("end", f"{name}_")
+        if kind == "end":
+            yield from _of_scan(kind, f"{name}_")
         else:
             shown = name.removesuffix("_ns") if OF_SCAN.get(kind) == TIME else name
             yield Field(prefix + shown, OF_SCAN.get(kind, TEXT), meaning)

@@ -4,9 +4,9 @@ mod csv;
 pub mod fields;
 mod file;
 mod json;
-mod stalls;
+pub mod row;
 pub mod table;
-mod values;
+pub mod values;
 
 pub use self::json::{Listed, json_head};
 

@@ -2,9 +2,10 @@
 
 use super::scan::{PyScan, anonymizer};
 use crate::frames::annotated;
-use crate::frames::excerpt::{self, Wanted};
+use crate::frames::excerpt::{self, Chosen, Wanted};
 use crate::frames::pcapng::{self, Comments, FileComments, ResolvedNames};
 use crate::frames::{self, Excerpt, Policy};
+use crate::output::row::row;
 use crate::result::anonymize::KEY_LEN;
 use crate::track::reader::Reading;
 use pyo3::prelude::*;
@@ -59,14 +60,16 @@ impl FrameRow {
     }
 }
 
-/// Which frames of a connection to show.
-#[pyclass(frozen, get_all)]
-pub struct ChosenFrames {
-    pub connection: u32,
-    /// Frame number in the capture, and in the connection, from 1.
-    pub frames: Vec<(u64, u64)>,
-    /// Frames of the connection in all.
-    pub of: u64,
+row! {
+    /// Which frames of a connection to show.
+    #[pyclass(frozen, get_all)]
+    ChosenFrames(chosen: Chosen) {
+        connection: u32 = chosen.connection,
+        /// Frame number in the capture, and in the connection, from 1.
+        frames: Vec<(u64, u64)> = chosen.frames,
+        /// Frames of the connection in all.
+        of: u64 = chosen.of,
+    }
 }
 
 /// Reads the captures a second time for the frames with these numbers, of which their `scan` knows where
@@ -106,10 +109,7 @@ fn choose_frames(
     }
     let reading = Reading::of(&paths, threads);
     let chosen = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
-    Ok(chosen
-        .into_iter()
-        .map(|row| ChosenFrames { connection: row.connection, frames: row.frames, of: row.of })
-        .collect())
+    Ok(chosen.into_iter().map(ChosenFrames::new).collect())
 }
 
 /// Writes `frames` as pcapng, with `comments` by frame number and `names` by address; `about` is the comment

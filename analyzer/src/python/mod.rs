@@ -20,8 +20,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use rows::{
-    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, LateAckRow, NagleRow, PyServerGroup,
-    PyServerRow, Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, LateAckRow, NagleRow, ServerGroup,
+    ServerRow, Summary, WaitRow,
 };
 use std::io::Cursor;
 
@@ -50,7 +50,7 @@ type DeclaredField = (
     &'static str,
     &'static str,
     &'static str,
-    Vec<&'static str>,
+    &'static [&'static str],
     Vec<&'static str>,
     &'static str,
 );
@@ -72,7 +72,7 @@ fn declared_fields() -> Vec<DeclaredField> {
         let tell = move |told: Declared| {
             let (name, doc) = (told.field.name, told.field.doc);
             let (kind, presence) = (told.kind.name(), told.presence());
-            (row, name, kind, presence, told.words, told.field.outputs(), doc)
+            (row, name, kind, presence, told.words(), told.field.outputs(), doc)
         };
         fields.into_iter().map(tell)
     };
@@ -105,9 +105,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;
     module.add_class::<Group>()?;
-    module.add_class::<PyServerGroup>()?;
+    module.add_class::<ServerGroup>()?;
     module.add_class::<NagleRow>()?;
-    module.add_class::<PyServerRow>()?;
+    module.add_class::<ServerRow>()?;
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
     module.add_class::<ConnectingRow>()?;

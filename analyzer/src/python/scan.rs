@@ -3,15 +3,14 @@
 use super::calls::PyCalls;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
-    PyServerGroup, PyServerRow, Summary, TenthRow, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow, ServerGroup,
+    ServerRow, Summary, TenthRow, WaitRow,
 };
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
-use crate::result::groups::ServerGroup;
 use crate::result::names::Names;
 use crate::result::parts::{self, PARTS, Tenth};
 use crate::result::scan::{Scan, ScanOptions, scan};
@@ -49,7 +48,7 @@ pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
 pub struct PyScan {
     pub(super) scan: Arc<Scan>,
     /// Reports ask several times.
-    groups: OnceLock<Vec<ServerGroup>>,
+    groups: OnceLock<Vec<groups::ServerGroup>>,
 }
 
 impl PyScan {
@@ -62,10 +61,10 @@ impl PyScan {
         py: Python<'py>,
         (judged, finding): (&JudgedConnection, Finding<'_>),
     ) -> PyResult<Bound<'py, WaitRow>> {
-        WaitRow::new(py, finding, judged, &self.scan)
+        WaitRow::whole(py, finding, judged, &self.scan)
     }
 
-    fn server_groups(&self, py: Python<'_>) -> &[ServerGroup] {
+    fn server_groups(&self, py: Python<'_>) -> &[groups::ServerGroup] {
         py.detach(|| self.groups.get_or_init(|| groups::server_groups(&self.scan)))
     }
 }
@@ -77,9 +76,9 @@ impl PyScan {
     }
 
     /// Stalls by server, side and cause, the surest first, of equals those that lose most.
-    fn groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
+    fn groups(&self, py: Python<'_>) -> Vec<ServerGroup> {
         let groups = self.server_groups(py).iter();
-        groups.map(|group| PyServerGroup::new(py, group, &self.scan.names)).collect()
+        groups.map(|group| ServerGroup::new(group, &self.scan.names)).collect()
     }
 
     /// Kinds of sockets, and how many there are in all.
@@ -96,20 +95,20 @@ impl PyScan {
     }
 
     /// Servers with exchanges, those that lose most to stalls first.
-    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, PyServerRow> {
+    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ServerRow> {
         let servers = servers::servers(&self.scan, limit);
-        servers.iter().map(|server| PyServerRow::new(py, server)).collect()
+        servers.iter().map(|server| ServerRow::whole(py, server)).collect()
     }
 
     /// The slowest exchanges, the slowest first.
     fn slowest<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ExchangeRow> {
         let rows = py.detach(|| parts::slowest(&self.scan, limit));
-        rows.iter().map(|row| ExchangeRow::new(py, row)).collect()
+        rows.iter().map(|row| ExchangeRow::whole(py, row)).collect()
     }
 
     /// An exchange in the middle of all; `None` if there is none.
     fn median<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, ExchangeRow>>> {
-        parts::median(&self.scan).map(|row| ExchangeRow::new(py, &row)).transpose()
+        parts::median(&self.scan).map(|row| ExchangeRow::whole(py, &row)).transpose()
     }
 
     /// The slowest tenth of all exchanges, and what it waits for.
@@ -119,7 +118,7 @@ impl PyScan {
 
     fn affected<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ConnectionRow> {
         let affected = worst::affected(&self.scan, limit).into_iter();
-        affected.map(|index| ConnectionRow::new(py, &self.scan, index)).collect()
+        affected.map(|index| ConnectionRow::whole(py, &self.scan, index)).collect()
     }
 
     /// One connection; `None` if there is no such number.
@@ -129,7 +128,7 @@ impl PyScan {
         number: u32,
     ) -> PyResult<Option<Bound<'py, ConnectionRow>>> {
         let index = self.scan.connections.index_of(number);
-        index.map(|index| ConnectionRow::new(py, &self.scan, index)).transpose()
+        index.map(|index| ConnectionRow::whole(py, &self.scan, index)).transpose()
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such number.
@@ -144,7 +143,7 @@ impl PyScan {
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
     fn hops<'py>(&self, py: Python<'py>) -> PyRows<'py, HopRow> {
-        hops::hops(&self.scan).iter().map(|hop| HopRow::new(py, hop, &self.scan.names)).collect()
+        hops::hops(&self.scan).iter().map(|hop| HopRow::whole(py, hop, &self.scan.names)).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.

@@ -9,6 +9,7 @@ use crate::judge::findings::Finding;
 use crate::judge::model::Proof;
 use crate::judge::words::evidence::ms;
 use crate::result::connections::JudgedConnections;
+use crate::result::in_ms::in_ms;
 use crate::track::Side;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -94,7 +95,8 @@ pub struct CallTold {
     /// Time of the call by the capture's clock.
     pub written_ns: Option<i64>,
     /// Time until the segment left.
-    pub hold_ms: Option<f64>,
+    #[serde(rename = "hold_ms", serialize_with = "in_ms")]
+    pub hold_ns: Option<i64>,
     /// `proven`, or empty.
     pub proof: &'static str,
 }
@@ -105,7 +107,7 @@ impl CallRow {
         CallTold {
             call: NamedCall::of(&calls.trace, &self.write),
             written_ns: has_time.then_some(self.written_ns),
-            hold_ms: has_time.then_some(ms(self.hold_ns)),
+            hold_ns: has_time.then_some(self.hold_ns),
             proof: self.proof.name(),
         }
     }

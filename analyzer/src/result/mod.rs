@@ -11,6 +11,7 @@ pub mod connections;
 pub mod first;
 pub mod groups;
 pub mod hops;
+mod in_ms;
 pub mod late_acks;
 pub mod nagle_counts;
 pub mod names;

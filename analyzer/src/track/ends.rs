@@ -1,14 +1,17 @@
 //! The two ends of a connection.
 
+use crate::named::named;
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// One end of a connection, and the direction of what it sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Side {
-    Client = 0,
-    Server = 1,
+named! {
+    /// One end of a connection, and the direction of what it sends.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    enum Side {
+        Client = "client",
+        Server = "server",
+    }
 }
 
 impl Side {
@@ -18,13 +21,6 @@ impl Side {
         match self {
             Side::Client => Side::Server,
             Side::Server => Side::Client,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Side::Client => "client",
-            Side::Server => "server",
         }
     }
 }

@@ -71,6 +71,8 @@ impl Deref for NamedConnection<'_> {
 }
 
 impl Row for NamedConnection<'_> {
+    const NAME: &'static str = "connection";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION, |row| row.id);
         to.nested(CLIENT, |row| row.end(Side::Client));
@@ -137,6 +139,8 @@ const CONSISTENT_WITH: Field =
 const NAME: Field = field!("name", "What `--names` calls the address.").only(Json).sparse();
 
 impl Row for NamedEnd<'_> {
+    const NAME: &'static str = "end";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.address(ADDR.except(Python), |end| end.half.endpoint.addr);
         to.name(NAME, |end| end.name);

@@ -19,6 +19,8 @@ const HELD: Field =
     field!("held_ms", "Nagle's algorithm held a segment: certain and likely stalls.");
 
 impl Row for TakenApart {
+    const NAME: &'static str = "exchange";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION, |row| row.exchange.connection);
         to.integer(field!("frame_begin", "First data of the request."), |row| {

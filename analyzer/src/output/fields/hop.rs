@@ -12,6 +12,8 @@ const CALLED_BY: Field =
     field!("called_by", "Listening `addr:port` of the relays that are its clients.");
 
 impl Row for &Hop {
+    const NAME: &'static str = "hop";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(field!("chain", "Number of its chain; chains share no server."), |hop| {
             hop.chain
@@ -27,7 +29,9 @@ impl Row for &Hop {
         to.address(field!("server_addr", "Address of the server.").except(Python), |hop| {
             hop.server
         });
-        to.integer(field!("server_port", "Port of the server.").except(Python), |hop| hop.port);
+        to.integer(field!("server_port", "Port of the server.").except(Python), |hop| {
+            hop.port
+        });
         to.integer(field!("connections", "How many connections."), |hop| hop.connections);
         to.integer(field!("exchanges", "How many exchanges."), |hop| hop.exchanges);
         sockets(to);

@@ -4,20 +4,23 @@
 //! A row shows its fields to an output, one after the other; the output writes those that are meant for
 //! it. All of this is resolved when the program is compiled.
 
-mod category;
+mod call;
 mod connection;
 mod declared;
 mod exchange;
 mod hop;
+mod segment;
 mod server;
 mod stall;
 mod wait;
 
-pub use self::category::Category;
 pub use self::connection::NamedConnection;
 pub use self::declared::{Declared, declared, everything};
+pub use self::server::HourRow;
 pub use self::stall::StallRow;
 
+use crate::named::Named;
+use crate::output::values::{Value, ValueKind};
 use std::net::IpAddr;
 
 /// Where a field can be shown.
@@ -37,9 +40,8 @@ const EVERYWHERE: u8 = 15;
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub name: &'static str,
-    /// `,"name":`, ready to be written, and the same with the quote that begins a string.
+    /// `,"name":`, ready to be written.
     pub member: &'static str,
-    pub string_member: &'static str,
     pub doc: &'static str,
     outputs: u8,
     /// In JSON, it stands behind the other fields of its row.
@@ -54,7 +56,6 @@ macro_rules! field {
         $crate::output::fields::Field {
             name: $name,
             member: concat!(",\"", $name, "\":"),
-            string_member: concat!(",\"", $name, "\":\""),
             doc: $doc,
             outputs: $crate::output::fields::EVERYWHERE,
             is_late: false,
@@ -92,43 +93,18 @@ impl Field {
     }
 }
 
-/// Counts, lengths, frames, ports: each is written from the width it has.
-pub trait Integer: itoa::Integer + Copy + Into<u64> {}
-
-impl<I: itoa::Integer + Copy + Into<u64>> Integer for I {}
-
 /// A row that outputs write.
 pub trait Row: Sized {
+    const NAME: &'static str;
+
     /// Shows all fields, in the order of the outputs.
     fn fields(to: &mut impl Fields<Self>);
 }
 
-/// An output: what it does with the fields of a row.
+/// An output: what it does with the fields of a row. Each says how it shows a `field`; a row calls the function of
+/// the kind.
 pub trait Fields<R> {
-    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I);
-
-    /// ns since the epoch.
-    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64);
-
-    /// Given in ns, written in ms.
-    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64);
-
-    /// A `duration` that may be unknown.
-    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>);
-
-    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool);
-
-    fn category<C: Category>(&mut self, field: Field, value: impl Fn(&R) -> C);
-
-    /// Words of this program: nothing to escape.
-    fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str);
-
-    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr);
-
-    /// The user's name for an address, where it has one: nothing to escape. In JSON only.
-    fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
-        let _ = (field, value);
-    }
+    fn field(&mut self, field: Field, kind: ValueKind, value: impl Fn(&R) -> Value<'_>);
 
     /// An object in JSON; in a table its columns, with the field's name before theirs. CSV has none.
     fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {
@@ -143,6 +119,68 @@ pub trait Fields<R> {
         write: impl Fn(&mut Vec<u8>, T),
     ) {
         let _ = (field, value, write);
+    }
+
+    #[inline]
+    fn integer<I: Into<u64>>(&mut self, field: Field, value: impl Fn(&R) -> I) {
+        self.field(field, ValueKind::Integer, |row| Value::Integer(value(row).into()));
+    }
+
+    #[inline]
+    fn maybe_integer(&mut self, field: Field, value: impl Fn(&R) -> Option<u64>) {
+        self.field(field, ValueKind::MaybeInteger, |row| {
+            value(row).map_or(Value::Unknown, Value::Integer)
+        });
+    }
+
+    /// ns since the epoch.
+    #[inline]
+    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.field(field, ValueKind::Time, |row| Value::Time(value_ns(row)));
+    }
+
+    /// Given in ns, written in ms.
+    #[inline]
+    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.field(field, ValueKind::Duration, |row| Value::Duration(value_ns(row)));
+    }
+
+    /// A `duration` that may be unknown.
+    #[inline]
+    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>) {
+        self.field(field, ValueKind::MaybeDuration, |row| {
+            value_ns(row).map_or(Value::Unknown, Value::Duration)
+        });
+    }
+
+    #[inline]
+    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool) {
+        self.field(field, ValueKind::Flag, |row| Value::Flag(value(row)));
+    }
+
+    #[inline]
+    fn category<C: Named>(&mut self, field: Field, value: impl Fn(&R) -> C) {
+        self.field(field, ValueKind::Category(C::NAMES), |row| {
+            let value = value(row);
+            Value::Category(value.index(), value.name())
+        });
+    }
+
+    /// Words of this program: nothing to escape.
+    #[inline]
+    fn text(&mut self, field: Field, value: impl Fn(&R) -> &str) {
+        self.field(field, ValueKind::Text, |row| Value::Text(value(row)));
+    }
+
+    #[inline]
+    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
+        self.field(field, ValueKind::Address, |row| Value::Address(value(row)));
+    }
+
+    /// The user's name for an address, where it has one: nothing to escape. In JSON only.
+    #[inline]
+    fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
+        self.field(field, ValueKind::Text, |row| value(row).map_or(Value::Unknown, Value::Text));
     }
 }
 

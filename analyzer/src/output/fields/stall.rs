@@ -64,6 +64,8 @@ const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain
 const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
 
 impl Row for StallRow<'_> {
+    const NAME: &'static str = "stall";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.except(Json), |row| row.judged.id);
         to.address(CLIENT_ADDR.only(Csv), |row| row.client().endpoint.addr);

@@ -10,6 +10,8 @@ const LOST: Field =
 const REL_SEQ: Field = field!("rel_seq", "Stream offset of the first byte after the wait.");
 
 impl Row for Finding<'_> {
+    const NAME: &'static str = "wait";
+
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.except(Json).except(Python), |row| row.wait.connection);
         to.category(field!("cause", "Why: see `nagle-scan --explain`."), |row| row.cause);

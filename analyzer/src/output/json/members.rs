@@ -1,8 +1,7 @@
 //! The fields of a row as the members of a JSON object.
 
-use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
-use crate::output::values::{self, enclosed, opened};
-use std::net::IpAddr;
+use crate::output::fields::{Field, Fields, Output, Row};
+use crate::output::values::{self, Value, ValueKind, enclosed, opened};
 
 /// Writes `rows` as an array.
 pub fn array<R: Row>(out: &mut Vec<u8>, rows: impl IntoIterator<Item = R>) {
@@ -53,88 +52,23 @@ impl<R, const LATE: bool> MemberWriter<'_, R, LATE> {
 
 impl<R, const LATE: bool> Fields<R> for MemberWriter<'_, R, LATE> {
     #[inline]
-    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
+    fn field(&mut self, field: Field, kind: ValueKind, value: impl Fn(&R) -> Value<'_>) {
         if !Self::is_due(field) {
             return;
         }
         let value = value(self.row);
-        if value.into() != 0 || !field.is_sparse {
-            values::integer(self.out, field.member, value);
-        }
-    }
-
-    #[inline]
-    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
-        if Self::is_due(field) {
-            values::integer(self.out, field.member, value_ns(self.row));
-        }
-    }
-
-    #[inline]
-    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
-        if !Self::is_due(field) {
+        if field.is_sparse && value.is_nothing(kind) {
             return;
         }
-        let value_ns = value_ns(self.row);
-        if value_ns != 0 || !field.is_sparse {
-            values::duration(self.out, field.member, value_ns);
-        }
-    }
-
-    #[inline]
-    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>) {
-        if !Self::is_due(field) {
-            return;
-        }
-        match value_ns(self.row) {
-            Some(value_ns) => values::duration(self.out, field.member, value_ns),
-            None if field.is_sparse => {}
-            None => values::name(self.out, field.member, "null"),
-        }
-    }
-
-    #[inline]
-    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool) {
-        if !Self::is_due(field) {
-            return;
-        }
-        let value = value(self.row);
-        if value || !field.is_sparse {
-            values::flag(self.out, field.member, value);
-        }
-    }
-
-    #[inline]
-    fn category<C: Category>(&mut self, field: Field, value: impl Fn(&R) -> C) {
-        if !Self::is_due(field) {
-            return;
-        }
-        let value = value(self.row);
-        if !(field.is_sparse && value.is_unknown()) {
-            string(self.out, field, value.name());
-        }
-    }
-
-    #[inline]
-    fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str) {
-        if Self::is_due(field) {
-            string(self.out, field, value(self.row));
-        }
-    }
-
-    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
-        if Self::is_due(field) {
-            values::address(self.out, field.string_member, value(self.row));
-            self.out.push(b'"');
-        }
-    }
-
-    fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
-        if !Self::is_due(field) {
-            return;
-        }
-        if let Some(name) = value(self.row) {
-            string(self.out, field, name);
+        self.out.extend_from_slice(field.member.as_bytes());
+        match value {
+            Value::Unknown => self.out.extend_from_slice(b"null"),
+            Value::Category(..) | Value::Text(_) | Value::Address(_) => {
+                self.out.push(b'"');
+                values::value(self.out, value);
+                self.out.push(b'"');
+            }
+            _ => values::value(self.out, value),
         }
     }
 
@@ -160,10 +94,4 @@ impl<R, const LATE: bool> Fields<R> for MemberWriter<'_, R, LATE> {
             write(self.out, value);
         }
     }
-}
-
-#[inline]
-fn string(out: &mut Vec<u8>, field: Field, text: &str) {
-    values::name(out, field.string_member, text);
-    out.push(b'"');
 }

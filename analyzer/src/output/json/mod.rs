@@ -15,6 +15,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::words::evidence::ms;
+use crate::output::row::row;
 use crate::result::calls::CallsSummary;
 use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::hops::hops;
@@ -107,78 +108,81 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
     writer.flush()
 }
 
-/// Everything but the connections.
-#[derive(Serialize)]
-struct Head<'a> {
-    schema: &'static str,
-    anonymized: Option<&'static str>,
-    captures: Vec<JsonCapture<'a>>,
-    summary: JsonSummary,
+row! {
+    /// Everything but the connections.
+    #[derive(Serialize)]
+    Head(scan: &Scan, listed: &Listed) {
+        schema: &'static str = "nagle-scan/1",
+        anonymized: Option<&'static str> = scan.anonymized(),
+        captures: Vec<JsonCapture> = scan.captures.iter().map(JsonCapture::new).collect(),
+        summary: JsonSummary = JsonSummary::new(scan, listed),
+    }
+}
+
+row! {
+    #[derive(Serialize)]
+    JsonCapture(capture: &CaptureSummary) {
+        /// The name as it was given; `capture-1` if anonymized.
+        path: String = capture.path.clone(),
+        packets: u64 = capture.packets,
+        bytes: u64 = capture.bytes,
+        link_type: Option<String> = capture.link_type.map(link::name),
+        /// Its first frame, ns since the epoch.
+        first_ns: i64 = capture.first_ns,
+        last_ns: i64 = capture.last_ns,
+        /// Frames are counted through all captures.
+        first_frame: u64 = capture.first_frame,
+        /// Was it read to its end?
+        complete: bool = capture.is_complete(),
+        /// Frames and bytes that were lost or not used, in sentences.
+        warnings: Vec<String> =
+            warnings(capture).into_iter().map(|warning| warning.text).collect(),
+    }
+}
+
+row! {
+    #[derive(Serialize)]
+    JsonSummary(scan: &Scan, listed: &Listed) with {
+        let totals = &scan.totals;
+        let (waits_not_listed, waits_not_listed_ns) = listed.waits_not_listed(scan);
+    } {
+        connections: u64 = scan.connections_once(),
+        /// They count in the totals only.
+        connections_not_listed: u64 = listed.connections_not_listed(scan),
+        /// They count in the totals only.
+        servers_not_listed: u64 = servers::not_listed(scan),
+        tcp_packets: u64 = scan.tcp_packets(),
+        /// Connections with stalls that count; see `reading`.
+        affected_connections: u64 = totals.cost().connections,
+        stalls: u64 = totals.stalls,
+        /// Time lost to all stalls: the sum of their `hold_ms`.
+        stalled_ms: f64 = ms(totals.stalled_ns),
+        stalls_by_confidence: JsonByConfidence<u64> =
+            JsonByConfidence::new(totals.by_confidence.stalls),
+        stalled_ms_by_confidence: JsonByConfidence<f64> =
+            JsonByConfidence::new(totals.by_confidence.stalled_ns.map(ms)),
+        /// They count in the totals only.
+        stalls_not_listed: u64 = listed.stalls_not_listed(scan),
+        verdict: Verdict = totals.verdict(),
+        /// Connections with data that cannot be judged.
+        not_judged: u64 = totals.not_judged(),
+        /// Holds shorter than `min_wait_ms`, of clean connections.
+        short_holds: u64 = totals.short_holds,
+        short_holds_ms: f64 = ms(totals.short_ns),
+        exchanges: u64 = totals.exchanges,
+        /// Other waits that count in the totals only.
+        waits_not_listed: u64 = waits_not_listed,
+        waits_not_listed_ms: f64 = ms(waits_not_listed_ns),
+        /// The time that slow connecting took, until the end of the first reply.
+        connecting: Option<ConnectingSums> = connecting(scan),
+        /// With --calls: what the system calls of a program say of the stalls.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls: Option<CallsSummary> = scan.calls.as_ref().map(|calls| calls.summary.clone()),
+    }
 }
 
 #[derive(Serialize)]
-struct JsonCapture<'a> {
-    /// The name as it was given; `capture-1` if anonymized.
-    path: &'a str,
-    packets: u64,
-    bytes: u64,
-    link_type: Option<String>,
-    /// Its first frame, ns since the epoch.
-    first_ns: i64,
-    last_ns: i64,
-    /// Frames are counted through all captures.
-    first_frame: u64,
-    /// Was it read to its end?
-    complete: bool,
-    /// Frames and bytes that were lost or not used, in sentences.
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct JsonSummary {
-    connections: u64,
-    /// They count in the totals only.
-    connections_not_listed: u64,
-    /// They count in the totals only.
-    servers_not_listed: u64,
-    tcp_packets: u64,
-    /// Connections with stalls that count; see `reading`.
-    affected_connections: u64,
-    stalls: u64,
-    /// Time lost to all stalls: the sum of their `hold_ms`.
-    stalled_ms: f64,
-    stalls_by_confidence: JsonByConfidence<u64>,
-    stalled_ms_by_confidence: JsonByConfidence<f64>,
-    /// They count in the totals only.
-    stalls_not_listed: u64,
-    verdict: Verdict,
-    /// Connections with data that cannot be judged.
-    not_judged: u64,
-    /// Holds shorter than `min_wait_ms`, of clean connections.
-    short_holds: u64,
-    short_holds_ms: f64,
-    exchanges: u64,
-    /// Other waits that count in the totals only.
-    waits_not_listed: u64,
-    waits_not_listed_ms: f64,
-    /// The time that slow connecting took, until the end of the first reply.
-    connecting: Option<JsonConnecting>,
-    /// With --calls: what the system calls of a program say of the stalls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    calls: Option<CallsSummary>,
-}
-
-/// Connections that took long to come about and had a reply, from the first SYN; `null` for none.
-#[derive(Serialize)]
-struct JsonConnecting {
-    connections: u64,
-    connect_ms: f64,
-    first_reply_ms: f64,
-    median_share: f64,
-}
-
-#[derive(Serialize)]
-struct JsonByConfidence<T> {
+pub struct JsonByConfidence<T> {
     certain: T,
     likely: T,
     possible: T,
@@ -187,73 +191,5 @@ struct JsonByConfidence<T> {
 impl<T> JsonByConfidence<T> {
     fn new([possible, likely, certain]: [T; 3]) -> Self {
         Self { certain, likely, possible }
-    }
-}
-
-impl<'a> Head<'a> {
-    fn new(scan: &'a Scan, listed: &Listed) -> Self {
-        Self {
-            schema: "nagle-scan/1",
-            anonymized: scan.anonymized(),
-            captures: scan.captures.iter().map(JsonCapture::new).collect(),
-            summary: JsonSummary::new(scan, listed),
-        }
-    }
-}
-
-impl<'a> JsonCapture<'a> {
-    fn new(capture: &'a CaptureSummary) -> Self {
-        Self {
-            path: &capture.path,
-            packets: capture.packets,
-            bytes: capture.bytes,
-            link_type: capture.link_type.map(link::name),
-            first_ns: capture.first_ns,
-            last_ns: capture.last_ns,
-            first_frame: capture.first_frame,
-            complete: capture.is_complete(),
-            warnings: warnings(capture).into_iter().map(|warning| warning.text).collect(),
-        }
-    }
-}
-
-impl JsonConnecting {
-    fn new(sums: &ConnectingSums) -> Self {
-        Self {
-            connections: sums.connections,
-            connect_ms: ms(sums.connect_ns),
-            first_reply_ms: ms(sums.first_reply_ns),
-            median_share: sums.median_share(),
-        }
-    }
-}
-
-impl JsonSummary {
-    fn new(scan: &Scan, listed: &Listed) -> Self {
-        let totals = &scan.totals;
-        let (waits_not_listed, waits_not_listed_ns) = listed.waits_not_listed(scan);
-        Self {
-            connections: scan.connections_once(),
-            connections_not_listed: listed.connections_not_listed(scan),
-            servers_not_listed: servers::not_listed(scan),
-            tcp_packets: scan.tcp_packets(),
-            affected_connections: totals.cost().connections,
-            stalls: totals.stalls,
-            stalled_ms: ms(totals.stalled_ns),
-            stalls_by_confidence: JsonByConfidence::new(totals.by_confidence.stalls),
-            stalled_ms_by_confidence: JsonByConfidence::new(
-                totals.by_confidence.stalled_ns.map(ms),
-            ),
-            stalls_not_listed: listed.stalls_not_listed(scan),
-            verdict: totals.verdict(),
-            not_judged: totals.not_judged(),
-            short_holds: totals.short_holds,
-            short_holds_ms: ms(totals.short_ns),
-            exchanges: totals.exchanges,
-            waits_not_listed,
-            waits_not_listed_ms: ms(waits_not_listed_ns),
-            connecting: connecting(scan).as_ref().map(JsonConnecting::new),
-            calls: scan.calls.as_ref().map(|calls| calls.summary.clone()),
-        }
     }
 }

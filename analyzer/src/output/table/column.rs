@@ -1,7 +1,7 @@
 //! Columns, each made by a function of the row.
 
 use crate::judge::words::evidence::ms;
-use crate::output::fields::Category;
+use crate::output::values::{Value, ValueKind};
 use std::borrow::Cow;
 use std::thread;
 
@@ -11,16 +11,11 @@ pub enum Column {
     Floats(Vec<f64>),
     Flags(Vec<bool>),
     Texts(Vec<String>),
-    Categories(Vec<u8>, Vec<&'static str>),
+    Categories(Vec<u8>, &'static [&'static str]),
 }
 
 /// Columns in their order, by name.
 pub type DataTable = Vec<(Cow<'static, str>, Column)>;
-
-/// The table of these columns.
-pub fn named<const COLUMNS: usize>(columns: [(&'static str, Column); COLUMNS]) -> DataTable {
-    columns.map(|(name, column)| (name.into(), column)).into()
-}
 
 /// Rows in blocks, and how many of them the table keeps: of the first half of the blocks, and of the
 /// second.
@@ -82,7 +77,7 @@ impl Column {
             Self::Floats(_) => Self::Floats(vec![0.0; rows]),
             Self::Flags(_) => Self::Flags(vec![false; rows]),
             Self::Texts(_) => Self::Texts(vec![String::new(); rows]),
-            Self::Categories(_, names) => Self::Categories(vec![0; rows], names.clone()),
+            Self::Categories(_, names) => Self::Categories(vec![0; rows], names),
         }
     }
 
@@ -130,37 +125,53 @@ fn fill<T>(rows: &mut &mut [T], values: Vec<T>) {
     next.iter_mut().zip(values).for_each(|(row, value)| *row = value);
 }
 
-pub fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
-    Column::Integers(rows.iter().map(|row| value(row) as i64).collect())
+/// The column of this `kind` that has the `value` of each row.
+pub fn column<T>(rows: &[T], kind: ValueKind, value: impl Fn(&T) -> Value<'_>) -> Column {
+    let each = rows.iter().map(value);
+    match kind {
+        ValueKind::Integer | ValueKind::Time => Column::Integers(each.map(integer).collect()),
+        ValueKind::MaybeInteger | ValueKind::Duration | ValueKind::MaybeDuration => {
+            Column::Floats(each.map(float).collect())
+        }
+        ValueKind::Flag => {
+            Column::Flags(each.map(|value| matches!(value, Value::Flag(true))).collect())
+        }
+        ValueKind::Category(names) => Column::Categories(each.map(index).collect(), names),
+        ValueKind::Text | ValueKind::Address | ValueKind::Nested(_) | ValueKind::Json => {
+            Column::Texts(each.map(text).collect())
+        }
+    }
 }
 
-pub fn times<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
-    Column::Integers(rows.iter().map(value_ns).collect())
+fn integer(value: Value<'_>) -> i64 {
+    match value {
+        Value::Integer(number) => number as i64,
+        Value::Time(time_ns) => time_ns,
+        _ => 0,
+    }
 }
 
-pub fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
-    Column::Floats(rows.iter().map(value).collect())
+fn float(value: Value<'_>) -> f64 {
+    match value {
+        Value::Integer(number) => number as f64,
+        Value::Duration(duration_ns) => ms(duration_ns),
+        _ => f64::NAN,
+    }
 }
 
-pub fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
-    Column::Floats(rows.iter().map(|row| ms(value_ns(row))).collect())
+fn index(value: Value<'_>) -> u8 {
+    match value {
+        Value::Category(index, _) => index,
+        _ => 0,
+    }
 }
 
-/// Unknown durations are NaN.
-pub fn maybe_durations<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
-    Column::Floats(rows.iter().map(|row| value_ns(row).map_or(f64::NAN, ms)).collect())
-}
-
-pub fn flags<T>(rows: &[T], value: impl Fn(&T) -> bool) -> Column {
-    Column::Flags(rows.iter().map(value).collect())
-}
-
-pub fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
-    Column::Texts(rows.iter().map(value).collect())
-}
-
-pub fn categories<T, C: Category>(rows: &[T], value: impl Fn(&T) -> C) -> Column {
-    Column::Categories(rows.iter().map(|row| value(row).index()).collect(), C::names())
+fn text(value: Value<'_>) -> String {
+    match value {
+        Value::Text(text) => text.to_owned(),
+        Value::Address(addr) => addr.to_string(),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -169,8 +180,9 @@ mod tests {
 
     fn table(rows: &[u32]) -> DataTable {
         let kept: Vec<u32> = rows.iter().copied().filter(|row| row.is_multiple_of(3)).collect();
-        let name = |row: &u32| row.to_string();
-        named([("row", integers(&kept, |row| u64::from(*row))), ("name", texts(&kept, name))])
+        let names = kept.iter().map(u32::to_string).collect();
+        let rows = column(&kept, ValueKind::Integer, |&row| Value::Integer(row.into()));
+        vec![("row".into(), rows), ("name".into(), Column::Texts(names))]
     }
 
     #[test]

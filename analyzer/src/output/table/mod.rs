@@ -3,11 +3,10 @@
 pub mod column;
 pub(super) mod columns;
 
-use self::column::{DataTable, Halves, categories, floats, integers, named, texts, times};
+use self::column::{DataTable, Halves};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
-use crate::output::fields::{NamedConnection, StallRow};
-use crate::result::calls::CallTold;
+use crate::output::fields::{HourRow, NamedConnection, StallRow};
 use crate::result::connections::Chunk;
 use crate::result::parts::taken_apart;
 use crate::result::scan::Scan;
@@ -40,34 +39,9 @@ pub fn stalls(scan: &Scan) -> DataTable {
         let stalls = stalls.filter(Finding::is_stall);
         let row = |row: Finding<'_>| all.row(row.wait.connection, row.wait.to.frame);
         let rows: Vec<_> = stalls.map(|stall| row(stall).map(|row| row.told(all))).collect();
-        table.extend(calls(&rows));
+        table.extend(columns(&rows));
     }
     table
-}
-
-/// The call that wrote each held segment; empty, 0 or NaN where it is not known.
-fn calls(rows: &[Option<CallTold>]) -> DataTable {
-    let call = |row: &Option<CallTold>| row.as_ref().map(|row| row.call.clone());
-    let number = |value: Option<u32>| u64::from(value.unwrap_or(0));
-    let ms = |row: &Option<CallTold>| row.as_ref()?.hold_ms;
-    named([
-        (
-            "call",
-            texts(rows, |row| call(row).map_or_else(String::new, |call| call.name.to_owned())),
-        ),
-        ("call_bytes", integers(rows, |row| number(call(row).map(|call| call.bytes)))),
-        ("call_line", integers(rows, |row| number(call(row).map(|call| call.line)))),
-        (
-            "call_function",
-            texts(rows, |row| call(row).map_or_else(String::new, |call| call.function)),
-        ),
-        ("written_ns", times(rows, |row| row.as_ref().and_then(|row| row.written_ns).unwrap_or(0))),
-        ("call_hold_ms", floats(rows, |row| ms(row).unwrap_or(f64::NAN))),
-        (
-            "proof",
-            texts(rows, |row| row.as_ref().map_or_else(String::new, |row| row.proof.to_owned())),
-        ),
-    ])
 }
 
 /// One row per wait that is not a stall.
@@ -128,30 +102,15 @@ pub fn servers(scan: &Scan) -> DataTable {
 
 /// How many exchanges of each server ended in each hour, by their latency.
 pub fn hours(scan: &Scan) -> DataTable {
-    let rows = scan.hours.as_slice();
-    let server = |hour: &Hour| &scan.servers[hour.server as usize].server;
-    named([
-        ("addr", texts(rows, |(hour, _)| server(hour).addr.to_string())),
-        ("port", integers(rows, |(hour, _)| server(hour).port.into())),
-        ("hour_ns", times(rows, |(hour, _)| hour.begin_ns)),
-        ("bucket", integers(rows, |(hour, _)| hour.bucket.into())),
-        ("exchanges", integers(rows, |&(_, count)| count)),
-    ])
+    let row = |(hour, exchanges): &(Hour, u64)| HourRow {
+        server: scan.servers[hour.server as usize].server,
+        hour: *hour,
+        exchanges: *exchanges,
+    };
+    columns(&scan.hours.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> DataTable {
-    named([
-        ("frame", integers(rows, |row| row.mark.frame.into())),
-        ("time_ns", times(rows, |row| row.mark.time_ns)),
-        ("sender", categories(rows, |row| row.by)),
-        ("rel_seq", integers(rows, |row| row.rel_seq)),
-        ("len", integers(rows, |row| u64::from(row.header.len))),
-        ("seq", integers(rows, |row| u64::from(row.header.seq))),
-        ("ack", integers(rows, |row| u64::from(row.header.ack))),
-        ("flags", integers(rows, |row| u64::from(row.header.flags))),
-        ("window", integers(rows, |row| u64::from(row.header.window))),
-        ("window_bytes", floats(rows, |row| row.window.map_or(f64::NAN, f64::from))),
-        ("repeat", categories(rows, |row| row.repeat)),
-    ])
+    columns(rows)
 }

@@ -1,29 +1,21 @@
 //! An exchange as Python sees it.
 
-use super::fields::set_fields;
-use super::row::row;
+use super::fields::row_with_fields;
 use crate::judge::words::evidence::ms;
+use crate::output::row::row;
 use crate::result::parts::{PARTS, TakenApart, Tenth};
 use pyo3::prelude::*;
 
-/// An exchange: the fields of [`TakenApart`] and its parts in ms, in the order of `PARTS`.
-#[pyclass(frozen, get_all, dict)]
-pub struct ExchangeRow {
-    pub parts_ms: [f64; PARTS.len()],
-}
-
-impl ExchangeRow {
-    /// # Errors
-    /// Python's own.
-    pub fn new<'py>(py: Python<'py>, row: &TakenApart) -> PyResult<Bound<'py, Self>> {
-        let made = Bound::new(py, Self { parts_ms: row.parts.map(ms) })?;
-        set_fields(&made, row)?;
-        Ok(made)
+row_with_fields! {
+    /// An exchange: the fields of [`TakenApart`] and its parts in ms, in the order of `PARTS`.
+    ExchangeRow(exchange: &TakenApart) and (*exchange) {
+        parts_ms: [f64; PARTS.len()] = exchange.parts.map(ms),
     }
 }
 
 row! {
     /// The slowest tenth of all exchanges, or what is kept of it; times are sums.
+    #[pyclass(frozen, get_all)]
     TenthRow(tenth: &Tenth) {
         exchanges: u64 = tenth.exchanges,
         /// Are these all of it?

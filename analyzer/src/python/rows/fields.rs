@@ -1,20 +1,47 @@
 //! The fields of a row as attributes of a Python object.
 
 use crate::judge::words::evidence::ms;
-use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
-use pyo3::IntoPyObjectExt;
+use crate::output::fields::{Field, Fields, Output, Row};
+use crate::output::values::{Value, ValueKind};
 use pyo3::prelude::*;
-use std::net::IpAddr;
+
+/// Declares a row as [`row!`] does, which has the fields of other rows, too: of those behind `and`.
+macro_rules! row_with_fields {
+    ($(#[$meta:meta])* $row:ident($($from:ident: $source:ty),+) and ($($of:expr),+)
+    $(with { $(let $local:pat = $common:expr;)+ })?
+    {
+        $($(#[$doc:meta])* $name:ident: $type:ty = $value:expr,)+
+    }) => {
+        $crate::output::row::row! {
+            $(#[$meta])*
+            #[pyo3::pyclass(frozen, get_all, dict)]
+            $row($($from: $source),+) $(with { $(let $local = $common;)+ })? {
+                $($(#[$doc])* $name: $type = $value,)+
+            }
+        }
+
+        impl $row {
+            /// The row with all its fields.
+            ///
+            /// # Errors
+            /// Python's own.
+            pub fn whole<'py>(
+                py: pyo3::Python<'py>, $($from: $source),+
+            ) -> pyo3::PyResult<pyo3::Bound<'py, Self>> {
+                let row = pyo3::Bound::new(py, Self::new($($from),+))?;
+                $($crate::python::rows::fields::set_prefixed(&row, &$of, "")?;)+
+                Ok(row)
+            }
+        }
+    };
+}
+pub(super) use row_with_fields;
 
 /// Sets the fields of `row` on `object`, whose class has a `__dict__`.
 ///
 /// # Errors
 /// Python's own, and a field of this name is there already.
-pub fn set_fields<R: Row>(object: &Bound<'_, PyAny>, row: &R) -> PyResult<()> {
-    set_prefixed(object, row, "")
-}
-
-fn set_prefixed<R: Row>(object: &Bound<'_, PyAny>, row: &R, prefix: &str) -> PyResult<()> {
+pub fn set_prefixed<R: Row>(object: &Bound<'_, PyAny>, row: &R, prefix: &str) -> PyResult<()> {
     let mut to = Attributes { object, row, prefix, result: Ok(()) };
     R::fields(&mut to);
     to.result
@@ -28,47 +55,20 @@ struct Attributes<'a, 'py, R> {
     result: PyResult<()>,
 }
 
-impl<'py, R> Attributes<'_, 'py, R> {
-    fn set<V: IntoPyObjectExt<'py>>(&mut self, field: Field, value: impl FnOnce(&R) -> V) {
+impl<R> Fields<R> for Attributes<'_, '_, R> {
+    fn field(&mut self, field: Field, _: ValueKind, value: impl Fn(&R) -> Value<'_>) {
         if self.result.is_ok() && field.is_in(Output::Python) {
             let name = format!("{}{}", self.prefix, field.name);
-            let value = value(self.row).into_bound_py_any(self.object.py());
-            self.result = value.and_then(|value| self.object.setattr(name, value));
+            self.result = match value(self.row) {
+                Value::Integer(number) => self.object.setattr(name, number),
+                Value::Time(time_ns) => self.object.setattr(name, time_ns),
+                Value::Duration(duration_ns) => self.object.setattr(name, ms(duration_ns)),
+                Value::Flag(is_true) => self.object.setattr(name, is_true),
+                Value::Category(_, text) | Value::Text(text) => self.object.setattr(name, text),
+                Value::Address(addr) => self.object.setattr(name, addr.to_string()),
+                Value::Unknown => self.object.setattr(name, None::<f64>),
+            };
         }
-    }
-}
-
-impl<R> Fields<R> for Attributes<'_, '_, R> {
-    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
-        self.set(field, |row| -> u64 { value(row).into() });
-    }
-
-    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
-        self.set(field, value_ns);
-    }
-
-    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
-        self.set(field, |row| ms(value_ns(row)));
-    }
-
-    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>) {
-        self.set(field, |row| value_ns(row).map(ms));
-    }
-
-    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool) {
-        self.set(field, value);
-    }
-
-    fn category<C: Category>(&mut self, field: Field, value: impl Fn(&R) -> C) {
-        self.set(field, |row| value(row).name());
-    }
-
-    fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str) {
-        self.set(field, value);
-    }
-
-    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
-        self.set(field, |row| value(row).to_string());
     }
 
     fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {

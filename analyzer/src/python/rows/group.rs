@@ -1,15 +1,17 @@
 //! Stalls in groups as Python sees them.
 
-use super::row::row;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::words::evidence::ms;
-use crate::result::groups::{HostPair, ServerGroup};
+use crate::output::row::row;
+use crate::result::groups::{self, HostPair};
 use crate::result::names::Names;
 use crate::track::Side;
 use pyo3::prelude::*;
 
 row! {
     /// Stalls of one cause that one of two hosts held, on connections to one port; durations in ms.
+    #[pyclass(frozen, get_all)]
+    #[derive(Clone)]
     Group(pair: &HostPair, names: &Names) with {
         let by_server = pair.sender == Side::Server;
         let server = if by_server { pair.sender_addr } else { pair.receiver_addr };
@@ -55,50 +57,33 @@ row! {
     }
 }
 
-/// Stalls of one side of one server's connections, with one cause; durations in ms.
-#[pyclass(frozen, get_all, name = "ServerGroup")]
-pub struct PyServerGroup {
-    /// The pair of hosts that loses most: its lengths and frames stand for the others.
-    pub worst: Py<Group>,
-    pub stalls: u64,
-    pub stalled_ms: f64,
-    /// Stalls that are possible, likely and certain.
-    pub stalls_by_confidence: [u64; 3],
-    pub stalled_ms_by_confidence: [f64; 3],
-    /// The shortest and the longest hold of the stalls that count.
-    pub held_ms: (f64, f64),
-    /// Hosts at the other end of the server.
-    pub clients: u64,
-    pub nagle: &'static str,
-    /// Connections to the server by what that side's sockets show: Nagle on, off, unknown, switched off.
-    pub sockets: (u32, u32, u32, u32),
-    pub consistent_with: &'static str,
-    pub quick_acks: bool,
-    pub some_full_sized: bool,
-    /// A relay that passes on what it gets would look the same.
-    pub may_be_relay: bool,
-}
-
-impl PyServerGroup {
-    /// # Errors
-    /// Python's own.
-    pub fn new(py: Python<'_>, group: &ServerGroup, names: &Names) -> PyResult<Self> {
-        let [on, off, unknown, switched] = [Nagle::On, Nagle::Off, Nagle::Unknown, Nagle::Switched]
-            .map(|nagle| group.sockets.of(nagle));
-        Ok(Self {
-            worst: Py::new(py, Group::new(&group.worst, names))?,
-            stalls: group.stalls,
-            stalled_ms: ms(group.stalled_ns),
-            stalls_by_confidence: group.by_confidence.stalls,
-            stalled_ms_by_confidence: group.by_confidence.stalled_ns.map(ms),
-            held_ms: (ms(group.held_ns.0), ms(group.held_ns.1)),
-            clients: group.clients,
-            nagle: group.nagle.name(),
-            sockets: (on, off, unknown, switched),
-            consistent_with: group.consistent_with,
-            quick_acks: group.quick_acks,
-            some_full_sized: group.some_full_sized,
-            may_be_relay: group.may_be_relay(),
-        })
+row! {
+    /// Stalls of one side of one server's connections, with one cause; durations in ms.
+    #[pyclass(frozen, get_all)]
+    ServerGroup(group: &groups::ServerGroup, names: &Names) {
+        /// The pair of hosts that loses most: its lengths and frames stand for the others.
+        worst: Group = Group::new(&group.worst, names),
+        stalls: u64 = group.stalls,
+        stalled_ms: f64 = ms(group.stalled_ns),
+        /// Stalls that are possible, likely and certain.
+        stalls_by_confidence: [u64; 3] = group.by_confidence.stalls,
+        stalled_ms_by_confidence: [f64; 3] = group.by_confidence.stalled_ns.map(ms),
+        /// The shortest and the longest hold of the stalls that count.
+        held_ms: (f64, f64) = (ms(group.held_ns.0), ms(group.held_ns.1)),
+        /// Hosts at the other end of the server.
+        clients: u64 = group.clients,
+        nagle: &'static str = group.nagle.name(),
+        /// Connections to the server by what that side's sockets show: Nagle on, off, unknown, switched off.
+        sockets: (u32, u32, u32, u32) = (
+            group.sockets.of(Nagle::On),
+            group.sockets.of(Nagle::Off),
+            group.sockets.of(Nagle::Unknown),
+            group.sockets.of(Nagle::Switched),
+        ),
+        consistent_with: &'static str = group.consistent_with,
+        quick_acks: bool = group.quick_acks,
+        some_full_sized: bool = group.some_full_sized,
+        /// A relay that passes on what it gets would look the same.
+        may_be_relay: bool = group.may_be_relay(),
     }
 }

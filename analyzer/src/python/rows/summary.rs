@@ -1,15 +1,17 @@
 //! The totals of a scan as Python sees them.
 
-use super::row::row;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::words::evidence::ms;
+use crate::output::row::row;
 use crate::result::scan::Scan;
 use crate::result::warnings::{Warning, warnings};
 use crate::track::clock::Clocks;
+use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
 row! {
     /// Totals; durations in ms.
+    #[pyclass(frozen, get_all)]
     Summary(scan: &Scan) with {
         let totals = &scan.totals;
         let cost = totals.cost();

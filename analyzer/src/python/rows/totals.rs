@@ -1,16 +1,18 @@
 //! Sums over a scan as Python sees them; durations in ms.
 
-use super::row::row;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::words::evidence::ms;
+use crate::output::row::row;
 use crate::result::cause_totals::CauseTotal;
 use crate::result::connecting::ConnectingSums;
 use crate::result::late_acks::LateAckSums;
 use crate::result::nagle_counts::{NagleCount, NagleParty};
 use crate::result::scan::Scan;
+use pyo3::prelude::*;
 
 row! {
     /// Waits of one cause that one side ended.
+    #[pyclass(frozen, get_all)]
     CauseRow(total: &CauseTotal) {
         cause: &'static str = total.cause.name(),
         sender: &'static str = total.by.name(),
@@ -24,16 +26,18 @@ row! {
 
 row! {
     /// Connections that took long to come about and had a reply; the share is of 1.
+    #[pyclass(frozen, get_all)]
     ConnectingRow(sums: &ConnectingSums) {
         connections: u64 = sums.connections,
         connect_ms: f64 = ms(sums.connect_ns),
         first_reply_ms: f64 = ms(sums.first_reply_ns),
-        median_share: f64 = sums.median_share(),
+        median_share: f64 = sums.median_share,
     }
 }
 
 row! {
     /// The late ACKs of the clients or of the servers; `prompt` is `None` where there are too many to count.
+    #[pyclass(frozen, get_all)]
     LateAckRow(sums: &LateAckSums) {
         side: &'static str = sums.by.name(),
         connections: u64 = sums.connections,
@@ -46,6 +50,7 @@ row! {
 
 row! {
     /// `TCP_NODELAY` on one party's sockets, as the wire shows it; proofs are (connection, frame, frame).
+    #[pyclass(frozen, get_all)]
     NagleRow(scan: &Scan, party: NagleParty, count: &NagleCount) with {
         let side = party.side();
         let proofs = count.proofs(scan, side);

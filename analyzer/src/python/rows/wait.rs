@@ -1,6 +1,6 @@
 //! A wait as Python sees it.
 
-use super::fields::set_fields;
+use super::fields::row_with_fields;
 use crate::judge::capture::point::CapturePoint;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
@@ -14,97 +14,58 @@ use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::ending::Ending;
 use crate::track::wait::fact;
-use pyo3::prelude::*;
 
-/// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
-/// these. from / ack / to are frames.
-#[pyclass(frozen, get_all, dict)]
-pub struct WaitRow {
-    pub sender_end: String,
-    pub receiver_end: String,
-    /// IP addresses, whatever the user calls them.
-    pub sender_ip: String,
-    pub receiver_ip: String,
-    pub from_ns: i64,
-    pub ack_ns: i64,
-    pub to_ns: i64,
-    /// See [`Turn`].
-    pub turn: &'static str,
-    /// The ledger's words for what was owed when it began, and what ended it.
-    pub owed: &'static str,
-    pub ended_by: &'static str,
-    /// Bytes of data in the ACK.
-    pub len_ack: u16,
-    /// How often a SYN was sent in all, if it was sent again and nothing of the other end followed; 0 for others.
-    pub unanswered_syns: u32,
-    /// The ending of a wait for something that never came, empty for others; when the other end was last heard
-    /// of; and whether its host got the request for sure, though it did not acknowledge it.
-    pub ending: &'static str,
-    pub heard_ns: i64,
-    pub has_arrived: bool,
-    /// Did the other end never send anything?
-    pub is_mute: bool,
-    /// Held or paused, for all that the capture shows?
-    pub may_be_held: bool,
-    /// Is the round trip to the other end known, so that its ACK can be called late or prompt?
-    pub is_measured: bool,
-    /// Was something lost on its way to the capture? `None` where that is open.
-    pub lost_before_capture: Option<bool>,
-    pub evidence: Vec<String>,
-    /// For a stall, the other explanations: name, whether the capture rules it out, and why.
-    pub rivals: Vec<(&'static str, bool, String)>,
-}
+/// The other explanations of a stall: name, whether the capture rules it out, and why.
+type Rivals = Vec<(&'static str, bool, String)>;
 
-impl WaitRow {
-    /// # Errors
-    /// Python's own.
-    pub fn new<'py>(
-        py: Python<'py>,
-        finding: Finding<'_>,
-        judged: &JudgedConnection,
-        scan: &Scan,
-    ) -> PyResult<Bound<'py, Self>> {
+row_with_fields! {
+    /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
+    /// these. from / ack / to are frames.
+    WaitRow(finding: Finding<'_>, judged: &JudgedConnection, scan: &Scan)
+    and (finding, StallRow::with(scan, judged, finding)) with {
         let (wait, names) = (finding.wait, &scan.names);
         let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
-        let (evidence, rivals) = if finding.is_stall() {
-            (
-                reasons(finding, judged),
-                rivals(finding, judged)
-                    .into_iter()
-                    .map(|rival| (rival.name, rival.ruled_out, rival.why))
-                    .collect(),
-            )
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        let row = Self {
-            sender_end: names.endpoint(by),
-            receiver_end: names.endpoint(other),
-            sender_ip: by.addr.to_string(),
-            receiver_ip: other.addr.to_string(),
-            from_ns: wait.from.time_ns,
-            ack_ns: wait.ack.time_ns,
-            to_ns: wait.to.time_ns,
-            turn: Turn::of(finding).name(),
-            owed: finding.entry.owed,
-            ended_by: finding.entry.ended_by,
-            len_ack: wait.ack_len,
-            unanswered_syns: unanswered_syns(finding, judged),
-            ending: wait.ending().map_or("", Ending::name),
-            heard_ns: wait.unacked_ns,
-            is_mute: judged.half(wait.by).bytes == 0,
-            has_arrived: judged.capture_point == CapturePoint::Server,
-            may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
-            is_measured: judged.half(wait.by.other()).rtt_ns().is_some(),
-            lost_before_capture: finding.lost_before_capture(),
-            evidence,
-            rivals,
-        };
-        let row = Bound::new(py, row)?;
-        set_fields(&row, &finding)?;
-        set_fields(&row, &StallRow::with(scan, judged, finding))?;
-        Ok(row)
+    } {
+        sender_end: String = names.endpoint(by),
+        receiver_end: String = names.endpoint(other),
+        /// IP addresses, whatever the user calls them.
+        sender_ip: String = by.addr.to_string(),
+        receiver_ip: String = other.addr.to_string(),
+        from_ns: i64 = wait.from.time_ns,
+        ack_ns: i64 = wait.ack.time_ns,
+        to_ns: i64 = wait.to.time_ns,
+        /// See [`Turn`].
+        turn: &'static str = Turn::of(finding).name(),
+        /// The ledger's words for what was owed when it began, and what ended it.
+        owed: &'static str = finding.entry.owed,
+        ended_by: &'static str = finding.entry.ended_by,
+        /// Bytes of data in the ACK.
+        len_ack: u16 = wait.ack_len,
+        /// How often a SYN was sent in all, if it was sent again and nothing of the other end followed; 0 for
+        /// others.
+        unanswered_syns: u32 = unanswered_syns(finding, judged),
+        /// The ending of a wait for something that never came, empty for others; when the other end was last
+        /// heard of; and whether its host got the request for sure, though it did not acknowledge it.
+        ending: &'static str = wait.ending().map_or("", Ending::name),
+        heard_ns: i64 = wait.unacked_ns,
+        has_arrived: bool = judged.capture_point == CapturePoint::Server,
+        /// Did the other end never send anything?
+        is_mute: bool = judged.half(wait.by).bytes == 0,
+        /// Held or paused, for all that the capture shows?
+        may_be_held: bool = finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
+        /// Is the round trip to the other end known, so that its ACK can be called late or prompt?
+        is_measured: bool = judged.half(wait.by.other()).rtt_ns().is_some(),
+        /// Was something lost on its way to the capture? `None` where that is open.
+        lost_before_capture: Option<bool> = finding.lost_before_capture(),
+        evidence: Vec<String> =
+            if finding.is_stall() { reasons(finding, judged) } else { Vec::new() },
+        rivals: Rivals = if finding.is_stall() { told_rivals(finding, judged) } else { Vec::new() },
     }
+}
+
+fn told_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {
+    let rivals = rivals(finding, judged).into_iter();
+    rivals.map(|rival| (rival.name, rival.ruled_out, rival.why)).collect()
 }
 
 /// How often a SYN was sent that nobody answered.

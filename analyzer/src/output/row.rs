@@ -1,15 +1,14 @@
-//! How a row is declared: each attribute once, with its meaning, its type and its value.
+//! How a row is declared that is worked out once: each value with its name, its meaning and its type.
 
 /// Declares a row that is made of these values: `row! { /// Docs. Row(from: &What) { name: Type = value, .. } }`.
 /// What several values need stands before them: `with { let common = from.common(); }`.
 macro_rules! row {
     ($(#[$meta:meta])* $row:ident($($from:ident: $source:ty),+)
-    $(with { $(let $local:ident = $common:expr;)+ })?
+    $(with { $(let $local:pat = $common:expr;)+ })?
     {
         $($(#[$doc:meta])* $name:ident: $type:ty = $value:expr,)+
     }) => {
         $(#[$meta])*
-        #[pyo3::pyclass(frozen, get_all)]
         pub struct $row {
             $($(#[$doc])* pub $name: $type,)+
         }
@@ -22,4 +21,4 @@ macro_rules! row {
         }
     };
 }
-pub(super) use row;
+pub(crate) use row;
