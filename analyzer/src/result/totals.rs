@@ -1,5 +1,6 @@
 //! Sums over the connections of a scan.
 
+use crate::capture::times::sum_ns;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::{Hidden, REASONS, Reason, Verdict};
 use crate::judge::findings::{Finding, Findings};
@@ -71,9 +72,21 @@ impl ByConfidence {
         *sum_ns = sum_ns.saturating_add(stall.lost_ns());
         confidence
     }
-}
 
-impl ByConfidence {
+    /// All stalls, and the time they lost.
+    pub fn total(&self) -> (u64, i64) {
+        (self.stalls.iter().sum(), sum_ns(self.stalled_ns))
+    }
+
+    /// The confidence of the surest.
+    pub fn surest(&self) -> Confidence {
+        match self.stalls {
+            [_, 0, 0] => Confidence::Possible,
+            [_, _, 0] => Confidence::Likely,
+            _ => Confidence::Certain,
+        }
+    }
+
     /// Stalls that are likely or certain, and the time they lost: with them the possible ones do not count.
     pub fn sure(&self) -> (u64, i64) {
         let [_, likely, certain] = self.stalls;

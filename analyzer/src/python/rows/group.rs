@@ -16,6 +16,7 @@ row! {
         let by_server = pair.sender == Side::Server;
         let server = if by_server { pair.sender_addr } else { pair.receiver_addr };
         let delays = pair.ack_delays.as_ref();
+        let (stalls, stalled_ns) = pair.sums.by_confidence.total();
     } {
         cause: &'static str = pair.cause.name(),
         sender: &'static str = pair.sender.name(),
@@ -24,12 +25,12 @@ row! {
         /// The server's IP address, whatever the user calls it.
         server_ip: String = server.to_string(),
         server_port: u16 = pair.server_port,
-        stalls: u64 = pair.stalls,
+        stalls: u64 = stalls,
         connections: u64 = pair.connections,
         /// All exchanges of these connections, stalled or not.
         exchanges: u64 = pair.exchanges,
-        stalled_ms: f64 = ms(pair.stalled_ns),
-        confidence: &'static str = pair.confidence.name(),
+        stalled_ms: f64 = ms(stalled_ns),
+        confidence: &'static str = pair.sums.by_confidence.surest().name(),
         nagle: &'static str = pair.nagle.name(),
         /// Frames that prove that, on the first connection.
         nagle_frames: (u32, u32) = pair.nagle_proof,
@@ -60,16 +61,20 @@ row! {
 row! {
     /// Stalls of one side of one server's connections, with one cause; durations in ms.
     #[pyclass(frozen, get_all)]
-    ServerGroup(group: &groups::ServerGroup, names: &Names) {
+    ServerGroup(group: &groups::ServerGroup, names: &Names) with {
+        let sums = &group.sums;
+        let (stalls, stalled_ns) = sums.by_confidence.total();
+        let (shortest_ns, longest_ns) = sums.held_ns();
+    } {
         /// The pair of hosts that loses most: its lengths and frames stand for the others.
         worst: Group = Group::new(&group.worst, names),
-        stalls: u64 = group.stalls,
-        stalled_ms: f64 = ms(group.stalled_ns),
+        stalls: u64 = stalls,
+        stalled_ms: f64 = ms(stalled_ns),
         /// Stalls that are possible, likely and certain.
-        stalls_by_confidence: [u64; 3] = group.by_confidence.stalls,
-        stalled_ms_by_confidence: [f64; 3] = group.by_confidence.stalled_ns.map(ms),
+        stalls_by_confidence: [u64; 3] = sums.by_confidence.stalls,
+        stalled_ms_by_confidence: [f64; 3] = sums.by_confidence.stalled_ns.map(ms),
         /// The shortest and the longest hold of the stalls that count.
-        held_ms: (f64, f64) = (ms(group.held_ns.0), ms(group.held_ns.1)),
+        held_ms: (f64, f64) = (ms(shortest_ns), ms(longest_ns)),
         /// Hosts at the other end of the server.
         clients: u64 = group.clients,
         nagle: &'static str = group.nagle.name(),
@@ -84,6 +89,6 @@ row! {
         quick_acks: bool = group.quick_acks,
         some_full_sized: bool = group.some_full_sized,
         /// A relay that passes on what it gets would look the same.
-        may_be_relay: bool = group.may_be_relay(),
+        may_be_relay: bool = sums.may_be_of_relay(),
     }
 }

@@ -6,17 +6,17 @@
 mod pairs;
 mod pieces;
 mod sockets;
+mod sums;
 
 pub use self::pairs::HostPair;
 
-use self::pairs::{of_hosts, pairs, widen};
+use self::pairs::{of_hosts, pairs};
+use self::sums::StallSums;
 
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::scan::Scan;
-use crate::result::totals::ByConfidence;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -28,15 +28,7 @@ use std::net::IpAddr;
 pub struct ServerGroup {
     /// The pair of hosts that loses most.
     pub worst: HostPair,
-    pub stalls: u64,
-    pub stalled_ns: i64,
-    /// Stalls that would look the same if a relay passed them on.
-    pub as_of_relay: u64,
-    pub by_confidence: ByConfidence,
-    /// Confidence of the surest among them.
-    pub confidence: Confidence,
-    /// The shortest and the longest hold of those that count, in ns.
-    pub held_ns: (i64, i64),
+    pub sums: StallSums,
     /// Hosts at the other end of the server.
     pub clients: u64,
     /// Unknown unless all pairs agree.
@@ -62,7 +54,7 @@ pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
 pub fn main_kind(scan: &Scan, connection: usize) -> Option<(Cause, Side)> {
     let connections = [connection];
     let kinds = of_hosts(scan, &connections);
-    let main = kinds.min_by_key(|kind| (Reverse(kind.confidence), kind.by_confidence.order()));
+    let main = kinds.min_by_key(|kind| order(&kind.sums));
     main.map(|kind| (kind.cause, kind.sender))
 }
 
@@ -81,19 +73,19 @@ fn merged(pairs: Vec<HostPair>) -> Vec<ServerGroup> {
             None => groups.push(ServerGroup::new(pair)),
         }
     }
-    groups.sort_by_key(|group| (Reverse(group.confidence), group.by_confidence.order()));
+    groups.sort_by_key(|group| order(&group.sums));
     groups
+}
+
+/// The surest come first, of equals those that lose most.
+fn order(sums: &StallSums) -> impl Ord + use<> {
+    (Reverse(sums.by_confidence.surest()), sums.by_confidence.order())
 }
 
 impl ServerGroup {
     fn new(worst: HostPair) -> Self {
         Self {
-            stalls: worst.stalls,
-            stalled_ns: worst.stalled_ns,
-            as_of_relay: worst.as_of_relay,
-            by_confidence: worst.by_confidence,
-            confidence: worst.confidence,
-            held_ns: worst.held_ns,
+            sums: worst.sums,
             clients: 1,
             nagle: worst.nagle,
             sockets: NagleTotals::default(),
@@ -118,18 +110,9 @@ impl ServerGroup {
         Endpoint { addr: self.worst.server_addr(), port: self.worst.server_port }
     }
 
-    /// May a relay be the sender, as far as most of its stalls show?
-    pub fn may_be_relay(&self) -> bool {
-        self.as_of_relay * 2 > self.stalls
-    }
-
     /// Adds a pair that loses no more than the worst.
     fn add(&mut self, pair: &HostPair) {
-        self.stalls += pair.stalls;
-        self.stalled_ns = self.stalled_ns.saturating_add(pair.stalled_ns);
-        self.as_of_relay += pair.as_of_relay;
-        self.by_confidence += pair.by_confidence;
-        widen((&mut self.confidence, &mut self.held_ns), (pair.confidence, pair.held_ns));
+        self.sums += pair.sums;
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -147,6 +130,7 @@ mod tests {
     use super::*;
     use crate::judge::nagle::timers::Timer;
     use crate::result::groups::pieces::Pieces;
+    use crate::result::totals::ByConfidence;
 
     const MS: i64 = 1_000_000;
 
@@ -158,14 +142,9 @@ mod tests {
             sender_addr: [10, 0, 0, client].into(),
             receiver_addr: [10, 0, 0, 9].into(),
             server_port: 443,
-            stalls: 2,
+            sums: sums([0, 0, 2], [0, 0, stalled_ms]),
             connections: 1,
             exchanges: 5,
-            stalled_ns: stalled_ms * MS,
-            as_of_relay: 0,
-            by_confidence: certain(stalled_ms),
-            confidence: Confidence::Certain,
-            held_ns: (40 * MS, 41 * MS),
             nagle: Nagle::On,
             nagle_proof: (2, 3),
             ack_delays: timer(40),
@@ -174,8 +153,9 @@ mod tests {
         }
     }
 
-    fn certain(stalled_ms: i64) -> ByConfidence {
-        ByConfidence { stalls: [0, 0, 2], stalled_ns: [0, 0, stalled_ms * MS] }
+    fn sums(stalls: [u64; 3], stalled_ms: [i64; 3]) -> StallSums {
+        let by_confidence = ByConfidence { stalls, stalled_ns: stalled_ms.map(|ms| ms * MS) };
+        StallSums { by_confidence, ..StallSums::default() }
     }
 
     fn timer(delay_ms: i64) -> Option<Timer> {
@@ -186,7 +166,7 @@ mod tests {
     fn clients_of_one_server_are_one_group_and_the_worst_stands_for_them() {
         let groups = merged(vec![pair(1, 80), pair(2, 70), pair(3, 10)]);
         let [group] = &groups[..] else { panic!("{groups:#?}") };
-        assert_eq!((group.clients, group.stalls, group.stalled_ns), (3, 6, 160 * MS));
+        assert_eq!((group.clients, group.sums.by_confidence.total()), (3, (6, 160 * MS)));
         assert_eq!(group.worst.sender_addr, pair(1, 80).sender_addr);
         assert_eq!(
             (group.nagle, group.consistent_with),
@@ -212,8 +192,9 @@ mod tests {
 
     #[test]
     fn a_group_may_be_a_relay_if_most_of_its_stalls_may_be() {
-        let maybe = HostPair { as_of_relay: 2, ..pair(2, 70) };
-        let may_be_relay = |pairs| merged(pairs)[0].may_be_relay();
+        let mut maybe = pair(2, 70);
+        maybe.sums.as_of_relay = 2;
+        let may_be_relay = |pairs| merged(pairs)[0].sums.may_be_of_relay();
         assert!(may_be_relay(vec![pair(1, 80), maybe.clone(), maybe.clone()]));
         assert!(!may_be_relay(vec![pair(1, 80), maybe]));
     }
@@ -235,16 +216,13 @@ mod tests {
     #[test]
     fn the_surest_group_comes_first_and_of_equals_the_one_that_loses_most() {
         let one = HostPair { server_port: 80, ..pair(1, 50) };
-        let by_confidence =
-            |stalls| ByConfidence { stalls, stalled_ns: stalls.map(|n| n as i64 * MS) };
-        let possible = by_confidence([90, 0, 0]);
-        let confidence = Confidence::Possible;
         let unsure =
-            HostPair { server_port: 81, confidence, by_confidence: possible, ..pair(1, 90) };
-        let mixed = by_confidence([99, 80, 1]);
-        let likely = HostPair { server_port: 82, by_confidence: mixed, ..pair(1, 180) };
+            HostPair { server_port: 81, sums: sums([90, 0, 0], [90, 0, 0]), ..pair(1, 90) };
+        let mixed = sums([99, 80, 1], [99, 80, 1]);
+        let likely = HostPair { server_port: 82, sums: mixed, ..pair(1, 180) };
         let groups = merged(vec![unsure, one, likely, pair(1, 40), pair(2, 30)]);
-        let lost: Vec<i64> = groups.iter().map(|group| group.stalled_ns / MS).collect();
+        let lost: Vec<i64> =
+            groups.iter().map(|group| group.sums.by_confidence.total().1 / MS).collect();
         assert_eq!(lost, [180, 70, 50, 90]);
     }
 }

@@ -1,16 +1,14 @@
 //! Stalls of one kind between the same two hosts.
 
 use super::pieces::{PieceCounter, Pieces};
+use super::sums::StallSums;
 use crate::cores;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
-use crate::judge::thresholds::RELAY_NOTED;
 use crate::result::scan::Scan;
-use crate::result::totals::ByConfidence;
 use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -28,18 +26,10 @@ pub struct HostPair {
     pub sender_addr: IpAddr,
     pub receiver_addr: IpAddr,
     pub server_port: u16,
-    pub stalls: u64,
+    pub sums: StallSums,
     pub connections: u64,
     /// All exchanges of these connections, stalled or not.
     pub exchanges: u64,
-    pub stalled_ns: i64,
-    /// Stalls that would look the same if a relay passed them on.
-    pub as_of_relay: u64,
-    pub by_confidence: ByConfidence,
-    /// Best confidence among them.
-    pub confidence: Confidence,
-    /// The shortest and the longest hold of those that count, in ns.
-    pub held_ns: (i64, i64),
     /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
@@ -74,22 +64,6 @@ impl HostPair {
     }
 }
 
-pub const NO_RANGE: (i64, i64) = (i64::MAX, 0);
-
-/// Widens the range of the holds that count by that of `more`: possible ones do only where none is surer.
-pub fn widen(
-    (confidence, range): (&mut Confidence, &mut (i64, i64)),
-    more: (Confidence, (i64, i64)),
-) {
-    let is_sure = |confidence: Confidence| confidence > Confidence::Possible;
-    match (is_sure(*confidence), is_sure(more.0)) {
-        (false, true) => *range = more.1,
-        (true, false) => {}
-        _ => *range = (range.0.min(more.1.0), range.1.max(more.1.1)),
-    }
-    *confidence = more.0.max(*confidence);
-}
-
 /// The connections of one client's host to one server.
 type OfHosts = HashMap<(IpAddr, Endpoint), Vec<usize>, RandomState>;
 
@@ -107,7 +81,7 @@ pub fn pairs(scan: &Scan) -> Vec<HostPair> {
     let mut pairs: Vec<HostPair> = pairs.into_iter().flatten().collect();
     pairs.sort_by_key(|pair| {
         let parties = (pair.sender_addr, pair.receiver_addr, pair.server_port);
-        (pair.by_confidence.order(), parties, pair.sender as u8, pair.cause as u8)
+        (pair.sums.by_confidence.order(), parties, pair.sender as u8, pair.cause as u8)
     });
     pairs
 }
@@ -145,13 +119,8 @@ impl PairSums {
             sender_addr: judged.half(sender).endpoint.addr,
             receiver_addr: judged.half(sender.other()).endpoint.addr,
             server_port: judged.half(Side::Server).endpoint.port,
-            stalls: 0,
+            sums: StallSums::default(),
             connections: 0,
-            stalled_ns: 0,
-            as_of_relay: 0,
-            by_confidence: ByConfidence::default(),
-            confidence: Confidence::Possible,
-            held_ns: NO_RANGE,
             nagle: judged.half(sender).nagle,
             nagle_proof: judged.half(sender).proof,
             ack_delays: None,
@@ -172,12 +141,7 @@ impl PairSums {
             pair.nagle = Nagle::Unknown;
         }
         for stall in stalls {
-            pair.stalls += 1;
-            pair.stalled_ns = pair.stalled_ns.saturating_add(stall.lost_ns());
-            pair.as_of_relay += u64::from(judged.half(stall.wait.by).model().relay >= RELAY_NOTED);
-            let confidence = pair.by_confidence.add(&stall);
-            let held_ns = (stall.lost_ns(), stall.lost_ns());
-            widen((&mut pair.confidence, &mut pair.held_ns), (confidence, held_ns));
+            pair.sums.add(judged, &stall);
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
                 let delays_ns = &mut self.ack_delays_ns[usize::from(stall.is_sure())];
@@ -188,8 +152,8 @@ impl PairSums {
     }
 
     fn pair(mut self) -> HostPair {
-        let is_sure = self.pair.confidence > Confidence::Possible;
-        let [unmeasured_ns, measured_ns] = &mut self.ack_delays_ns[usize::from(is_sure)];
+        let is_sure = usize::from(self.pair.sums.are_sure());
+        let [unmeasured_ns, measured_ns] = &mut self.ack_delays_ns[is_sure];
         let ack_delays = Timer::of(measured_ns);
         HostPair {
             ack_delays,
