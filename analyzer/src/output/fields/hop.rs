@@ -23,14 +23,14 @@ impl Row for &Hop {
         });
         to.integer(field!("clients", "How many hosts call."), |hop| hop.clients.len() as u64);
         to.address(field!("client_addr", "Address of one of them.").except(Python), |hop| {
-            hop.clients.first().copied().unwrap_or(hop.server)
+            hop.clients.first().copied().unwrap_or(hop.server.addr)
         });
         to.json(CALLED_BY.only(Json), |hop| Some(*hop), called_by);
         to.address(field!("server_addr", "Address of the server.").except(Python), |hop| {
-            hop.server
+            hop.server.addr
         });
         to.integer(field!("server_port", "Port of the server.").except(Python), |hop| {
-            hop.port
+            hop.server.port
         });
         to.integer(field!("connections", "How many connections."), |hop| hop.connections);
         to.integer(field!("exchanges", "How many exchanges."), |hop| hop.exchanges);

@@ -10,6 +10,6 @@ row_with_fields! {
         client: String = hop.clients.first().map_or_else(String::new, |&addr| names.addr(addr)),
         /// The relays that were seen to be its clients, as they are called themselves.
         called_by: Vec<String> = hop.called_by.iter().map(|&relay| names.endpoint(relay)).collect(),
-        server: String = names.endpoint(hop.endpoint()),
+        server: String = names.endpoint(hop.server),
     }
 }

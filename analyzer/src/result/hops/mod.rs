@@ -23,8 +23,7 @@ pub struct Hop {
     pub clients: BTreeSet<IpAddr>,
     /// The relays that were seen to be these clients, as they are called themselves.
     pub called_by: BTreeSet<Endpoint>,
-    pub server: IpAddr,
-    pub port: u16,
+    pub server: Endpoint,
     pub connections: u64,
     pub exchanges: u64,
     pub client_stalls: u64,
@@ -45,35 +44,28 @@ pub struct Hop {
 /// Longer chains are no path, but hosts that call each other.
 const MAX_HOPS: u32 = 8;
 
+/// Servers, each with one that it was seen to call: a relay is the second of one pair and the first of another.
+type Calls = BTreeSet<(Endpoint, Endpoint)>;
+
+/// The chain of a server, and its number there.
+type Place = (u32, u32);
+
 /// The hops of all paths over a relay that was seen to pass on, in their order.
 pub fn hops(scan: &Scan) -> Vec<Hop> {
-    let server = |connection: u32| {
-        let at = scan.connections.index_of(connection)?;
-        Some(scan.connections[at].half(Side::Server).endpoint)
-    };
-    // A relay is the server of one hop and the client of the next one, whichever way something goes.
-    let call = |row: &PassedOn| match row.by {
-        Side::Server => Some((server(row.connection)?, server(row.upstream)?)),
-        Side::Client => Some((server(row.upstream)?, server(row.connection)?)),
-    };
-    let calls: BTreeSet<(Endpoint, Endpoint)> = scan.passed_on.iter().filter_map(call).collect();
-    let Some(depths) = depths(&calls).filter(|depths| !depths.is_empty()) else {
+    let calls = calls(scan);
+    let Some(places) = places(&calls).filter(|places| !places.is_empty()) else {
         return Vec::new();
     };
-    let outermost = calls.iter().map(|(outer, _)| (*outer, 0));
-    let numbers: BTreeMap<Endpoint, u32> = outermost.chain(depths).collect();
-    let chains = chains(&calls);
-    let mut hops: BTreeMap<(u32, u32, Endpoint), Hop> = BTreeMap::new();
+    let mut hops: BTreeMap<(Place, Endpoint), Hop> = BTreeMap::new();
     let once = |(_, judged): &(usize, &JudgedConnection)| !judged.is_copy();
     for (index, judged) in scan.connections.iter().enumerate().filter(once) {
         let server = judged.half(Side::Server).endpoint;
-        let Some(number) = numbers.get(&server).map(|depth| depth + 1) else { continue };
-        let chain = chains.get(&server).copied().unwrap_or_default();
-        let hop = hops.entry((chain, number, server));
-        hop.or_insert_with(|| Hop::new(chain, number, server)).add(scan, index);
+        let Some(&place) = places.get(&server) else { continue };
+        let hop = hops.entry((place, server)).or_insert_with(|| Hop::new(place, server));
+        hop.add(scan, index);
     }
     for (outer, inner) in &calls {
-        if let Some(hop) = hops.values_mut().find(|hop| hop.endpoint() == *inner) {
+        if let Some(hop) = hops.get_mut(&(places[inner], *inner)) {
             hop.called_by.insert(*outer);
         }
     }
@@ -82,8 +74,29 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     hops
 }
 
+/// The calls of relays: such a host is the server of one hop and the client of the next one, whichever way
+/// something goes.
+fn calls(scan: &Scan) -> Calls {
+    let server = |connection: u32| {
+        let at = scan.connections.index_of(connection)?;
+        Some(scan.connections[at].half(Side::Server).endpoint)
+    };
+    let call = |row: &PassedOn| match row.by {
+        Side::Server => Some((server(row.connection)?, server(row.upstream)?)),
+        Side::Client => Some((server(row.upstream)?, server(row.connection)?)),
+    };
+    scan.passed_on.iter().filter_map(call).collect()
+}
+
+/// The place of each that calls or is called. `None` where they call each other in a circle.
+fn places(calls: &Calls) -> Option<BTreeMap<Endpoint, Place>> {
+    let depths = depths(calls)?;
+    let number = |end: &Endpoint| depths.get(end).map_or(1, |depth| depth + 1);
+    Some(chains(calls).into_iter().map(|(end, chain)| (end, (chain, number(&end)))).collect())
+}
+
 /// For each that calls or is called, the number of the group of those that are linked by calls.
-fn chains(calls: &BTreeSet<(Endpoint, Endpoint)>) -> BTreeMap<Endpoint, u32> {
+fn chains(calls: &Calls) -> BTreeMap<Endpoint, u32> {
     let mut chains: BTreeMap<Endpoint, u32> = BTreeMap::new();
     let mut next = 0;
     for (client, server) in calls {
@@ -103,14 +116,13 @@ fn chains(calls: &BTreeSet<(Endpoint, Endpoint)>) -> BTreeMap<Endpoint, u32> {
 }
 
 impl Hop {
-    fn new(chain: u32, number: u32, server: Endpoint) -> Self {
+    fn new((chain, number): Place, server: Endpoint) -> Self {
         Self {
             chain,
             number,
             clients: BTreeSet::new(),
             called_by: BTreeSet::new(),
-            server: server.addr,
-            port: server.port,
+            server,
             connections: 0,
             exchanges: 0,
             client_stalls: 0,
@@ -123,10 +135,6 @@ impl Hop {
             nagle: [NagleTotals::default(); 2],
             first_hop_without_ns: None,
         }
-    }
-
-    pub fn endpoint(&self) -> Endpoint {
-        Endpoint { addr: self.server, port: self.port }
     }
 
     pub fn mean_latency_ns(&self) -> Option<i64> {
@@ -160,9 +168,9 @@ impl Hop {
     }
 }
 
-/// For each that is called, the number of hops from the first client. `None` where they call each other in
+/// For each that is called, the number of calls from the first relay to it. `None` where they call each other in
 /// a circle.
-fn depths(calls: &BTreeSet<(Endpoint, Endpoint)>) -> Option<BTreeMap<Endpoint, u32>> {
+fn depths(calls: &Calls) -> Option<BTreeMap<Endpoint, u32>> {
     let mut depths: BTreeMap<Endpoint, u32> =
         calls.iter().map(|(_, server)| (*server, 1)).collect();
     for _ in 0..MAX_HOPS {
@@ -189,7 +197,7 @@ mod tests {
         Endpoint { addr: [10, 0, 0, last].into(), port: 9000 }
     }
 
-    fn calls(pairs: &[(u8, u8)]) -> BTreeSet<(Endpoint, Endpoint)> {
+    fn calls(pairs: &[(u8, u8)]) -> Calls {
         pairs.iter().map(|&(client, server)| (end(client), end(server))).collect()
     }
 

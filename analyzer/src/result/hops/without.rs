@@ -69,7 +69,7 @@ mod tests {
 
     fn hop_of(latency_ms: i64, number: u32, held_ms: i64, passed_on_ms: i64) -> Hop {
         let server = Endpoint { addr: [127, 0, 0, 1].into(), port: 9000 - number as u16 };
-        let mut hop = Hop::new(1, number, server);
+        let mut hop = Hop::new((1, number), server);
         (hop.exchanges, hop.latency_ns) = (10, latency_ms * MS);
         (hop.stalled_ns, hop.exchanges_stalled_ns) = (held_ms * MS, held_ms * MS);
         hop.server_stalls = held_ms as u64 / 10;
