@@ -10,7 +10,7 @@ from nagle_scan import _core
 from nagle_scan.api import keys
 from nagle_scan.command import values
 from nagle_scan.command.chosen import Chosen
-from nagle_scan.command.parser import HelpFormatter, Parser, epilog
+from nagle_scan.command.parser import Parser, epilog
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
@@ -215,20 +215,20 @@ OPTIONS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }
 """Each option by its names, what argparse needs to know of it, and its help."""
 GROUPS = {
-    (
-        "input",
+    "input": (
+        "capture --merge -f --from --to --min-wait",
         "nagle-scan captures/ -f 'tcp port 8888'",
-    ): "capture --merge -f --from --to --min-wait",
-    (
-        "reports",
+    ),
+    "reports": (
+        "-o --format -q --names --calls --why --stream",
         "nagle-scan traffic.pcap -o report.html -o ticket.md",
-    ): "-o --format -q --names --calls --why --stream",
-    ("comparing", "nagle-scan after.pcap --baseline before.pcap"): "--baseline --baseline-map",
-    ("privacy", "nagle-scan traffic.pcap --anonymize -o ticket.zip"): "--anonymize --payload",
-    ("gates", "nagle-scan traffic.pcap -q --max-lost 1s -o junit.xml"): "--max-lost --exit-zero",
-    ("help", "nagle-scan --explain nagle_delack"): "-h --help --explain -V",
+    ),
+    "comparing": ("--baseline --baseline-map", "nagle-scan after.pcap --baseline before.pcap"),
+    "privacy": ("--anonymize --payload", "nagle-scan traffic.pcap --anonymize -o ticket.zip"),
+    "gates": ("--max-lost --exit-zero", "nagle-scan traffic.pcap -q --max-lost 1s -o junit.xml"),
+    "help": ("-h --help --explain -V", "nagle-scan --explain nagle_delack"),
 }
-"""The options of the command by the heads in its help, with an example of each."""
+"""Heads of the help, the options below each, and an example."""
 
 
 def chosen(words: Sequence[str]) -> Chosen:
@@ -247,13 +247,10 @@ def parser() -> argparse.ArgumentParser:
         usage="%(prog)s [options] capture [capture ...]",
         description=DESCRIPTION,
         epilog=_epilog(),
-        formatter_class=HelpFormatter,
         add_help=False,
-        # Adding an option must not break a script.
-        allow_abbrev=False,
     )
     made.set_defaults(**Chosen._field_defaults)
-    for (head, example), names in GROUPS.items():
+    for head, (names, example) in GROUPS.items():
         add(made.add_argument_group(head, example), names)
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nagle_scan.command.gate import EXIT_UNUSABLE
 from nagle_scan.words.wording import printable
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 class Parser(argparse.ArgumentParser):
     """Reports errors in one line without control characters, and the option probably meant."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401
+        # Adding an option must not break a script.
+        super().__init__(formatter_class=HelpFormatter, allow_abbrev=False, **given)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
@@ -48,8 +52,6 @@ def of_command(name: str, description: str, examples: str, exit_status: str) -> 
         prog=f"nagle-scan {name}",
         description=description,
         epilog=epilog(examples, exit_status),
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
 
 
