@@ -130,7 +130,9 @@ def _run(options: Chosen, found: list[Scan]) -> int:
     sets, notes = captures.grouped(options.capture, options.merge)
     files = [path for capture in sets for path in capture.paths]
     if len(sets) > 1:
-        _check_several(sets, outputs, options)
+        from nagle_scan.command import several
+
+        several.check(sets, outputs, bool(options.baseline))
     if options.anonymize:
         sets = captures.numbered(sets)
     outputs.check([*files, *options.baseline, *also_read, *options.calls], sets)
@@ -193,12 +195,6 @@ def _stream(sets: Sequence[CaptureSet], options: Chosen, number: int, gate: Gate
     if row.stalls and gate.fails(row):
         return EXIT_STALLS
     return EXIT_CANNOT_TELL if row.verdict == "inconclusive" else EXIT_PASSED
-
-
-def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen) -> None:
-    from nagle_scan.command import several
-
-    several.check(sets, outputs, bool(options.baseline))
 
 
 def _names(options: Chosen) -> dict[str, str]:

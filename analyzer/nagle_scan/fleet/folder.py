@@ -78,7 +78,14 @@ class Folder:
         # Commits first, as a store lists them: the other files of each are then there, too.
         for kind in ("", *sorted(KINDS)):
             with suppress(FileNotFoundError), os.scandir(os.path.join(self.path, kind)) as listed:
-                yield from (found for entry in listed if (found := _found(kind, entry)))
+                for entry in listed:
+                    if entry.is_symlink():
+                        why = "a link, which may lead elsewhere: remove it"
+                        raise CaptureError(f"{entry.path}: {why}")
+                    # Another run may have renamed it meanwhile.
+                    with suppress(FileNotFoundError):
+                        about = entry.stat()
+                        yield f"{kind}/{entry.name}", Found(about.st_size, about.st_mtime)
 
     def _remote(self) -> Iterator[tuple[str, Found]]:
         self.fs.invalidate_cache()
@@ -211,16 +218,6 @@ class Folder:
             does = "write" if kind is OutputError else "read"
             why = remote.reason(error, self.path)
             raise kind(f"{remote.shown(self.path)}: cannot {does}: {why}") from None
-
-
-def _found(kind: str, entry: os.DirEntry[str]) -> tuple[str, Found] | None:
-    """A file, unless another run has renamed it meanwhile."""
-    if entry.is_symlink():
-        raise CaptureError(f"{entry.path}: a link, which may lead elsewhere: remove it")
-    with suppress(FileNotFoundError):
-        about = entry.stat()
-        return f"{kind}/{entry.name}", Found(about.st_size, about.st_mtime)
-    return None
 
 
 def name_of(place: str) -> str:

@@ -97,8 +97,11 @@ def _add_local(path: str, found: Found, is_listed: bool) -> None:
             _check(path)
         found.files[path] = of_path(path)
         return
-    below = (one for each in every for one in _files(each, closed))
-    captured = {one: captures.may_be_capture(one) for one in below}
+    captured = {
+        one: captures.may_be_capture(one)
+        for each in every
+        for one in (captures.below(each, closed) if os.path.isdir(each) else [each])
+    }
     found.files.update((one, of_path(one)) for one, is_one in captured.items() if is_one)
     reasons = {error.filename: files.reason_of(error) for error in closed}
     found.failures.extend(Failure(File(one, host()), why) for one, why in reasons.items())
@@ -112,10 +115,6 @@ def _note(
         raise CaptureError(nothing)
     if others := list(captured.values()).count(False):
         found.notes.append(captures.left_out(path, others))
-
-
-def _files(path: str, closed: list[OSError]) -> Iterable[str]:
-    return captures.below(path, closed) if os.path.isdir(path) else [path]
 
 
 def _check(path: str) -> None:

@@ -76,7 +76,8 @@ def trend(hours: Sequence[Hour]) -> Trend:
     above = [one > TIMES * usual_ms for one in lost_ms]
     if not above[place] or not _lasts(above[:place], above[place:]):
         return Trend(None, _no_onset(stalls))
-    note = _before(usual_ms) + "; one hour so far" * (place == len(hours) - 1)
+    before = f"{duration(usual_ms)} per exchange before" if usual_ms else "usually nothing before"
+    note = before + "; one hour so far" * (place == len(hours) - 1)
     return Trend(hours[place]["hour"], note + _between(hours, fits, place))
 
 
@@ -117,10 +118,6 @@ def _between(hours: Sequence[Hour], fits: Mapping[int, float], place: int) -> st
 def no_trend(hours: int) -> Trend:
     """The trend of a service without stalls."""
     return Trend(None, "" if hours else UNDATED)
-
-
-def _before(usual_ms: float) -> str:
-    return f"{duration(usual_ms)} per exchange before" if usual_ms else "usually nothing before"
 
 
 def _no_onset(stalls: Sequence[int]) -> str:
