@@ -162,11 +162,14 @@ def test_workers_killed_at_random_lose_no_capture(two_far: Cluster, tmp_path: Pa
     chance, over = random.Random(0), threading.Event()
 
     def kill() -> None:
-        while not over.wait(chance.uniform(0.2, 0.6)):
-            number = chance.randrange(2)
-            two_far.workers[number].kill()
-            two_far.workers[number].wait()
-            two_far.start(number)
+        with Client(two_far.scheduler, set_as_default=False) as client:
+            while not over.wait(chance.uniform(0.2, 0.6)):
+                number = chance.randrange(2)
+                two_far.workers[number].kill()
+                two_far.workers[number].wait()
+                two_far.start(number)
+                # On a busy machine a worker takes long to start.
+                client.wait_for_workers(2, timeout=PATIENCE_S)
 
     killing = threading.Thread(target=kill)
     killing.start()
