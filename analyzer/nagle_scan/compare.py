@@ -48,7 +48,7 @@ class ServerChange(NamedTuple):
     before: Numbers | None
     after: Numbers | None
     hidden: bool = False
-    """Are its connections in the second capture such that a stall would not show?"""
+    """Would a stall not show on any of its connections in the second capture?"""
     name: str = ""
     """The user's name for its address."""
     was: str = ""
@@ -121,7 +121,7 @@ class Comparison(NamedTuple):
     after: Numbers
     servers: tuple[ServerChange, ...]
     conclusive: bool
-    """Can both captures tell at all?"""
+    """Is neither capture inconclusive?"""
 
     @property
     def outcome(self) -> Outcome:

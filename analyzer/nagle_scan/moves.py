@@ -29,7 +29,7 @@ def moved(servers: Mapping[str, str] | None) -> Pairs:
 
 
 def checked(pairs: Iterable[tuple[Endpoint, Endpoint]]) -> Pairs:
-    """The same. Raises `ValueError` for a server that is in two of them."""
+    """The pairs, unchanged. Raises `ValueError` for a server that is in two of them."""
     known = tuple(pairs)
     for places in zip(*known, strict=True):
         twice = next((place for place in places if places.count(place) > 1), None)

@@ -34,7 +34,7 @@ class Remedy(NamedTuple):
     known_by: str = ""
     settings: tuple[Setting, ...] = ()
     why: str = ""
-    """The reason for the remedy, told before `how`."""
+    """The reason for the remedy, which comes before `how`."""
 
     @property
     def what(self) -> str:
@@ -43,7 +43,7 @@ class Remedy(NamedTuple):
 
     @property
     def as_above(self) -> "Remedy":
-        """A short form, where `how` and `price` were told before."""
+        """A short form, for where `how` and `price` stand above."""
         return self._replace(how=f"{self.short}, as above.", price="")
 
 
@@ -96,7 +96,9 @@ LEGS = {
 }
 """Sockets of a relay, by the side on which it holds."""
 SEPARATE = "these are separate messages"
+"""Why to set TCP_NODELAY before anything else, where there is nothing to merge."""
 TYPED = "there is nothing to merge in messages this small"
+"""Why to set it where a person types."""
 TERMINAL_PORTS = ports_of("SSH") | {23}
 """Ports of SSH, and of Telnet (IANA)."""
 MOST_OF_A_KEY = 4
@@ -166,7 +168,7 @@ def _remedies(group: _core.Group, sample: Sample, is_split: bool | None) -> list
     if is_typed(group):
         return [nodelay._replace(why=TYPED), *others]
     if is_split is False:
-        why = f"{SEPARATE}{_told(sample)}" if _by_bytes(sample) is False else ""
+        why = f"{SEPARATE}{_where_cut(sample)}" if _by_bytes(sample) is False else ""
         return [nodelay._replace(why=why), STREAM, *others]
     pieces = _pieces(group, sample)
     if is_split is None:
@@ -185,7 +187,7 @@ def _is_split(group: _core.Group, sample: Sample) -> bool | None:
 
 
 def _by_bytes(sample: Sample) -> bool | None:
-    """Are parts of one message held, as far as the messages tell, in all cases alike?"""
+    """Are parts of one message held, by its bytes? `None` unless all pairs show the same."""
     if _ends_head(sample):
         return True
     told = {one.is_split if one else None for one in recognised(sample)}
@@ -269,11 +271,11 @@ def _pieces(group: _core.Group, sample: Sample) -> str:
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) separately"
     unseen = not any(pair.unacked for pair in sample.pairs)
     guess = unseen and service_of(Sample(group.server_port, sample.by_client)).name == "HTTP"
-    told = ", perhaps an HTTP head and its body" if guess else _told(sample)
+    told = ", perhaps an HTTP head and its body" if guess else _where_cut(sample)
     return f"it sends segments of {first} and {second} bytes{told}"
 
 
-def _told(sample: Sample) -> str:
+def _where_cut(sample: Sample) -> str:
     """Where it cuts them, if always in the same place."""
     told = set(recognised(sample))
     (only,) = told if len(told) == 1 else (None,)

@@ -9,8 +9,9 @@ from nagle_scan.advice.setting import Setting
 from nagle_scan.messages.services import Sample, http_heads, service_of
 
 MAX_SETTINGS = 3
+"""Settings that advice names for a side."""
 SNAP_LENGTH = 256
-"""Bytes of a frame that are enough to tell its message and, mostly, its program."""
+"""Bytes of a frame that suffice to recognise its message and, mostly, its program."""
 
 
 class Hints(NamedTuple):
@@ -23,8 +24,8 @@ class Hints(NamedTuple):
 def likely(sample: Sample) -> Hints:
     """Settings that may turn on TCP_NODELAY at the sender's end, the likeliest first.
 
-    Names in its messages come before hints of its protocol or port; where none of them tells
-    a program, none is named, and a capture that kept too little of the messages is told.
+    Names in its messages come before hints of its protocol or port. Where neither points to a
+    program, none is named; a note says if the capture kept too little of the messages.
     """
     heads, service = http_heads(sample.sent), service_of(sample)
     role = "client" if sample.by_client else "server"
@@ -33,7 +34,7 @@ def likely(sample: Sample) -> Hints:
     named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
-    # The rest of a cut HTTP head may yet name the program.
+    # What was cut from an HTTP head may name the program.
     cut = "" if service.is_sure and service.name != "HTTP" else _cut(sample.cut_at)
     suggested = tuple(s for s in of_role if service.name and s.service == service.name)
     if not suggested:

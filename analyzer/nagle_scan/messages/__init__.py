@@ -1,7 +1,7 @@
 """The protocol of a message, and where it was split. The bytes themselves are never shown.
 
 Protocols are data, one entry each. Binary protocols are in `framings`, their headers in `units`,
-text protocols in `texts`; `services` says which protocol that makes, or the port suggests. What is
-not recognised is not reported, and what may be chance is told as such. Only `payloads` reads the
-bytes.
+text protocols in `texts`; `services` names the protocol by them, or by the port. Messages that are
+not recognised are not reported; a fit that may be chance only 'looks like' its protocol. Only
+`payloads` reads the bytes.
 """

@@ -33,7 +33,7 @@ class PayloadPair(NamedTuple):
 
 
 def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) -> PayloadPair:
-    """Two payloads, of which the second waited for the first's ACK."""
+    """The pair of a payload and of the one that waited for its ACK."""
     return PayloadPair(unacked.data, held.data, server_port, by_client, unacked.cut, held.cut)
 
 

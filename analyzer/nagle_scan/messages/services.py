@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     first_reply: bytes = b""
     """The server's, or the end of it."""
     cut_at: int = 0
-    """Bytes that were captured of a frame too short to tell its message; 0 if none was."""
+    """Captured bytes of frames too short to recognise their messages; 0 if none was cut."""
 
     @property
     def sent(self) -> list[bytes]:
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A protocol, its usual ports and who says so, and what tells it by a message's beginning."""
+    """A protocol, its usual ports, who assigned them, and how a message of it begins."""
 
     name: str
     ports: tuple[int, ...] = ()
@@ -77,7 +77,7 @@ SERVICES = (
     Service("HTTP/2"),
     Service("TLS"),
 )
-"""The protocols that settings name; and TLS, which hides others."""
+"""Protocols that settings name, and TLS, which hides others."""
 
 
 def ports_of(name: str) -> frozenset[int]:
@@ -99,7 +99,7 @@ class Named(NamedTuple):
 def service_of(sample: Sample) -> Named:
     """The protocol of these connections."""
     spoken, by_port = _spoken(sample), _by_port(sample.server_port)
-    # The port may tell what TLS hides.
+    # The port may say which protocol TLS hides.
     if spoken.name == "TLS" and by_port.name:
         return by_port._replace(known_by=f"{spoken.known_by} {by_port.known_by}", is_sure=True)
     return spoken if spoken.name else by_port

@@ -108,7 +108,7 @@ TEXTS = (
 
 
 def recognise(pair: PayloadPair) -> Told | None:
-    """Where a message was split; `None` if too little of it was captured to tell."""
+    """Where a message was split; `None` if too little of it was captured."""
     if pair.unacked_cut or (pair.held_cut and _matches(CUT_LINE, pair.held)):
         return None
     for text in TEXTS:

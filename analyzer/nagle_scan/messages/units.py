@@ -12,7 +12,7 @@ HEADER_BYTES = 32
 
 
 class Unit(NamedTuple):
-    """One message, as its header tells it."""
+    """One message, by its header."""
 
     kind: str
     header_len: int
@@ -40,6 +40,7 @@ def tls(data: bytes, by_client: bool) -> Unit | None:
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """RFC 9113, section 3.4."""
 HTTP2_LONGEST = 2**20
+"""A limit of ours: RFC 9113 allows 2**24 - 1 bytes, but chance would match more often."""
 HTTP2_KINDS = (
     ("DATA", 0x09, True, None),
     ("HEADERS", 0x2D, True, None),
@@ -78,6 +79,7 @@ POSTGRES_REQUESTS = {
 }
 """The preface with which a connection may begin: it has no letter."""
 POSTGRES_LONGEST = 2**30
+"""A limit of ours, about what a server accepts in one message."""
 POSTGRES_CLIENT = {
     **{"B": "Bind", "C": "Close", "D": "Describe", "E": "Execute", "H": "Flush", "P": "Parse"},
     **{"Q": "Query", "S": "Sync", "X": "Terminate", "d": "CopyData", "c": "CopyDone"},
@@ -135,6 +137,7 @@ def bgp(data: bytes, by_client: bool) -> Unit | None:
 
 
 MODBUS_LONGEST = 254
+"""The unit identifier, and 253 bytes, the longest PDU (Modbus Application Protocol V1.1b3, 4.1)."""
 
 
 def modbus(data: bytes, by_client: bool) -> Unit | None:
@@ -146,6 +149,7 @@ def modbus(data: bytes, by_client: bool) -> Unit | None:
 
 
 ADS_LONGEST = 2**20
+"""A limit of ours, against chance."""
 
 
 def ads(data: bytes, by_client: bool) -> Unit | None:

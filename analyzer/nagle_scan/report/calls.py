@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
 MOST_PATTERNS, MOST_OPTIONS = 2, 3
+"""Patterns of calls, and options, that a report describes."""
 COUNTS = {1: "", 2: ", twice", 3: ", three times"}
 QUICKACK = "it does not help: the late ACKs are those of the other end"
 OTHER = {"server": "client", "client": "server"}
@@ -27,9 +28,12 @@ WHEN = {
 Row = dict[str, Any]
 
 
-def items(view: View, told: str) -> Iterator[tuple[str, str]]:
-    """The calls behind the stalls, what they prove, and where options were set; `told` as JSON."""
-    calls: Row = json.loads(told)
+def items(view: View, traced: str) -> Iterator[tuple[str, str]]:
+    """The calls behind the stalls, what they prove, and where options were set.
+
+    `traced` is what the engine found in the trace, as JSON.
+    """
+    calls: Row = json.loads(traced)
     yield "calls", " ".join(_calls(view, calls))
     if calls["proven"] or calls["refuted"]:
         yield "proven", " ".join(_proven(view, calls))

@@ -64,7 +64,7 @@ def frames(stall: Stall | _core.WaitRow) -> tuple[int, int, int]:
 
 
 def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str, str, str]:
-    """A sentence for each of its frames, which are called as `named` tells."""
+    """A sentence for each of its frames, to which `named` gives names."""
     unacked, ack, held = map(named, frames(stall))
     was_held = f"{certainty.WAS_HELD[stall.confidence]} {duration(stall.wait_ms)}"
     return (

@@ -18,13 +18,15 @@ from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
+"""Connections whose frames are in the file, the worst ones."""
 SHOWN_STALLS = 5
 """Stalls shown with their neighbours, in a connection too long to show whole."""
 MAX_STALLS = 2000
-"""More do not fit the frames shown of one connection."""
+"""Stalls of a connection that get comments: the frames shown of one hold no more."""
 MOST_NAMES = 40_000
 """Bytes of capture names in the file's comment, which holds 65,535; more names are abbreviated."""
 FEW_NAMES = 20
+"""Names that are left if all are too many."""
 NUMBERS = "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
 NO_FRAMES_HERE = "No stall was found: this file contains no frames"
 
@@ -106,7 +108,7 @@ def _named(frame: int, here: dict[int, int]) -> str:
 
 
 def about(result: Result, payload: bool, numbers: str) -> Iterator[str]:
-    """The comment on the file; `numbers` tells how its frames are numbered."""
+    """The comment on the file; `numbers` says how its frames are numbered."""
     summary = result.core.summary()
     stalls = f"Evidence of Nagle stalls{verdicts.mark(summary)}"
     yield (

@@ -8,10 +8,11 @@ from nagle_scan.report import held
 from nagle_scan.words.wording import sentence_start
 
 SENDER = "{sender}"
-WORDS = {2: "two", 3: "three"}
+NUMBERS = {2: "two", 3: "three"}
 MOST_PARTIES = 20
-"""Only these have their messages read."""
+"""Sides that hold data whose messages are read and that get advice."""
 MOST_NAMED = 3
+"""Senders, and proxies, that a sentence calls by their names."""
 
 
 class Fix(NamedTuple):
@@ -44,7 +45,7 @@ class Fix(NamedTuple):
             return ""
         ways = {0: "", 1: "one way to fix it"}
         number = len(self.remedies)
-        return ways.get(number, f"{WORDS.get(number, number)} ways to fix it, best first")
+        return ways.get(number, f"{NUMBERS.get(number, number)} ways to fix it, best first")
 
     @property
     def sender(self) -> str:
@@ -52,7 +53,7 @@ class Fix(NamedTuple):
         return self.named(str)
 
     def named(self, mark: Callable[[str], str]) -> str:
-        """The senders, each marked up; which of them may not stall at all is told."""
+        """The senders, each marked up, with a star at those whose stalls are only possible."""
         senders, unsure = self.senders, self.unsure.intersection(self.senders)
         more = max(len(senders) - MOST_NAMED, 0)
         # A name takes no more room than '1 more'.
@@ -123,17 +124,17 @@ class _Party(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Its host's."""
+        """The address of its host."""
         return self.group.worst.sender_addr
 
     @property
     def remedies(self) -> Sequence[advice.Remedy]:
-        """None for a relay that only passes on."""
+        """Remedies on both sides; none for a relay that only passes on."""
         return [] if _only_passes_on(self.group) else self.advised.remedies
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Equal for parties with the same advice, but for what helps only on the other side."""
+        """Equal for sides with the same remedies of their own; those of the receiver may differ."""
         own = [one for one in self.remedies if SENDER in one.where]
         general = [(one.where, one.how, one.settings) for one in own]
         return (*general, _may_forward(self.group))
@@ -157,19 +158,21 @@ def fixes(
 
 
 def each_once(fixes: Sequence[Fix]) -> list[Fix]:
-    """The same, with each remedy told at length where it comes first."""
-    told: set[str] = set()
+    """These fixes, each remedy explained in full only where it comes first."""
+    explained: set[str] = set()
     shown = []
     for fix in fixes:
-        remedies = [one.as_above if one.how in told else one for one in fix.remedies]
-        told |= {one.how for one in fix.remedies}
+        remedies = [one.as_above if one.how in explained else one for one in fix.remedies]
+        explained |= {one.how for one in fix.remedies}
         shown.append(fix._replace(remedies=remedies))
     return shown
 
 
 def in_short(fixes: Sequence[Fix]) -> str:
-    """All of them in one paragraph: sides with the same first remedy are told together, and what
-    to find out first once."""
+    """All fixes in one paragraph: a sentence for all sides with the same first remedy.
+
+    The question about proxies comes first, once.
+    """
     alike: dict[tuple[str, ...], list[Fix]] = {}
     for fix in fixes:
         remedy = fix.remedies[0] if fix.remedies else None

@@ -47,16 +47,16 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         from nagle_scan.report import calls
 
         yield from calls.items(view, traced)
-    told = _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
-    yield "rest", " ".join(filter(None, told))
+    rest = _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
+    yield "rest", " ".join(filter(None, rest))
 
 
 def _rest(view: "View") -> str:
     def slow_part() -> str:
         return slowest.dominating(view.tenth, view.min_wait_ms)
 
-    told = view.tells_passed_on
-    rows = [row for row, _ in view.causes if not (told and row.cause == "passed_on")]
+    are_named = view.names_relays
+    rows = [row for row, _ in view.causes if not (are_named and row.cause == "passed_on")]
     return sentences.rest(view.summary, rows, view.meaning_of, slow_part, view.server_of_longest)
 
 
@@ -67,15 +67,18 @@ def _verdict(view: "View") -> str:
 
 
 def _fix(view: "View") -> str:
-    """The first remedy for every side that the verdict names; of the sockets of a single one to a
-    single server whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
+    """The first remedy for every side that the verdict names.
+
+    If a single side stalls for sure, with a single server, the fix also says whether TCP_NODELAY is
+    in effect there.
+    """
     from nagle_scan.report.fixes import in_short
 
     named = held.that_count(view.groups)
     senders = dict.fromkeys(map(held.party, named))
-    told = view.fixes_of(senders.keys())
-    first = told[0]
+    fixes = view.fixes_of(senders.keys())
+    first = fixes[0]
     is_one = len({(held.party(group), held.server(group.worst)) for group in named}) == 1
     is_sure = is_one and held.word(named[0]) == "stalls" and not first.proxies
     is_sure &= not first.is_nothing
-    return f"{in_short(told)} {held.option(named[0]) if is_sure else ''}".strip()
+    return f"{in_short(fixes)} {held.option(named[0]) if is_sure else ''}".strip()

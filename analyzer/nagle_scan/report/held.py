@@ -13,9 +13,10 @@ from nagle_scan.words.acks import DELAYED, Acks
 from nagle_scan.words.wording import count, duration, endpoint, range_ms, round_trip_counts, times
 
 ALIKE = 1.25
-"""Holds of which the longest is longer by more than this differ."""
+"""Holds are equally long if the longest is at most this many times as long as the shortest."""
 HEADS = ("held by", "to", "stalls, time lost", "ACKs")
 MOST_NAMED = 2
+"""Senders that a sentence on several groups calls by their names."""
 NOT_FIXED = "no fixed timer"
 """The engine's name for delays that no timer explains."""
 
@@ -23,7 +24,7 @@ NOT_FIXED = "no fixed timer"
 def sentence(group: _core.ServerGroup) -> str:
     """Who held data, how often, for how long, how sure and why."""
     sure, reason = certainty.sure(group), _reason(group)
-    return _told(party(group), group, group.held_ms, sure, reason, _most([group]))
+    return _sentence(party(group), group, group.held_ms, sure, reason, _most([group]))
 
 
 def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
@@ -33,7 +34,7 @@ def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
-    """A sentence on several groups: all stalls, told by the groups with those that count."""
+    """One sentence on several groups: it counts all stalls, and names groups whose stalls count."""
     named = that_count(groups)
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
     reason = _reason(named[0]) if len(named) == 1 else f"{_waiting(named)}."
@@ -42,7 +43,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     total, own_possible = certainty.total(groups), certainty.possible(own)
     elsewhere = ", some elsewhere" if own_possible else " elsewhere"
     sure = certainty.sure(total, elsewhere if own_possible != certainty.possible(total) else "")
-    return _told(_who(named), certainty.total(named), held_ms, sure, reason, _most(named))
+    return _sentence(_who(named), certainty.total(named), held_ms, sure, reason, _most(named))
 
 
 def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
@@ -60,13 +61,13 @@ def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
 
 
 def _most(groups: Sequence[_core.ServerGroup]) -> str:
-    """A person types each key when its time has come, perhaps long after the one before."""
+    """'At most', if a person typed what was held: each key may come long after the one before."""
     from nagle_scan import advice
 
     return "at most " if all(advice.is_typed(group.worst) for group in groups) else ""
 
 
-def _told(
+def _sentence(
     who: str,
     counted: certainty.Counted,
     held_ms: tuple[float, float],
@@ -109,8 +110,8 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     """The cells of a group, below `HEADS`; `name` marks up addresses."""
     worst = group.worst
     client = worst.sender_addr if worst.sender == "client" else worst.receiver_addr
-    told = count(group.clients, "client") if group.clients > 1 else f"client {name(client)}"
-    ends = told, name(server(worst))
+    clients = count(group.clients, "client") if group.clients > 1 else f"client {name(client)}"
+    ends = clients, name(server(worst))
     by, to = ends if worst.sender == "client" else ends[::-1]
     return by, to, certainty.cell(group), _acks_in_detail(group)
 
@@ -236,7 +237,7 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 
 
 def _acks_in_detail(group: _core.ServerGroup) -> str:
-    """The same, and how late they were."""
+    """The kind of ACKs that ended its stalls, and how late they were."""
     acks = acks_of(group)
     return f"{acks.kind} ({_timer(group)})" if acks is DELAYED else acks.kind
 

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
-
-COARSE_CLOCK_MS = 10.0
-"""A coarser clock hides the shortest waits listed by default."""
 
 
 class Notice(NamedTuple):
@@ -33,7 +31,8 @@ def of(result: "Result") -> Iterator[Notice]:
         yield Notice(anonymized(result))
     for path, warning, is_loss in summary.warnings:
         yield Notice((f"{printable(path)}: " if len(names) > 1 else "") + warning, is_loss)
-    if summary.tcp_packets and summary.clock_ms >= COARSE_CLOCK_MS:
+    if summary.tcp_packets and summary.clock_ms >= DEFAULT_MIN_WAIT_MS:
+        # Its steps hide the shortest waits that are listed by default.
         times, there = "its timestamps", ""
         if summary.clocks_differ:
             times, there = "timestamps of some captures", " there"

@@ -27,15 +27,19 @@ PAPER = Limits(
 )  # fmt: skip
 """Limits that fit on six sheets."""
 PAPER_DETAILS = 1
+"""Connections in detail that fit on them, too."""
 WAITS = {"clean": "Where the time went instead", "inconclusive": "What can be seen"}
 """Headings of the waits without a stall, by verdict."""
 MAX_CAPTURES = 3
+"""Captures that the head of the page names."""
 MAX_IN_DETAIL = 10
+"""Connections with a part of their own."""
 MAX_STALLS = 3
+"""Stalls of each that are shown frame by frame."""
 
 
 class Detail(NamedTuple):
-    """A connection told in full."""
+    """A connection with its clearest stalls."""
 
     row: _core.ConnectionRow
     stalls: Sequence[_core.WaitRow]
@@ -67,7 +71,7 @@ class Page(View):
         self.captures_more = max(len(result.captures) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns, self.summary.has_dates)
         self.end = _time(self.summary.last_ns, self.summary.has_dates)
-        # Text tells times of an unknown zone.
+        # Printed text does not say in which zone its times are.
         self.zone = "" if self.summary.is_text else " UTC"
         self._pictures = self._drawn()
 
@@ -94,7 +98,7 @@ class Page(View):
 
     @cached_property
     def details(self) -> list[Detail]:
-        """The worst connections, told in full."""
+        """The worst connections, each with its clearest stalls."""
         rows = self.connections[:MAX_IN_DETAIL]
         stalls = [self.core.stalls_of(row.connection, MAX_STALLS) for row in rows]
         told = split.describe(self.result.files, [clearest[0] for clearest in stalls])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 ROOM_BYTES = 1_200_000
-"""For all pictures of a page: pages must stay below 2 MB."""
+"""Bytes of all pictures of a page, which must stay below 2 MB."""
 
 WIDTHS_IN = (7.2, 4.6)
 """Widths of a picture on a desk's screen and on a phone's."""
@@ -38,9 +38,9 @@ class Wanted(NamedTuple):
     kind: str
     """The name of its kind, as `timeline.svg` takes it."""
     connection: int | None
-    """None: all of them."""
+    """None for all connections together."""
     at_top: bool = False
-    """For all readers."""
+    """It stands above the details of connections, for all readers."""
 
 
 class Picture(NamedTuple):

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from nagle_scan.report.view import View
 
 SPARE_OF_LATENCIES = ("p75", "p90", "exchanges", "p95", "lost")
-"""Columns to drop on a narrow terminal, in this order."""
+"""Columns of latencies to drop on a narrow terminal, in this order."""
 SPARE_OF_HOPS = ("passed on", "hop", "lost")
-"""Likewise; what is lost stands above the table, too."""
+"""Columns of hops to drop; the lost time stands above the table, too."""
 SPARE_OF_CONNECTIONS = ("exchanges", "held by", "client")
+"""Columns of connections to drop."""
 
 Row = tuple[str, ...]
 
@@ -40,7 +41,7 @@ class Head(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A numbered remedy; what points to its settings, and those."""
+    """A numbered remedy, its settings, and what in the capture points to them."""
 
     number: int
     words: str
@@ -56,7 +57,7 @@ class Table(NamedTuple):
 
 
 Block = Head | Step | Table | str
-"""A text is a paragraph."""
+"""Part of a section; a text is a paragraph."""
 
 
 class Marks(NamedTuple):
@@ -84,13 +85,13 @@ def groups(view: View, marks: Marks) -> Iterator[Block]:
         yield Table(rows)
 
 
-def fix(told: Fix, marks: Marks) -> Iterator[Block]:
+def fix(fix: Fix, marks: Marks) -> Iterator[Block]:
     """The remedies, each followed by its settings."""
-    yield Head(f"What to change for {told.named(marks.name)}", told.choice)
-    if told.first:
-        yield marks.text(told.first)
-    for number, remedy in enumerate(told.remedies, 1):
-        where = sentence_start(told.where_there(remedy, marks.name))
+    yield Head(f"What to change for {fix.named(marks.name)}", fix.choice)
+    if fix.first:
+        yield marks.text(fix.first)
+    for number, remedy in enumerate(fix.remedies, 1):
+        where = sentence_start(fix.where_there(remedy, marks.name))
         words = f"{where}: {marks.text(remedy.what)} {marks.text(remedy.price)}".rstrip()
         settings = [*map(marks.setting, remedy.settings)]
         yield Step(number, words, marks.text(remedy.known_by), settings)
@@ -142,11 +143,11 @@ def slowest(view: View, marks: Marks) -> Iterator[Block]:
     """The slowest exchanges and the median one, each as a sum of parts."""
     if view.slowest is None:
         return
-    heads, _, has_connecting, told = view.slowest
+    heads, _, has_connecting, exchanges = view.slowest
     yield Head("The slowest exchanges", "in ms; the parts right of the latency add up to it")
     before = ("connecting",) if has_connecting else ()
     rows: list[Row] = [("", "stream", "first frame", *before, "latency", *heads)]
-    for row in told:
+    for row in exchanges:
         cells = (*(row.connecting_ms,) * has_connecting, row.latency_ms, *row.parts_ms)
         numbers = str(row.stream), str(row.frame), *map(milliseconds, cells)
         rows.append((marks.text(row.name), *numbers))
@@ -203,7 +204,7 @@ def causes(view: View, marks: Marks) -> Iterator[Block]:
 def waits(
     heading: str, longest: Sequence[tuple[_core.WaitRow, str]], marks: Marks
 ) -> Iterator[Block]:
-    """The longest of them, and what each means."""
+    """The longest waits without a stall, and what each means."""
     yield Head(heading)
     rows: list[Row] = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [

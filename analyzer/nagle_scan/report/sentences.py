@@ -15,9 +15,8 @@ WITHOUT_STALLS = "without stalls"
 """A prediction: the program may have written a held segment late, and a fix may save more."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
-"""A smaller share of the waits is not worth reporting either."""
 MOST_HANDSHAKES = 10_000
-"""Connections that are asked how long their handshake took."""
+"""Connections whose handshakes are read for a median."""
 HARMLESS = {("sender_app", "client"), ("delayed_ack", "client"), ("delayed_ack", "server")}
 """Waits that delay nobody: an idle client, an ACK that nothing waited for."""
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
@@ -28,8 +27,8 @@ def cost(
 ) -> str:
     """The share of the latency that stalls are, and an exchange with and without them.
 
-    Of stalls that count; possible ones beside them are told apart. `servers` are those with stalls
-    that count. `elsewhere`: not captured at the client.
+    It covers the stalls that count; a second sentence counts possible ones beside them. `servers`
+    are those with stalls that count. `elsewhere`: the capture was not taken at the client.
     """
     said = _cost(summary, servers, elsewhere), _perhaps(summary)
     return " ".join(filter(None, said))
@@ -135,9 +134,8 @@ def rest(
 ) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did.
 
-    `server_of` names the server of its longest wait, where there are several.
-
-    A client that pauses keeps nobody waiting, unless that is the `slow_part` of exchanges.
+    `server_of` names the server of its longest wait, where there are several. A client that pauses
+    keeps nobody waiting, unless that is the `slow_part` of exchanges.
     """
     busy = [row for row in others if _is_busy(row) or _is_pause_in_request(row, slow_part)]
     worst = max(busy, key=lambda row: (_is_in_vain(row), row.total_ms), default=None)
@@ -162,7 +160,7 @@ def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> b
 
 
 def _is_in_vain(row: _core.CauseRow) -> bool:
-    """Was it given up? No latency has such a request, so it is told before any other wait."""
+    """Was the request given up? No latency includes it, so it comes before any other wait."""
     return row.cause == "unanswered" and row.turn != "open"
 
 

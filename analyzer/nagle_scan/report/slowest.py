@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEEN_MS = 0.05
-"""Less is shown as nothing."""
+"""Shorter parts are shown as a dash."""
 DOMINATES = 0.5
 """A part with more of the latency than this is worth a sentence."""
 
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Slowest(NamedTuple):
-    """The contents of the table."""
+    """The contents of the table of slow exchanges."""
 
     heads: Sequence[str]
     """Heads of the parts that any row has."""

@@ -17,7 +17,8 @@ NOTHING_HELD = (
     "algorithm, and TCP_NODELAY will not help."
 )
 UNLESS_SET_LATE = ", except perhaps until the program set TCP_NODELAY"
-"""Where it is in effect: a segment that the option released left without an ACK, as others do."""
+"""Said where it is in effect: a segment that the option released left without an ACK, as the
+segments do that were never held."""
 NOTHING_LONG = (
     "Stalls under {least} ms would not show here; nor, unless captured on the sender's host, "
     "stalls that ended with data instead of a bare ACK; nor ones that ended as the program set "
@@ -29,18 +30,18 @@ QUICK_HOLDS = (
     "of an exchange: --min-wait 0.2 lists them."
 )
 QUICK_MS = 0.2, 1.0
-"""Round trips, from the shortest wait that clocks and programs leave to be seen to the shortest
-hold that is counted."""
+"""A hold for one round trip is seen among the delays of clocks and programs above the first limit,
+and counted by the engine above the second."""
 FEW_ROUND_TRIPS = 4.0
-"""Round trips of an exchange so short that a hold for one of them is a large part."""
+"""A hold for one round trip is a large part of an exchange that takes no more than these."""
 ONE_DIRECTION = "one_direction"
 """The reason that has words of its own where it is the only one."""
-MOST_ASKED = 1000
-"""Connections that are asked for their round trip."""
+MOST_CHECKED = 1000
+"""Connections whose round trips are checked for holds too short to be counted."""
 FILTERED = "left out by the filter"
 """How the engine counts the frames that `-f` drops."""
 SHORT_LISTED_MS = 1.0
-"""`--min-wait` that lists every hold that is counted."""
+"""The `--min-wait` that lists every hold that the engine counts."""
 
 
 def in_one_line(summary: _core.Summary) -> str:
@@ -123,7 +124,7 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
     if summary.unproven or summary.not_judged:
         return NOTHING_LONG.format(least=f"{min_wait_ms:g}")
     unless = ""
-    for row in filter(None, map(scan.connection, range(min(summary.connections, MOST_ASKED)))):
+    for row in filter(None, map(scan.connection, range(min(summary.connections, MOST_CHECKED)))):
         if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
             return QUICK_HOLDS
         if {row.client_nagle, row.server_nagle} & {"off", "switched"}:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from nagle_scan.report.options import Options
 
 TOLD_ONE_BY_ONE = {"connect", "unanswered"}
-"""Causes whose waits differ in what is to be done."""
+"""Causes whose waits call for different remedies: the longest wait stands for them."""
 MOST_ASKED = 10
-"""Connections asked for their capture point and first exchange, whatever a format shows."""
+"""Worst connections, and longest waits, that the sentences of every format rest on."""
 MANY = 100
-"""Waits among which the longest of a rare kind is looked for."""
+"""Longest waits that are searched for one of a rare kind."""
 MOST_URGENT = 2
 """More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
-"""Their exchanges are summed."""
+"""Servers whose exchanges are summed for the cost."""
 
 
 class Limits(NamedTuple):
@@ -66,7 +66,7 @@ class _Shared:
 
     @cached_property
     def many(self) -> list[_core.WaitRow]:
-        """More of them."""
+        """More of the longest waits, to find one of a rare kind."""
         return self.core.longest_waits(MANY)
 
     @cached_property
@@ -81,8 +81,8 @@ class _Shared:
     def fixes(self) -> "list[Fix]":
         from nagle_scan.report.fixes import fixes
 
-        told = self.first_exchange is not None
-        return fixes(self.groups, self.files, self.core, told)
+        is_explained = self.first_exchange is not None
+        return fixes(self.groups, self.files, self.core, is_explained)
 
 
 class View:
@@ -96,7 +96,8 @@ class View:
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
         shared = _Shared(result)
-        # Captures may go and come back. Reports are written side by side: setdefault is atomic.
+        # A capture may be deleted and come back, which changes what can be read again.
+        # Reports are written side by side: setdefault is atomic.
         kept: dict[tuple[str, ...], _Shared] = vars(result).setdefault("_shared", {})
         self._shared = kept.setdefault(tuple(shared.files), shared)
 
@@ -128,16 +129,16 @@ class View:
         rows = [held.cells(group, name) for group in self.shown_groups]
         if len(set(fixes)) == 1:
             return [held.HEADS, *rows]
-        told = zip([held.HEADS, *rows], ["fix", *fixes], strict=True)
-        return [(*row[:-1], fix, row[-1]) for row, fix in told]
+        with_fixes = zip([held.HEADS, *rows], ["fix", *fixes], strict=True)
+        return [(*row[:-1], fix, row[-1]) for row, fix in with_fixes]
 
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays forward it."""
         return f"{held.sentence(group)} {hops.passed_on(group, self._shared.hops)}".rstrip()
 
     @property
-    def tells_passed_on(self) -> bool:
-        """Is a stall told as also waited for elsewhere? These waits are then no other ones."""
+    def names_relays(self) -> bool:
+        """Do sentences on stalls say which relays pass them on? Those waits are not other waits."""
         return any(hops.passed_on(group, self._shared.hops) for group in self.groups)
 
     def told(self, group: _core.ServerGroup) -> str:
@@ -248,10 +249,10 @@ class View:
     @cached_property
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Empty for an inconclusive capture without evidence."""
-        told = list(answers(self._sockets[0]))
-        if self.summary.verdict == "inconclusive" and all(row.answer == NOT_KNOWN for row in told):
+        rows = list(answers(self._sockets[0]))
+        if self.summary.verdict == "inconclusive" and all(row.answer == NOT_KNOWN for row in rows):
             return []
-        return told
+        return rows
 
     @property
     def nodelay_more(self) -> int:
@@ -286,7 +287,7 @@ class View:
 
     @property
     def has_other_waits(self) -> bool:
-        """Is there to see where the time went, though nothing stalls?"""
+        """Does the capture show where the time went, though nothing stalls?"""
         summary = self.summary
         only_handshakes = not summary.not_judged and bool(self.causes)
         return only_handshakes or bool(summary.not_judged_by.keys() - {verdicts.ONE_DIRECTION})
@@ -300,7 +301,7 @@ class View:
 
     @cached_property
     def tenth(self) -> "_core.TenthRow":
-        """The slowest exchanges together: each time the engine takes them apart."""
+        """Sums of the slowest tenth of the exchanges, which the engine computes at each call."""
         return self.core.tenth()
 
     @cached_property
@@ -312,7 +313,7 @@ class View:
     @property
     def waits_heading(self) -> str:
         """Above the longest waits: an idle client kept nobody waiting, so its waits come last."""
-        # Waits of idle clients that began in the middle of a message are among the others.
+        # A client that paused in the middle of a message was not idle: its wait is not put last.
         rows = (row for row, _ in self.causes)
         idle = any((row.cause, row.sender) == ("sender_app", "client") for row in rows)
         return "Longest waits" + (" (those of idle clients last)" if idle else "")

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from nagle_scan.result.rows import Rows
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
+"""Segments shown before the wait, within it and after it."""
 FIRST_SEGMENTS = 8
+"""Segments shown of a connection without a wait."""
 LEAST_STEP_MS = 1e-4
+"""Between departures from one host that a coarse clock stamped alike."""
 LEAST_SHARE_MS = 0.001
-"""Where the round trip is unknown, an arrow still needs a direction."""
+"""A share of an unknown round trip, since an arrow needs a direction."""
 
 UNACKED, RELEASE, HELD = "1", "2", "3"
+"""Roles of the three frames that make a stall, as they are numbered in the picture."""
 CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
-"""Causes of arrows, by effect."""
+"""The role of the arrow that caused another one, by the role of the effect."""
 
 
 @dataclass(frozen=True)

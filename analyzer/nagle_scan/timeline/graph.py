@@ -12,6 +12,7 @@ from nagle_scan.words import colours
 
 SMALL_PT = TEXT_PT - 1
 GAP_PT = 5.0
+"""Between texts and what they stand beside."""
 KEY_PT = 2.4 * SMALL_PT
 """Room for a line or box of the legend, and a gap."""
 
@@ -57,7 +58,7 @@ def nothing(title: str, headline: str, why: str) -> Graph:
 
 
 def ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
-    """Round numbers between these, at most so many, and how they are written."""
+    """At most `most` round numbers between `low` and `high`, and how they are written."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(
         step for step in (power, 2 * power, 5 * power, 10 * power) if (high - low) / step < most
@@ -68,7 +69,7 @@ def ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
 
 
 def whole_ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
-    """The same, whole numbers only."""
+    """Ticks at whole numbers only."""
     return [(at, label) for at, label in ticks(low, high, most) if at == round(at)]
 
 

@@ -24,7 +24,7 @@ WIDTH_IN = 7.2
 PX_PER_POINT = 96 / POINTS_PER_INCH
 MARGIN_PT = 6.0
 HEAD_PT = (7.0, 2.6)
-"""Length of an arrow's head, and half its width."""
+"""Length of an arrow's head, and half of its width."""
 HATCHES = {
     "/": "M0 6 6 0",
     "\\": "M0 0 6 6",

@@ -8,7 +8,9 @@ Stroke = tuple[Point, Point]
 ACROSS = (0.5, 0.42, 0.58, 0.36, 0.64)
 """Places to try, as fractions of the distance between the hosts, the best first."""
 STEPS = 40
+"""Heights to try at each of them."""
 ENOUGH_PT = 3.0
+"""Room above or below a text beyond which the middle of the band matters more."""
 
 
 def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt: float) -> Point:

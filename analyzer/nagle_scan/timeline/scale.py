@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LEAST_GAP_PT = 5.0
+"""Between two instants, however close they are."""
 CUT = 0.6
-"""Gaps beside the wait are at most this share of it on paper."""
+"""Gaps before and after the wait are cut to this share of its height."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Scale:
 
     @property
     def height_pt(self) -> float:
-        """The place of the last."""
+        """The place of the last instant."""
         return self.places_pt[-1] if self.places_pt else 0.0
 
 

@@ -15,7 +15,7 @@ TEXT_PT = 9.0
 LINE = 1.32
 """Line height, as a multiple of the text size."""
 MIDDLE = 0.36
-"""From a text's baseline up to its middle, likewise."""
+"""From a text's baseline up to its middle, as a multiple of the text size."""
 
 
 class Text(NamedTuple):

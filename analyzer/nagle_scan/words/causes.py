@@ -60,7 +60,7 @@ ENDINGS = {
     "client_reset": "until the client reset the connection in {frame}",
     "server_reset": "until the server reset the connection in {frame}",
 }
-"""When a request was given up that nobody answered."""
+"""The end of a wait for an answer that never came, by the engine's name."""
 TURNED_DOWN = {
     "refused": "the SYN was refused with RST, and sent again; look whether the program listens "
     "there",
@@ -74,7 +74,7 @@ UNANSWERED_SYNS = {
     "server": "the answer to the SYN was sent {times} and never acknowledged; look for what drops "
     "it on its way to the client, or for SYNs with made-up addresses",
 }
-"""Facts about a connection that never came about, by who sent its SYN again."""
+"""Facts about a connection that was never established, by who sent its SYN again."""
 UNTOLD = {
     "bytes that the capture lacks": "bytes are missing from the capture around it: capture again "
     "without drops, with a larger buffer or a filter",
@@ -87,7 +87,7 @@ UNTOLD = {
     "an ACK of what was in flight": "no ACK came, and more could have been sent: the {by}'s "
     "program, its pacing or a slow link; a capture on the {by} would tell",
 }
-"""Why a cause is unknown, and what would tell it, by what was owed."""
+"""Why a cause is unknown, and the capture that would show it, by what was owed."""
 RESENT = {
     "the same bytes, not for the first time": "sent again, and not for the first time: more than "
     "one packet is lost on the way, or nothing comes back",

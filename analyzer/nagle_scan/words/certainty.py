@@ -1,6 +1,6 @@
 """How many stalls, and how sure.
 
-Stalls that are certain or likely count, everywhere; possible ones are told apart, and count only
+Stalls that are certain or likely count, everywhere; possible ones are listed apart, and count only
 where no stall is surer.
 """
 
@@ -12,11 +12,12 @@ from nagle_scan.words.wording import count, duration
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
 CONFIDENCES = ("certain", "likely", "possible")
+"""The surest first; the engine counts in the reverse order."""
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
-"""Verbs for a sender, by confidence."""
+"""Verbs for a sender that held a segment, by confidence."""
 IS_HELD = {"certain": "is held", "likely": "is probably held", "possible": "may be held"}
 WAS_HELD = {"certain": "held", "likely": "probably held", "possible": "perhaps held"}
-"""Verbs for its segment."""
+"""Verbs for the segment that was held."""
 MAX_STALLS_PER_EXCHANGE = 4
 """With more, the messages are a stream, not answered one by one."""
 VERDICTS = ("stalls", "possible", "clean", "inconclusive")
@@ -106,7 +107,7 @@ def is_stream(exchanges: int, stalls: int) -> bool:
 
 
 def told(counted: Counted) -> str:
-    """All in one: '31 stalls (28 certain, 3 likely), 1.2 s lost; 2 more possible (80.0 ms)'."""
+    """All stalls: '31 stalls (28 certain, 3 likely), 1.2 s lost; 2 more possible (80.0 ms)'."""
     return f"{counting(counted)}{and_possible(counted)}"
 
 
@@ -156,7 +157,7 @@ def clean_of(summary: _core.Summary) -> str:
 def sure(counted: Counted, elsewhere: str = "") -> str:
     """How sure the stalls are, in brackets: ' (28 certain, 3 likely; 2 more possible)'.
 
-    `elsewhere`: where the possible ones are, if not all are held by those of whom is told.
+    `elsewhere`: where the possible ones are, if the sentence does not name all who held them.
     """
     every, more = counted_shares(counted), possible(counted)
     words = every[0].word if len(every) == 1 else _numbers(every)

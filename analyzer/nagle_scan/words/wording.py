@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 """Heads of a server's latency columns."""
 ENOUGH = (2, 4, 10, 20, 100, 1)
-"""Latencies from which each of these is not the largest anyway."""
+"""With fewer latencies, each of these percentiles is the largest latency anyway."""
 
 ROUND_TRIP_COUNTS = 1.1
 """Above this ratio of wait to ACK delay, the network's share is worth mentioning."""
@@ -82,7 +82,7 @@ def maybe_duration(milliseconds: float | None) -> str:
 
 
 def percentiles(latency_ms: Iterable[float], exchanges: int) -> Iterator[str]:
-    """The cells of a server's latency columns; a dash where so few exchanges have none."""
+    """The cells of a server's latency columns; a dash where `exchanges` are too few for one."""
     for milliseconds, enough in zip(latency_ms, ENOUGH, strict=True):
         yield duration(milliseconds) if exchanges >= enough else "-"
 

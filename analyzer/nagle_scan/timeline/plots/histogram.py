@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HEIGHT_PT = 216.0
 BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 340.0
+"""Width from which the regions have the names of systems, too."""
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows 7"))
 """Where the two best-known delayed-ACK timers lie."""
 

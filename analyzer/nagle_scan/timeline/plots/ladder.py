@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 WAIT_PT = 105.0
+"""Height of the wait, where the picture may be as high as it needs to be."""
 LEAST_WAIT_PT = 40.0
+"""Height to which the wait shrinks before the text does."""
 LEAST_TEXT_PT = 4.5
+"""Text does not shrink below this, even if the ladder is then too high for its axes."""
 ROLE_COLOURS = {"1": colours.DARK, "2": colours.ACK, "3": colours.HELD}
 
 
@@ -45,7 +48,7 @@ def drawing(
     width_pt: float,
     height_pt: float | None = None,
 ) -> Drawing:
-    """A ladder so wide, and as high as needed; or no higher than `height_pt`, if there is one.
+    """A ladder `width_pt` wide, as high as it needs to be but no higher than `height_pt`, if given.
 
     Raises `KeyError` for an unknown connection, `IndexError` for an unknown stall, `TypeError` for
     what is no number.

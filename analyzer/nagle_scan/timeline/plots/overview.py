@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 HEIGHT_PT = 165.0
 COLUMNS = 360
+"""Columns of the picture, where single events would be narrower."""
 FEW = 120
-"""Up to so many stalls are drawn one by one; more, as their share of each column."""
+"""At most this many waits are drawn one by one; more, as their share of each column."""
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 HEIGHT_PT = 245.0
 COLUMNS = 360
 FEW = 500
-"""Up to so many segments are drawn one by one; more, as their range in each column."""
+"""At most this many segments are drawn one by one; more, as their range in each column."""
 WAITS_SHOWN = 12
-"""If the stalls are too many to tell apart: an excerpt, so many times the clearest stall long."""
+"""Where the stalls are too many to be told apart, an excerpt is drawn: it lasts this many times as
+long as the clearest stall."""
 LEAST_HEIGHT = 0.025
-"""The least share of the picture, so that a held segment of 6 bytes can be seen."""
+"""The least share of the picture's height, so that a held segment of 6 bytes can be seen."""
 
 
 def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing:
