@@ -9,7 +9,8 @@ from nagle_scan.timeline import fit, words
 from nagle_scan.timeline.arrows import Arrow, Omitted, peer
 from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.scale import Label, Scale, scale
-from nagle_scan.timeline.shapes import LINE
+from nagle_scan.timeline.shapes import LINE, Text
+from nagle_scan.words import colours
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
@@ -31,19 +32,18 @@ class Line(NamedTuple):
 class Plan:
     """A ladder laid out for one width and text size."""
 
-    width_pt: float
     size_pt: float
     client_pt: float
     server_pt: float
-    headline: list[str]
-    sentence: list[str]
-    heads: dict[str, tuple[float, float, str, list[str]]]
-    """By side: x, y of the first line, anchor, lines."""
+    texts: list[Text]
+    """Headline, sentence, names of the hosts, and the foot below them all."""
     top_pt: float
+    bottom_pt: float
+    """Where the hosts' lines end."""
+    height_pt: float
     labels: dict[int, list[Line]]
     """Labels by frame."""
     scale: Scale
-    foot: list[str]
 
     def x(self, side: str) -> float:
         """Where the line of `client` or `server` stands."""
@@ -51,22 +51,12 @@ class Plan:
 
     def y(self, at_ms: float) -> float:
         """Where an instant is."""
-        return self.top_pt + self.scale.place(at_ms)
+        return self.top_pt + self.scale.places_pt[at_ms]
 
     def stroke(self, arrow: Arrow) -> tuple[tuple[float, float], tuple[float, float]]:
         """From where to where an arrow goes."""
         tail = (self.x(arrow.sender), self.y(arrow.sent_ms))
         return tail, (self.x(peer(arrow.sender)), self.y(arrow.received_ms))
-
-    @property
-    def bottom_pt(self) -> float:
-        """Where the hosts' lines end."""
-        return self.top_pt + self.scale.height_pt + 2.2 * self.size_pt
-
-    @property
-    def height_pt(self) -> float:
-        """Height of the whole ladder."""
-        return self.bottom_pt + (len(self.foot) + 1) * self.size_pt * LINE
 
 
 def plan(
@@ -79,53 +69,68 @@ def plan(
     wait_pt: float,
 ) -> Plan:
     """Lays a ladder out; `wait_pt` is the height of the wait."""
-    side_pt = width_pt * 0.325
-    client_pt, server_pt = side_pt, width_pt - side_pt
+    side_pt, line_pt = width_pt * 0.325, size_pt * LINE
     headline, sentence = words.headline(subject, wait)
-    title = fit.wrapped(headline, width_pt, size_pt + 2, bold=True)
-    below = fit.wrapped(sentence, width_pt, size_pt)
-    y = (len(title) * (size_pt + 2) + len(below) * size_pt) * LINE + size_pt
-    heads, top_pt = _heads(subject, width_pt, client_pt, size_pt, y)
+    texts: list[Text] = []
+    y = 0.0
+    for line in fit.wrapped(headline, width_pt, size_pt + 2, bold=True):
+        y += (size_pt + 2) * LINE
+        texts.append(Text(0, y, line, size_pt + 2, is_bold=True))
+    for line in fit.wrapped(sentence, width_pt, size_pt):
+        y += line_pt
+        texts.append(Text(0, y, line, size_pt))
+    heads, top_pt = _heads(subject, width_pt, side_pt, size_pt, y + size_pt)
     labels = {
         arrow.frame: _label(arrow, wait, side_pt - GAP_PT - size_pt * 0.6, size_pt)
         for arrow in arrows
     }
+    laid_out = _scale(wait, arrows, omitted, labels, size_pt, wait_pt)
+    bottom_pt = top_pt + laid_out.height_pt + 2.2 * size_pt
+    foot = [
+        Text(0, bottom_pt + (number + 0.4) * line_pt, line, size_pt - 1, colour=colours.FAINT)
+        for number, line in enumerate(fit.wrapped(_foot(arrows, wait), width_pt, size_pt - 1), 1)
+    ]
     return Plan(
-        width_pt,
         size_pt,
-        client_pt,
-        server_pt,
-        title,
-        below,
-        heads,
+        side_pt,
+        width_pt - side_pt,
+        [*texts, *heads, *foot],
         top_pt,
+        bottom_pt,
+        bottom_pt + (len(foot) + 1) * line_pt,
         labels,
-        _scale(wait, arrows, omitted, labels, size_pt, wait_pt),
-        fit.wrapped(_foot(arrows, wait), width_pt, size_pt - 1),
+        laid_out,
     )
 
 
 def _heads(
-    subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
-) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
-    """The hosts' names above their lines, or one below the other if they are too long."""
+    subject: Subject, width_pt: float, side_pt: float, size_pt: float, y: float
+) -> tuple[list[Text], float]:
+    """The hosts' names above their lines, or one below the other if they are too long.
+
+    Also where their lines begin.
+    """
     names = {side: printable(subject.name(side)) for side in ("client", "server")}
     roles = {side: side for side in names}
     if subject.row.capture_point in roles:
         roles[subject.row.capture_point] += " (captured here)"
     line_pt = size_pt * LINE
-    room_pt = min(2 * client_pt, width_pt - 2 * client_pt) - size_pt
-    texts = [*names.values(), *roles.values()]
-    xs = {"client": client_pt, "server": width_pt - client_pt}
-    if max(text_width_pt(text, size_pt, bold=True) for text in texts) <= room_pt:
-        heads = {side: (xs[side], y, "middle", [roles[side], names[side]]) for side in names}
-        return heads, y + 3.2 * line_pt
-    lines = {side: [roles[side], fit.shortened(names[side], width_pt, size_pt)] for side in names}
-    heads = {
-        "client": (0.0, y, "start", lines["client"]),
-        "server": (width_pt, y + 2 * line_pt, "end", lines["server"]),
-    }
-    return heads, y + 5.2 * line_pt
+    room_pt = min(2 * side_pt, width_pt - 2 * side_pt) - size_pt
+    widest_pt = max(
+        text_width_pt(text, size_pt, bold=True) for text in (*names.values(), *roles.values())
+    )
+    places = {"client": (side_pt, y, "middle"), "server": (width_pt - side_pt, y, "middle")}
+    top_pt = y + 3.2 * line_pt
+    if widest_pt > room_pt:
+        names = {side: fit.shortened(name, width_pt, size_pt) for side, name in names.items()}
+        places = {"client": (0.0, y, "start"), "server": (width_pt, y + 2 * line_pt, "end")}
+        top_pt = y + 5.2 * line_pt
+    heads = [
+        Text(x, top + number * line_pt, text, size_pt, anchor, is_bold=number == 1)
+        for side, (x, top, anchor) in places.items()
+        for number, text in enumerate((roles[side], names[side]), 1)
+    ]
+    return heads, top_pt
 
 
 def _label(arrow: Arrow, wait: _core.WaitRow | None, width_pt: float, size_pt: float) -> list[Line]:

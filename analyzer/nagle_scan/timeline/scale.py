@@ -28,18 +28,15 @@ class Label:
 class Scale:
     """The place of each instant, in points from the top."""
 
-    instants_ms: list[float]
-    places_pt: list[float]
+    places_pt: dict[float, float]
+    """By the instant, in ms."""
     cuts: list[tuple[float, float]]
-
-    def place(self, at_ms: float) -> float:
-        """The place of one of the instants."""
-        return self.places_pt[self.instants_ms.index(at_ms)]
+    """Instants between which time is cut."""
 
     @property
     def height_pt(self) -> float:
         """The place of the last instant."""
-        return self.places_pt[-1] if self.places_pt else 0.0
+        return max(self.places_pt.values(), default=0.0)
 
 
 def scale(
@@ -51,21 +48,20 @@ def scale(
     pt_per_ms = wait_pt / max(end - begin, 1e-6)
     starts = {label.at_ms: [one for one in labels if one.at_ms == label.at_ms] for label in labels}
     free = {"client": 0.0, "server": 0.0}
-    places: list[float] = []
+    places: dict[float, float] = {}
     cuts = []
-    for index, at_ms in enumerate(ordered):
-        place = 0.0
-        if index:
-            before = ordered[index - 1]
+    place = 0.0
+    for before, at_ms in zip([None, *ordered], ordered, strict=False):
+        if before is not None:
             inside = begin <= before and at_ms <= end
             wanted = (at_ms - before) * pt_per_ms
             limit = wait_pt if inside else wait_pt * CUT
-            place = places[-1] + min(max(wanted, LEAST_GAP_PT), limit)
+            place += min(max(wanted, LEAST_GAP_PT), limit)
             if wanted > limit * 1.01:
                 cuts.append((before, at_ms))
         for label in starts.get(at_ms, []):
             place = max(place, free[label.side] + label.above_pt)
         for label in starts.get(at_ms, []):
             free[label.side] = place + label.below_pt
-        places.append(place)
-    return Scale(ordered, places, cuts)
+        places[at_ms] = place
+    return Scale(places, cuts)

@@ -82,7 +82,7 @@ def _fitted(shown: _Shown, width_pt: float, height_pt: float) -> Plan:
 
 
 def _shapes(drawn: Plan, shown: _Shown) -> Iterator[Shape]:
-    yield from _texts(drawn)
+    yield from drawn.texts
     if not shown.arrows:
         return
     yield from bands(drawn, shown.subject, shown.wait, shown.arrows)
@@ -94,24 +94,6 @@ def _shapes(drawn: Plan, shown: _Shown) -> Iterator[Shape]:
     for one in shown.omitted:
         text = f"⋮ {one.count:,} more segments"
         yield _label(drawn, one.sender, drawn.y(one.at_ms), text, False, colours.FAINT)
-
-
-def _texts(drawn: Plan) -> Iterator[Text]:
-    """Headline, sentence, names of the hosts, foot."""
-    size = drawn.size_pt
-    y = 0.0
-    for text in drawn.headline:
-        y += (size + 2) * LINE
-        yield Text(0, y, text, size + 2, is_bold=True)
-    for text in drawn.sentence:
-        y += size * LINE
-        yield Text(0, y, text, size)
-    for x, top, anchor, lines in drawn.heads.values():
-        for number, text in enumerate(lines, 1):
-            yield Text(x, top + number * size * LINE, text, size, anchor, is_bold=number == 1)
-    for number, text in enumerate(drawn.foot, 1):
-        y = drawn.bottom_pt + (number + 0.4) * size * LINE
-        yield Text(0, y, text, size - 1, colour=colours.FAINT)
 
 
 def _hosts(drawn: Plan, subject: Subject) -> Iterator[Path | Text]:
