@@ -13,6 +13,7 @@ from conversation import Conversation, stalled, write
 from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.stall_frames import frames
+from nagle_scan.words import certainty
 
 
 def group(surest: int, **more: Any) -> Any:
@@ -79,8 +80,8 @@ def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:
     made = stalled(Conversation(rtt_ms=26.0), rounds=2, delay_ms=0.0)
     made.may_hold()
     core = nagle_scan.scan(write(tmp_path / "two.pcap", made.frames)).core
-    first = max(core.groups(), key=lambda group: held.word(group) == "stalls")
-    possible = next(group for group in core.groups() if held.word(group) == "possible")
+    first = max(core.groups(), key=lambda group: not certainty.is_only_possible(group))
+    possible = next(group for group in core.groups() if certainty.is_only_possible(group))
     assert possible.stalled_ms > first.stalled_ms
     shown = core.clearest()
     assert shown is not None

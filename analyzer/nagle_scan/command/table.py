@@ -69,8 +69,7 @@ def _held_by(scan: "Scan") -> str:
     from nagle_scan.report import held
 
     groups = scan.core.groups()
-    word = held.word(groups[0])
-    first, *more = dict.fromkeys(held.party(group) for group in groups if held.word(group) == word)
+    first, *more = dict.fromkeys(map(held.party, held.that_count(groups)))
     return first + (f" and {len(more):,} more" if more else "")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.report.stall_frames import waits_since
+from nagle_scan.report.stall_frames import frames, waits_since
 from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import peer
 
 WIDTH = 72
 TIME_LEN = 12
@@ -19,20 +20,18 @@ def ladder(stall: _core.WaitRow) -> list[str]:
 
 
 def _lines(stall: _core.WaitRow) -> Iterator[str]:
-    receiver_side = "client" if stall.sender == "server" else "server"
     yield f"{stall.sender:<6} (left)   {stall.sender_end}"
-    yield f"{receiver_side:<6} (right)  {stall.receiver_end}"
+    yield f"{peer(stall.sender):<6} (right)  {stall.receiver_end}"
     yield ""
-    ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
-    held_ms = (stall.to_ns - stall.from_ns) / 1e6
+    unacked, ack, held = (frame.after_ms for frame in frames(stall))
     are_held = certainty.IS_HELD[stall.confidence].replace("is", "are")
-    yield _right(0.0, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
+    yield _right(unacked, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
     yield _band("")
     yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B {are_held} by Nagle")
     since = waits_since(stall)
     yield _band(f":  (at most, {since})" if since else "")
-    yield _left(ack_ms, f"frame {stall.frame_ack}: {causes.ack(stall)}")
-    yield _right(held_ms, f"frame {stall.frame_to}: {stall.len} B, released")
+    yield _left(ack, f"frame {stall.frame_ack}: {causes.ack(stall)}")
+    yield _right(held, f"frame {stall.frame_to}: {stall.len} B, released")
 
 
 def _right(time_ms: float, label: str) -> str:

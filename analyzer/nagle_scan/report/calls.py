@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan.words.wording import count, printable, sentence_start
+from nagle_scan.words.wording import count, peer, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -19,7 +19,6 @@ MOST_PATTERNS, MOST_OPTIONS = 2, 3
 """Patterns of calls, and options, that a report describes."""
 COUNTS = {1: "", 2: ", twice", 3: ", three times"}
 QUICKACK = "it does not help: the late ACKs are those of the other end"
-OTHER = {"server": "client", "client": "server"}
 WHEN = {
     "late": "the stalls came before it was set",
     "taken back": "it was no longer in effect when the stalls came",
@@ -40,7 +39,7 @@ def items(view: View, traced: str) -> Iterator[tuple[str, str]]:
     said = option(calls["options"], calls["nodelay"], f"on the {calls['side']}'s sockets")
     if said and calls["of_other_side"] and not calls["patterns"]:
         side = calls["side"]
-        said += f" It is no cure for the {OTHER[side]}'s stalls: these are the {side}'s sockets."
+        said += f" It is no cure for the {peer(side)}'s stalls: these are the {side}'s sockets."
     yield "option", said
 
 
@@ -115,7 +114,7 @@ def _proven(view: View, calls: Row) -> Iterator[str]:
         which = "other one" if missing == 1 else f"other {missing:,}"
         yield f"The trace does not show what wrote the {which}."
     if (other := calls["of_other_side"]) and matched:
-        side = OTHER.get(calls["side"], "other end")
+        side = peer(calls["side"]) if calls["side"] in ("client", "server") else "other end"
         yield (f"The {side} holds data back, too ({count(other, 'stall')}): trace it as well.")
     if refuted := calls["refuted"]:
         waits = "1 similar wait was" if refuted == 1 else f"{refuted:,} similar waits were"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core, advice
 from nagle_scan.report import held
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import sentence_start
 
 SENDER = "{sender}"
@@ -129,15 +130,16 @@ class _Party(NamedTuple):
 
     @property
     def remedies(self) -> Sequence[advice.Remedy]:
-        """Remedies on both sides; none for a relay that only passes on."""
-        return [] if _only_passes_on(self.group) else self.advised.remedies
+        """Remedies on both sides; none for a relay with TCP_NODELAY in effect, which passes on."""
+        only_passes_on = self.group.may_be_relay and self.group.nagle == "off"
+        return [] if only_passes_on else self.advised.remedies
 
     @property
     def kind(self) -> tuple[object, ...]:
         """Equal for sides with the same remedies of their own; those of the receiver may differ."""
         own = [one for one in self.remedies if SENDER in one.where]
         general = [(one.where, one.how, one.settings) for one in own]
-        return (*general, _may_forward(self.group))
+        return (*general, held.may_forward(self.group))
 
 
 def fixes(
@@ -237,8 +239,8 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
         else several.get((*senders,), "whichever delays its ACKs"),
         _shared(alike, fullest[0].remedies),
         _test_well(alike, first_told),
-        frozenset(party.name for party in alike if held.word(party.group) == "possible"),
-        tuple(dict.fromkeys(party.address for party in alike if _may_forward(party.group))),
+        frozenset(party.name for party in alike if certainty.is_only_possible(party.group)),
+        tuple(dict.fromkeys(party.address for party in alike if held.may_forward(party.group))),
         is_split=alike[0].advised.is_split,
     )
 
@@ -260,16 +262,6 @@ def _shared(alike: Sequence[_Party], fullest: Sequence[advice.Remedy]) -> list[a
         remedy if all(remedy in party.remedies for party in alike) else remedy._replace(why="")
         for remedy in fullest
     ]
-
-
-def _only_passes_on(group: _core.ServerGroup) -> bool:
-    """Is there no remedy: a relay with TCP_NODELAY in effect?"""
-    return group.may_be_relay and group.nagle == "off"
-
-
-def _may_forward(group: _core.ServerGroup) -> bool:
-    """May it be a proxy, as far as this capture shows?"""
-    return group.may_be_relay and group.nagle != "on"
 
 
 def _relays(scan: _core.Scan) -> set[tuple[str, str, str]]:

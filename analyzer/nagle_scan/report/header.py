@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.report import held, sentences, slowest, verdicts
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
@@ -79,6 +80,5 @@ def _fix(view: "View") -> str:
     fixes = view.fixes_of(senders.keys())
     first = fixes[0]
     is_one = len({(held.party(group), held.server(group.worst)) for group in named}) == 1
-    is_sure = is_one and held.word(named[0]) == "stalls" and not first.proxies
-    is_sure &= not first.is_nothing
-    return f"{in_short(fixes)} {held.option(named[0]) if is_sure else ''}".strip()
+    is_sure = not (certainty.is_only_possible(named[0]) or first.proxies or first.is_nothing)
+    return f"{in_short(fixes)} {held.option(named[0]) if is_one and is_sure else ''}".strip()

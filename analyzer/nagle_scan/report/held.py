@@ -29,8 +29,8 @@ def sentence(group: _core.ServerGroup) -> str:
 
 def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
     """Groups that a report names: those with stalls that count, which come first."""
-    best = word(groups[0])
-    return [group for group in groups if word(group) == best]
+    are_possible = certainty.is_only_possible(groups[0])
+    return [group for group in groups if certainty.is_only_possible(group) == are_possible]
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
@@ -116,9 +116,9 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     return by, to, certainty.cell(group), _acks_in_detail(group)
 
 
-def word(group: _core.ServerGroup) -> str:
-    """The verdict on the group."""
-    return "possible" if certainty.is_only_possible(group) else "stalls"
+def may_forward(group: _core.ServerGroup) -> bool:
+    """May the side that holds be a proxy, as far as this capture shows?"""
+    return group.may_be_relay and group.nagle != "on"
 
 
 def option(group: _core.ServerGroup) -> str:
@@ -131,7 +131,7 @@ def option(group: _core.ServerGroup) -> str:
             where = f"the clients' sockets to {server(worst)}"
     if group.nagle == "on":
         return _not_in_effect(group, where)
-    if group.may_be_relay and group.nagle != "on":
+    if may_forward(group):
         # Forwarded data does not reveal the option.
         return (
             f"A proxy on {worst.sender_addr} that only forwards would look the same: capture its "
@@ -148,14 +148,16 @@ def option(group: _core.ServerGroup) -> str:
     on, off, unknown, switched = group.sockets
     if on:
         return _not_in_effect(group, where)
-    counts = word(group) == "stalls"
+    is_only_possible = certainty.is_only_possible(group)
     if off + switched:
         which = f"{off + switched:,} of {count(off + unknown + switched, 'connection')}"
-        others = "probably not on the others" if counts else "not on the others if these are stalls"
+        others = "probably not on the others"
+        if is_only_possible:
+            others = "not on the others if these are stalls"
         return f"TCP_NODELAY is in effect on {which} to {server(worst)}, and {others}."
-    if counts:
-        return f"TCP_NODELAY is probably not in effect on {where}."
-    return f"If these are stalls, TCP_NODELAY is not in effect on {where}."
+    if is_only_possible:
+        return f"If these are stalls, TCP_NODELAY is not in effect on {where}."
+    return f"TCP_NODELAY is probably not in effect on {where}."
 
 
 def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
@@ -179,9 +181,9 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
     message = "message"
     if is_split:
         message = "reply" if group.worst.sender == "server" else "request"
-    unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
-    if word(group) == "possible" and not unless:
-        unless = ", if these are stalls"
+    unless = ", if these are stalls" if certainty.is_only_possible(group) else ""
+    if may_forward(group):
+        unless = ", unless it is a proxy"
     begin = f"In plain words{unless}: {_in_pieces(group, is_split, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
     return begin + acks_of(group).plainly.format(message=message)

@@ -118,7 +118,7 @@ def _case(suite: Element, name: str, lost_ms: float = 0.0) -> Element:
 
 def _judge(case: Element, groups: Groups, view: View) -> None:
     """Possible stalls do not fail a test."""
-    surely = [group for group in groups if held.word(group) == "stalls"]
+    surely = [group for group in groups if not certainty.is_only_possible(group)]
     if not surely:
         return
     failure = SubElement(case, "failure", type=surely[0].worst.cause)
@@ -130,7 +130,7 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
 
 def _told(view: View) -> list[str]:
     """Sentences that belong to no single test, and possible stalls."""
-    possible = [group for group in view.shown_groups if held.word(group) == "possible"]
+    possible = [group for group in view.shown_groups if certainty.is_only_possible(group)]
     hidden = view.groups_more + view.servers_more
     return [
         f"{verdicts.in_one_line(view.summary)}.",

@@ -80,10 +80,14 @@ def drawn(
     """Draws one after the other until the room is used up."""
     for number, one in enumerate(wanted, 1):
         result.doing(f"drawing picture {number} of {len(wanted)}")
-        svgs = [timeline.svg(one.kind, result, one.connection, width) for width in WIDTHS_IN]
-        # The texts in them are escaped.
-        picture = Picture(one, *map(Markup, svgs))
+        picture = _drawn(result, one)
         room_bytes -= len(picture.svg) + len(picture.narrow)
         if room_bytes < 0:
             return
         yield picture
+
+
+def _drawn(result: Result, wanted: Wanted) -> Picture:
+    # The texts in it are escaped.
+    svgs = (timeline.svg(wanted.kind, result, wanted.connection, width) for width in WIDTHS_IN)
+    return Picture(wanted, *map(Markup, svgs))

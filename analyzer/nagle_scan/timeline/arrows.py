@@ -12,6 +12,7 @@ import numpy as np
 
 from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
 from nagle_scan.words import causes
+from nagle_scan.words.wording import peer
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -77,11 +78,6 @@ class Omitted:
     count: int
     sender: str
     at_ms: float
-
-
-def peer(side: str) -> str:
-    """The end at the other side."""
-    return "server" if side == "client" else "client"
 
 
 def shown(subject: Subject, wait: _core.WaitRow | None) -> tuple[list[Arrow], list[Omitted]]:

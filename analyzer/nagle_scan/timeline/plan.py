@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.timeline import fit, words
-from nagle_scan.timeline.arrows import Arrow, Omitted, peer
+from nagle_scan.timeline.arrows import Arrow, Omitted
 from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.scale import Label, Scale, scale
 from nagle_scan.timeline.shapes import LINE, Text
 from nagle_scan.words import colours
-from nagle_scan.words.wording import printable
+from nagle_scan.words.wording import peer, printable
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -69,17 +69,20 @@ def plan(
     wait_pt: float,
 ) -> Plan:
     """Lays a ladder out; `wait_pt` is the height of the wait."""
-    side_pt, line_pt = width_pt * 0.325, size_pt * LINE
+    side_pt = width_pt * 0.325
     headline, sentence = words.headline(subject, wait)
+    title = fit.wrapped(headline, width_pt, size_pt + 2, bold=True)
+    below = fit.wrapped(sentence, width_pt, size_pt)
     texts: list[Text] = []
     y = 0.0
-    for line in fit.wrapped(headline, width_pt, size_pt + 2, bold=True):
+    for line in title:
         y += (size_pt + 2) * LINE
         texts.append(Text(0, y, line, size_pt + 2, is_bold=True))
-    for line in fit.wrapped(sentence, width_pt, size_pt):
-        y += line_pt
+    for line in below:
+        y += size_pt * LINE
         texts.append(Text(0, y, line, size_pt))
-    heads, top_pt = _heads(subject, width_pt, side_pt, size_pt, y + size_pt)
+    y = (len(title) * (size_pt + 2) + len(below) * size_pt) * LINE + size_pt
+    heads, top_pt = _heads(subject, width_pt, side_pt, size_pt, y)
     labels = {
         arrow.frame: _label(arrow, wait, side_pt - GAP_PT - size_pt * 0.6, size_pt)
         for arrow in arrows
@@ -87,7 +90,9 @@ def plan(
     laid_out = _scale(wait, arrows, omitted, labels, size_pt, wait_pt)
     bottom_pt = top_pt + laid_out.height_pt + 2.2 * size_pt
     foot = [
-        Text(0, bottom_pt + (number + 0.4) * line_pt, line, size_pt - 1, colour=colours.FAINT)
+        Text(
+            0, bottom_pt + (number + 0.4) * size_pt * LINE, line, size_pt - 1, colour=colours.FAINT
+        )
         for number, line in enumerate(fit.wrapped(_foot(arrows, wait), width_pt, size_pt - 1), 1)
     ]
     return Plan(
@@ -97,7 +102,7 @@ def plan(
         [*texts, *heads, *foot],
         top_pt,
         bottom_pt,
-        bottom_pt + (len(foot) + 1) * line_pt,
+        bottom_pt + (len(foot) + 1) * size_pt * LINE,
         labels,
         laid_out,
     )
@@ -126,7 +131,7 @@ def _heads(
         places = {"client": (0.0, y, "start"), "server": (width_pt, y + 2 * line_pt, "end")}
         top_pt = y + 5.2 * line_pt
     heads = [
-        Text(x, top + number * line_pt, text, size_pt, anchor, is_bold=number == 1)
+        Text(x, top + number * size_pt * LINE, text, size_pt, anchor, is_bold=number == 1)
         for side, (x, top, anchor) in places.items()
         for number, text in enumerate((roles[side], names[side]), 1)
     ]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nagle_scan.timeline.arrows import peer
 from nagle_scan.timeline.subject import rel_acks
+from nagle_scan.words.wording import peer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

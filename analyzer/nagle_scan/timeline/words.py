@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import count, duration
+from nagle_scan.words.wording import count, duration, peer
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -34,7 +34,7 @@ def headline(subject: Subject, wait: _core.WaitRow | None) -> tuple[str, str]:
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
     acks = causes.acks_of(wait.cause, wait.is_measured)
-    until = acks.until.format(other="client" if wait.sender == "server" else "server")
+    until = acks.until.format(other=peer(wait.sender))
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
     first = f"The {wait.sender} {held} for {duration(wait.wait_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")

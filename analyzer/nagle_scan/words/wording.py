@@ -42,6 +42,11 @@ def endpoint(addr: str, port: int) -> str:
     return f"[{addr}]:{port}" if ":" in addr else f"{addr}:{port}"
 
 
+def peer(side: str) -> str:
+    """The other one of `client` and `server`."""
+    return "server" if side == "client" else "client"
+
+
 def times(count: int) -> str:
     """How often, in words."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nagle_scan.timeline import fit
-from nagle_scan.timeline.arrows import Arrow, peer
+from nagle_scan.timeline.arrows import Arrow
 from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.plan import Plan
 from nagle_scan.timeline.room import Stroke, freest
 from nagle_scan.timeline.shapes import LINE, MIDDLE, Path, Point, Text
 from nagle_scan.words import causes, colours
-from nagle_scan.words.wording import duration
+from nagle_scan.words.wording import duration, peer
 
 if TYPE_CHECKING:
     from nagle_scan import _core
