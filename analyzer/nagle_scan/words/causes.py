@@ -27,14 +27,10 @@ class Cause(NamedTuple):
     """The ACK that ended it, if it is a stall."""
     meaning_of_one: Mapping[str, str] = {}
     """Meaning of a single wait, by the same side, where that is more specific."""
-    meaning_midway: str = ""
-    """Meaning between two sends of `{by}`; if unknown, where it may be a hold."""
-    meaning_idle: str = ""
-    """Meaning where no request was open."""
-    meaning_first: Mapping[str, str] = {}
-    """Meaning before the first request of the capture, by the side as above."""
-    meaning_open: str = ""
-    """Meaning if the capture ended first."""
+    by_turn: Mapping[str, Mapping[str, str]] = {}
+    """Meaning by whose turn it was, in the engine's words, and by the same side: `midway` between
+    two sends of it, `idle` where no request was open, `first` before the first request of the
+    capture, `open` if the capture ended first."""
     meaning_unseen: str = ""
     """Meaning if packets from `{by}` are missing: lost before the capture point."""
 
@@ -98,6 +94,7 @@ RESENT = {
 }
 """Facts about a retransmission, by what ended the wait for it."""
 RESENT_REMEDY = "look at interface errors, queues and policers"
+MAY_BE_HELD = "held by Nagle's algorithm, or the {by} paused: the capture cannot tell"
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets, many of them after minutes (RFC 5382,
 section 5, asks for two hours)."""
@@ -126,8 +123,12 @@ CAUSES = (
             "a request was never answered: the server's program has it, or it was lost; the "
             "longest of these waits tells"
         ),
-        meaning_open="the server had not answered when the capture ended: it takes long, hangs, or "
-        "owed no answer",
+        by_turn={
+            "open": _both(
+                "the server had not answered when the capture ended: it takes long, hangs, or owed "
+                "no answer"
+            )
+        },
         colour=colours.DARK,
         hatch="//",
     ),
@@ -229,13 +230,17 @@ CAUSES = (
             "or no reply was due",
         },
         colour=colours.PALE,
-        meaning_midway="the {by}'s program sent nothing, in the middle of a message or between "
-        "unrequested ones",
-        meaning_idle="no request was open: the {by} had nothing to send",
-        meaning_first={
-            "client": "the client was idle before its first request in this capture",
-            "server": "the server, which speaks first, greeted late: look for what it asks before "
-            "that (reverse DNS, ident), and for its load",
+        by_turn={
+            "midway": _both(
+                "the {by}'s program sent nothing, in the middle of a message or between "
+                "unrequested ones"
+            ),
+            "idle": _both("no request was open: the {by} had nothing to send"),
+            "first": {
+                "client": "the client was idle before its first request in this capture",
+                "server": "the server, which speaks first, greeted late: look for what it asks "
+                "before that (reverse DNS, ident), and for its load",
+            },
         },
     ),
     Cause(
@@ -244,7 +249,7 @@ CAUSES = (
         meaning=_both("cause not visible from this capture point"),
         colour=colours.OTHER,
         hatch="||",
-        meaning_midway="held by Nagle's algorithm, or the {by} paused: the capture cannot tell",
+        by_turn={"midway": _both(MAY_BE_HELD)},
         meaning_unseen="either a loss before the capture point or the program: a packet from the "
         "{by} is missing; capture on the {by}",
     ),
@@ -293,21 +298,10 @@ def ack(stall: Stall) -> str:
     return acks_of(stall.cause, stall.is_measured).one.format(late=late)
 
 
-def meaning_of_all(row: _core.CauseRow) -> str:
+def meaning_of_all(row: _core.CauseRow | _core.WaitRow) -> str:
     """The meaning of all waits of one cause, side and turn."""
-    return _by_turn(row) or of(row.cause).meaning[row.sender]
-
-
-def _by_turn(row: _core.CauseRow | _core.WaitRow) -> str:
-    """Words for the turn of a program that had nothing to send; empty for other waits."""
     cause = of(row.cause)
-    by_turn = {
-        "midway": cause.meaning_midway,
-        "idle": cause.meaning_idle,
-        "first": cause.meaning_first.get(row.sender, ""),
-        "open": cause.meaning_open,
-    }
-    return by_turn.get(row.turn, "").format(by=row.sender)
+    return cause.by_turn.get(row.turn, cause.meaning)[row.sender].format(by=row.sender)
 
 
 def meaning_of(wait: _core.WaitRow) -> str:
@@ -322,12 +316,12 @@ def meaning_of(wait: _core.WaitRow) -> str:
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":
-        return cause.meaning_midway.format(by=wait.sender)
+        return MAY_BE_HELD.format(by=wait.sender)
     if wait.ended_by in RESENT:
         return f"{RESENT[wait.ended_by]}; {RESENT_REMEDY}"
     if wait.cause == "unknown" and wait.owed in UNTOLD:
         return UNTOLD[wait.owed].format(by=wait.sender)
-    return _by_turn(wait) or {**cause.meaning, **cause.meaning_of_one}[wait.sender]
+    return cause.meaning_of_one.get(wait.sender) or meaning_of_all(wait)
 
 
 def _in_vain(wait: _core.WaitRow) -> str:
