@@ -2,7 +2,6 @@
 
 pub mod copies;
 pub mod fan_out;
-mod listed;
 pub mod paths;
 pub mod relays;
 

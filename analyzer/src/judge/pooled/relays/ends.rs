@@ -1,12 +1,25 @@
 //! The ends of waits, in the order of time.
 
 use crate::judge::pooled::MOST_NEAR;
-use crate::judge::pooled::listed::{self, ListedWait, WaitIndex};
 use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Endpoint, Side};
 use std::net::IpAddr;
+
+/// Where a wait is: its block, and its place among the waits there.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitIndex(u32, u32);
+
+impl WaitIndex {
+    pub fn wait(self, blocks: &[Block]) -> &Wait {
+        &blocks[self.0 as usize].waits[self.1 as usize]
+    }
+
+    pub fn wait_mut(self, blocks: &mut [Block]) -> &mut Wait {
+        &mut blocks[self.0 as usize].waits[self.1 as usize]
+    }
+}
 
 /// The data that ended a wait.
 #[derive(Debug, Clone, Copy)]
@@ -45,22 +58,6 @@ impl HostAddress {
     }
 }
 
-impl WaitEnd {
-    fn of(row: &ListedWait<'_>) -> Self {
-        let ListedWait { at, wait, connection, number } = *row;
-        Self {
-            at,
-            time_ns: wait.to.time_ns,
-            frame: wait.to.frame,
-            connection: number,
-            by: wait.by,
-            server: connection.ends().server,
-            sender: HostAddress::of(connection, wait.by),
-            receiver: HostAddress::of(connection, wait.by.other()),
-        }
-    }
-}
-
 /// May there be relays? Only if something looks like a hold, and with two servers: a relay is one, and calls
 /// another.
 pub fn may_be_of_relays(blocks: &[Block]) -> bool {
@@ -75,8 +72,25 @@ pub fn may_be_of_relays(blocks: &[Block]) -> bool {
 
 /// The ends of all waits.
 pub fn ends(blocks: &[Block]) -> Vec<WaitEnd> {
-    let waits = listed::waits(blocks, |wait| !wait.is(fact::ACK_ONLY) && wait.ending().is_none());
-    let mut ends: Vec<WaitEnd> = waits.map(|row| WaitEnd::of(&row)).collect();
+    let ends_in_data = |wait: &Wait| !wait.is(fact::ACK_ONLY) && wait.ending().is_none();
+    let placed = (0..).zip(blocks).flat_map(|(number, block)| {
+        let own = block.placed(ends_in_data);
+        own.map(move |(at, place, wait)| (WaitIndex(number, at as u32), block, place, wait))
+    });
+    let end = |(at, block, place, wait): (WaitIndex, &Block, usize, &Wait)| {
+        let connection = &block.connections[place];
+        WaitEnd {
+            at,
+            time_ns: wait.to.time_ns,
+            frame: wait.to.frame,
+            connection: block.numbers[wait.connection as usize],
+            by: wait.by,
+            server: connection.ends().server,
+            sender: HostAddress::of(connection, wait.by),
+            receiver: HostAddress::of(connection, wait.by.other()),
+        }
+    };
+    let mut ends: Vec<WaitEnd> = placed.map(end).collect();
     ends.sort_by_key(|end| end.frame);
     ends
 }
