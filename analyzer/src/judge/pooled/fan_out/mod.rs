@@ -31,10 +31,8 @@ type Places = HashMap<Endpoint, usize, RandomState>;
 /// A server that may be a broker.
 #[derive(Default)]
 struct Broker {
-    /// When data arrived, and on which connection; then both apart, in the order of time.
+    /// When data arrived, and on which connection; in the order of time.
     arrivals: Vec<(i64, u32)>,
-    times_ns: Vec<i64>,
-    numbers: Vec<u32>,
     /// Its shortest round trip from the capture point, on the way from each client, in ns, where it was
     /// measured.
     rtts_ns: HashMap<IpAddr, i64, RandomState>,
@@ -82,7 +80,6 @@ pub fn mark(blocks: &mut [Block], threads: usize) {
     for broker in &mut brokers {
         // Each block has them in order: a stable sort merges those.
         broker.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
-        (broker.times_ns, broker.numbers) = mem::take(&mut broker.arrivals).into_iter().unzip();
     }
     let numbered: Vec<(usize, &Block)> = blocks.iter().enumerate().collect();
     let sends = cores::of_blocks(threads, &numbered, |blocks| {
@@ -207,15 +204,14 @@ impl Broker {
     ) -> usize {
         let sent_ns = wait.to.time_ns - sends.rtt_ns;
         let begin = self.first_from(sent_ns - PASS_ON_NS, guess);
-        let near = &self.times_ns[begin..self.times_ns.len().min(begin + MOST_NEAR)];
-        let near = &near[..near.partition_point(|&time_ns| time_ns <= sent_ns + PASS_ON_NS)];
-        let numbers = &self.numbers[begin..begin + near.len()];
-        let own = numbers.iter().filter(|&&on| on == number).count();
-        sends.others = sends.others.saturating_add((near.len() - own) as u32);
-        let woken = near.partition_point(|&time_ns| sent_ns - time_ns >= WAKE_NS);
-        if let Some(last) = numbers[..woken].iter().rposition(|&on| on != number) {
+        let near = &self.arrivals[begin..self.arrivals.len().min(begin + MOST_NEAR)];
+        let near = &near[..near.partition_point(|near| near.0 <= sent_ns + PASS_ON_NS)];
+        let others = near.iter().filter(|(_, on)| *on != number).count();
+        sends.others = sends.others.saturating_add(others as u32);
+        let woken = near.partition_point(|near| sent_ns - near.0 >= WAKE_NS);
+        if let Some((time_ns, _)) = near[..woken].iter().rfind(|(_, on)| *on != number) {
             sends.others -= 1;
-            let ahead_ns = sent_ns - near[last];
+            let ahead_ns = sent_ns - time_ns;
             let is_after_ack = ahead_ns < sends.acked_ns(wait);
             let ahead_ns = ahead_ns as u32;
             sends.after_arrivals.push(BrokerSend { wait: at, ahead_ns, is_after_ack });
@@ -225,13 +221,14 @@ impl Broker {
 
     /// The first arrival that was not before `from_ns`.
     fn first_from(&self, from_ns: i64, guess: usize) -> usize {
-        let all = &self.times_ns;
+        let all = &self.arrivals;
         let end = all.len().min(guess + MOST_NEAR);
         let begin = guess.saturating_sub(MOST_NEAR).min(end);
         let near = &all[begin..end];
-        let is_near = near.first() < Some(&from_ns) && Some(&from_ns) <= near.last();
+        let is_near = near.first().is_some_and(|first| first.0 < from_ns)
+            && near.last().is_some_and(|last| from_ns <= last.0);
         let (begin, rest) = if is_near { (begin, near) } else { (0, all.as_slice()) };
-        begin + rest.partition_point(|&time_ns| time_ns < from_ns)
+        begin + rest.partition_point(|arrival| arrival.0 < from_ns)
     }
 }
 
