@@ -34,8 +34,8 @@
 //! - **kind**: the server, its side, and whether an ACK or data released (**by data**): waits of one kind are learnt
 //!   alike. **group**: the directions of one kind. **member**: a direction in its group, with its **state** between two rounds.
 //! - **direction**: the candidates of one half. **path**: its round trip to the capture point, and the jitter.
-//! - **event**: a candidate with its release and its pause, in ms. **manner**: how wide the bins are in which a kind is
-//!   **learnt**.
+//! - **event**: a candidate with its release and its pause, in ms. **series**: the events of a group, by the clock of the
+//!   capture, or of a direction, by its sender's. **manner**: how wide the bins are in which a series is **learnt**.
 //! - **ratio** (LR): how much likelier the timing of an event is of a hold than of a program that wrote then, from two
 //!   **densities**. A **sender clock** that ticks in timestamps gives both by the sender's own time.
 //! - **on**: the probability that the algorithm was on at a wait, by the **chain** of all waits of its direction, whose

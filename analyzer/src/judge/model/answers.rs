@@ -55,7 +55,9 @@ impl<'a> Weighing<'a> {
                 exclusion: None,
                 held: held[place],
                 direction: model,
-                densities: Some(group.densities(member.places[place] as usize)),
+                densities: Some(
+                    group.series.densities(&group.held_before, member.places[place] as usize),
+                ),
                 most: most(direction.wait(place), direction.connection),
             })
         })

@@ -4,7 +4,7 @@ use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
 use crate::judge::model::density::{self, most};
 use crate::judge::model::directions::Direction;
-use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
+use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
     BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
@@ -14,8 +14,7 @@ use crate::track::wait::Wait;
 
 /// The waits of a direction by the clock of its sender.
 pub struct OwnClock {
-    pub events: Vec<Event>,
-    pub manner: Manner,
+    pub series: Series,
     /// By both clocks.
     pub ratios: Vec<f32>,
     /// How much of it is this clock's, from 0 to 1.
@@ -110,15 +109,12 @@ impl Direction<'_> {
                 most: most(wait, self.connection) as f32,
             }
         };
-        let events: Vec<Event> = waits.map(event).collect();
         let releases = clock.widths();
         let manner = Manner { releases, pauses: releases, learnt_pauses: LEARNT_PAUSES.0 };
-        let mut learning = Learning::default();
-        let each = windows(events.len())
-            .map(|window| learning.ratios_from_past(&events, window, &[], manner));
-        let ratios = each.collect::<Vec<_>>().concat();
+        let series = Series { events: waits.map(event).collect(), others: Vec::new(), manner };
+        let ratios = series.by_windows(Series::ratios_from_past);
         let chain = self.chain(&ratios, NAGLE_ON);
-        Some((OwnClock { events, manner, ratios, weight: 0.0 }, chain))
+        Some((OwnClock { series, ratios, weight: 0.0 }, chain))
     }
 
     /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not known while

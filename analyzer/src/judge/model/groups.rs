@@ -4,13 +4,12 @@ use crate::judge::model::chain::{self, Chain};
 use crate::judge::model::directions::Direction;
 use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::held::DirectionModel;
-use crate::judge::model::ratios::{Densities, Event, Learning, Manner, OtherPause, windows};
+use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::thresholds::{CLOCK_COST, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON};
 use crate::rules;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use std::ops::Range;
 
 /// A sender's clock that counts for less is not asked again.
 const LEAST_WEIGHT: f64 = 1e-3;
@@ -20,11 +19,13 @@ const LEAST_WEIGHT: f64 = 1e-3;
 pub struct Kind {
     pub server: Endpoint,
     pub side: Side,
+    /// Is there a network between the capture point and the sender?
     far: bool,
     /// Are releases compared with a round trip?
     is_known: bool,
     /// May data have released them?
     pub by_data: bool,
+    /// Are their waits shorter than evidence?
     pub is_short: bool,
 }
 
@@ -32,14 +33,13 @@ pub struct Kind {
 pub struct Group<'a> {
     pub kind: Kind,
     pub members: Vec<Member<'a>>,
-    /// All candidates, in the order of time; the ratio of each, and the probability that it was held.
-    pub events: Vec<Event>,
+    /// All candidates.
+    pub series: Series,
+    /// The ratio of each candidate, and the probability that it was held.
     pub ratios: Vec<f32>,
     pub held: Vec<f32>,
     /// Probabilities before the last round, from which its ratios were learnt.
     pub held_before: Vec<f32>,
-    others: Vec<OtherPause>,
-    manner: Manner,
     /// Expected holds, and waits with Nagle's algorithm on, before the round.
     pub sums: (f64, f64),
     /// Do enough releases come about a round trip after their ACKs to leave it open what they are?
@@ -48,7 +48,7 @@ pub struct Group<'a> {
     pub is_moving: bool,
 }
 
-/// A direction, and its state between rounds.
+/// A direction, and what is known of it between rounds.
 pub struct Member<'a> {
     pub direction: Direction<'a>,
     /// Where its candidates are among the events of its group.
@@ -56,11 +56,14 @@ pub struct Member<'a> {
     pub state: State,
 }
 
+/// What is known of a direction.
 #[derive(Default)]
 pub struct State {
+    /// Was Nagle's algorithm on, by its waits and its siblings?
     pub chain: Chain,
     /// By its sender's clock, where that shows more: densities of its own.
     pub own_clock: Option<OwnClock>,
+    /// Log-odds by other connections of its server, and how many those are.
     pub siblings: f64,
     pub sibling_count: u32,
     /// Does nothing tell holds from pauses?
@@ -132,34 +135,15 @@ impl<'a> Group<'a> {
             ratios: vec![1.0; placed.len()],
             held: vec![0.0; placed.len()],
             held_before: vec![0.0; placed.len()],
-            events: placed.into_iter().map(|(event, ..)| event).collect(),
-            others,
-            manner: manner(kind.far, kind.is_known, step_ms, kind.by_data),
+            series: Series {
+                events: placed.into_iter().map(|(event, ..)| event).collect(),
+                others,
+                manner: manner(kind, step_ms),
+            },
             sums: (0.0, 0.0),
             is_blurred: blurred >= FEW_RELEASES as usize,
             is_moving: true,
         }
-    }
-
-    /// The ratios of a window, from the past alone.
-    pub fn ratios_from_past(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
-        learning.ratios_from_past(&self.events, window, &self.others, self.manner)
-    }
-
-    /// Ratios, given what all other events are by now.
-    pub fn ratios_from_all(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
-        let held = |at: usize| f64::from(self.held_before[at]);
-        learning.ratios_from_all((&self.events, held), window, &self.others, self.manner)
-    }
-
-    /// The densities of an event, as in the last round.
-    pub fn densities(&self, event: usize) -> Densities {
-        let held = |at: usize| f64::from(self.held_before[at]);
-        let mut learning = Learning::default();
-        let window = windows(self.events.len()).find(|window| window.contains(&event));
-        let window = window.unwrap_or(0..0);
-        learning.learn_all((&self.events, held), window, &self.others, self.manner);
-        learning.given(&self.events[event], held(event))
     }
 
     /// Sums up before a round.
@@ -219,12 +203,10 @@ impl Member<'_> {
     pub fn again(&self, group: &Group<'_>) -> (Vec<f32>, Option<Vec<f32>>) {
         let held = self.own(&group.held);
         let by_clock = self.state.own_clock.as_ref().map(|own| {
-            let held = |place: usize| f64::from(held[place]);
-            let mut learning = Learning::default();
-            let each = windows(own.events.len()).map(|window| {
-                learning.ratios_from_all((&own.events, held), window, &[], own.manner)
+            let by_clock = own.series.by_windows(|series, learning, window| {
+                series.ratios_from_all(&held, learning, window)
             });
-            blended(&self.own(&group.ratios), &each.collect::<Vec<_>>().concat(), own.weight)
+            blended(&self.own(&group.ratios), &by_clock, own.weight)
         });
         let ratios = by_clock.clone().unwrap_or_else(|| self.own(&group.ratios));
         let model = self.common(group, &held);
@@ -237,7 +219,7 @@ impl Member<'_> {
 }
 
 /// How a group is learnt.
-fn manner(far: bool, is_known: bool, step_ms: f64, by_data: bool) -> Manner {
+fn manner(Kind { far, is_known, by_data, .. }: Kind, step_ms: f64) -> Manner {
     let third = 1.0 / 3.0;
     let wide = [0.1, 0.8, 4.0].map(|width_ms| (width_ms + step_ms, third));
     let narrow = [(0.02 + step_ms, 0.7), (0.1 + step_ms, 0.3), (1.0, 0.0)];

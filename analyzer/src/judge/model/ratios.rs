@@ -6,7 +6,7 @@ use crate::rules;
 use std::ops::Range;
 
 /// Waits that learn from each other: a window, and some before it.
-pub const WINDOW: usize = 512;
+const WINDOW: usize = 512;
 const BEFORE: usize = 128;
 /// Pauses of other kinds that a window learns from, the ones nearest in time.
 const MOST_PAUSES: usize = 600;
@@ -45,7 +45,18 @@ pub struct Manner {
     pub learnt_pauses: f64,
 }
 
-/// The events from which the densities of some waits are learnt.
+/// Waits that learn from each other.
+pub struct Series {
+    /// In the order of time, and so are the pauses of other kinds.
+    pub events: Vec<Event>,
+    pub others: Vec<OtherPause>,
+    pub manner: Manner,
+}
+
+/// A pause that nothing can have held: when it ended, and how long it was.
+pub type OtherPause = (i64, f64);
+
+/// What a window of a series has shown so far. It is made once per thread: its memory is used again.
 #[derive(Debug, Default)]
 pub struct Learning {
     releases: Learnt,
@@ -68,12 +79,89 @@ impl Densities {
     }
 }
 
-/// A pause that nothing can have held: when it ended, and how long it was.
-pub type OtherPause = (i64, f64);
+impl Series {
+    /// Ranges of events that are learnt together.
+    pub fn windows(&self) -> impl Iterator<Item = Range<usize>> {
+        let count = self.events.len();
+        (0..count).step_by(WINDOW).map(move |begin| begin..count.min(begin + WINDOW))
+    }
 
-/// The windows of as many waits.
-pub fn windows(waits: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..waits).step_by(WINDOW).map(move |begin| begin..waits.min(begin + WINDOW))
+    /// Ratios of a window, each from what came before it alone: their product is a Bayes factor, and a coincidence
+    /// of places is paid for once.
+    pub fn ratios_from_past(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
+        learning.clear(self.manner);
+        let all = &self.events[window.start.saturating_sub(BEFORE)..window.end];
+        let skipped = window.start.min(BEFORE);
+        let mut others = self.others_near(all).peekable();
+        let mut ratios = Vec::with_capacity(window.len());
+        let mut learnt = 0;
+        for (at, event) in all.iter().enumerate() {
+            while let Some(&(_, pause_ms)) = others.next_if(|other| other.0 < event.time_ns) {
+                learning.others.add(pause_ms, 1.0);
+            }
+            // Events of the same instant teach nothing about each other.
+            while all[learnt].time_ns < event.time_ns {
+                learning.learn(&all[learnt], 1.0, 1.0);
+                learnt += 1;
+            }
+            if at >= skipped {
+                ratios.push(learning.densities(event, None).ratio(event.most) as f32);
+            }
+        }
+        ratios
+    }
+
+    /// Ratios of a window, given what each of all the others is by now: `held`, with these probabilities, or not.
+    pub fn ratios_from_all(
+        &self,
+        held: &[f32],
+        learning: &mut Learning,
+        window: Range<usize>,
+    ) -> Vec<f32> {
+        self.learn_all(held, learning, window.clone());
+        let both = self.events[window.clone()].iter().zip(&held[window]);
+        let ratio = |(event, &held): (&Event, &f32)| {
+            learning.densities(event, Some(held.into())).ratio(event.most) as f32
+        };
+        both.map(ratio).collect()
+    }
+
+    /// The ratios of all events, window by window.
+    pub fn by_windows(
+        &self,
+        ratios: impl Fn(&Self, &mut Learning, Range<usize>) -> Vec<f32>,
+    ) -> Vec<f32> {
+        let mut learning = Learning::default();
+        self.windows().flat_map(|window| ratios(self, &mut learning, window)).collect()
+    }
+
+    /// The densities of one event, given what each of all the others is.
+    pub fn densities(&self, held: &[f32], at: usize) -> Densities {
+        let mut learning = Learning::default();
+        let window = self.windows().find(|window| window.contains(&at)).unwrap_or(0..0);
+        self.learn_all(held, &mut learning, window);
+        learning.densities(&self.events[at], Some(held[at].into()))
+    }
+
+    fn learn_all(&self, held: &[f32], learning: &mut Learning, window: Range<usize>) {
+        learning.clear(self.manner);
+        let all = window.start.saturating_sub(BEFORE)..window.end;
+        for (event, &held) in self.events[all.clone()].iter().zip(&held[all.clone()]) {
+            learning.learn(event, held.into(), 1.0 - f64::from(held));
+        }
+        let others = self.others_near(&self.events[all]);
+        others.for_each(|&(_, pause_ms)| learning.others.add(pause_ms, 1.0));
+    }
+
+    /// Other pauses near these events in time, thinned out where they are many.
+    fn others_near(&self, events: &[Event]) -> impl Iterator<Item = &OtherPause> {
+        let time_ns = |event: Option<&Event>| event.map_or(0, |event| event.time_ns);
+        let begin = self.others.partition_point(|other| other.0 < time_ns(events.first()));
+        let end = self.others.partition_point(|other| other.0 <= time_ns(events.last()));
+        let spare = MOST_PAUSES.saturating_sub(end.saturating_sub(begin)) / 2;
+        let near = &self.others[begin.saturating_sub(spare)..self.others.len().min(end + spare)];
+        near.iter().step_by(near.len().div_ceil(MOST_PAUSES).max(1))
+    }
 }
 
 impl Learning {
@@ -84,79 +172,11 @@ impl Learning {
         self.learnt_pauses = manner.learnt_pauses;
     }
 
-    /// Ratios of a window, each from what came before it alone: their product is a Bayes factor, and a coincidence
-    /// of places is paid for once. `events` in the order of time.
-    pub fn ratios_from_past(
-        &mut self,
-        events: &[Event],
-        window: Range<usize>,
-        others: &[OtherPause],
-        manner: Manner,
-    ) -> Vec<f32> {
-        self.clear(manner);
-        let all = &events[window.start.saturating_sub(BEFORE)..window.end];
-        let skipped = window.start.min(BEFORE);
-        let (others, step) = near(others, all);
-        let mut others = others.iter().step_by(step).peekable();
-        let mut ratios = Vec::with_capacity(window.len());
-        let mut learnt = 0;
-        for (at, event) in all.iter().enumerate() {
-            while let Some(&(_, pause_ms)) = others.next_if(|other| other.0 < event.time_ns) {
-                self.others.add(pause_ms, 1.0);
-            }
-            // Events of the same instant teach nothing about each other.
-            while all[learnt].time_ns < event.time_ns {
-                self.learn(&all[learnt], 1.0, 1.0);
-                learnt += 1;
-            }
-            if at >= skipped {
-                ratios.push(self.densities(event, None).ratio(event.most) as f32);
-            }
-        }
-        ratios
-    }
-
-    /// Ratios of a window, given what each of all the others is by now: held, with these probabilities, or not.
-    pub fn ratios_from_all(
-        &mut self,
-        (events, held): (&[Event], impl Fn(usize) -> f64),
-        window: Range<usize>,
-        others: &[OtherPause],
-        manner: Manner,
-    ) -> Vec<f32> {
-        self.learn_all((events, &held), window.clone(), others, manner);
-        let ratio = |at: usize| self.given(&events[at], held(at)).ratio(events[at].most) as f32;
-        window.map(ratio).collect()
-    }
-
-    /// Learns from a window.
-    pub fn learn_all(
-        &mut self,
-        (events, held): (&[Event], impl Fn(usize) -> f64),
-        window: Range<usize>,
-        others: &[OtherPause],
-        manner: Manner,
-    ) {
-        self.clear(manner);
-        let begin = window.start.saturating_sub(BEFORE);
-        for (at, event) in events[..window.end].iter().enumerate().skip(begin) {
-            let held = held(at);
-            self.learn(event, held, 1.0 - held);
-        }
-        let (others, step) = near(others, &events[begin..window.end]);
-        others.iter().step_by(step).for_each(|&(_, pause_ms)| self.others.add(pause_ms, 1.0));
-    }
-
     fn learn(&mut self, event: &Event, held: f64, paused: f64) {
         if event.is_known() {
             self.releases.add(event.release_ms.into(), held);
             self.pauses.add(event.pause_ms.into(), paused);
         }
-    }
-
-    /// The densities of one of those that were learnt from, without itself.
-    pub fn given(&self, event: &Event, held: f64) -> Densities {
-        self.densities(event, Some(held))
     }
 
     /// If it was learnt from, without itself: as much of it as was held, and the rest.
@@ -192,26 +212,15 @@ fn without(learnt: &Learnt, at_ms: f64, weight: f64) -> (f64, f64) {
     ((learnt.at(at_ms) - own).max(0.0), (learnt.mass - weight).max(0.0))
 }
 
-/// Other pauses near these events in time, and the step at which they are taken.
-fn near<'a>(others: &'a [OtherPause], events: &[Event]) -> (&'a [OtherPause], usize) {
-    let (Some(first), Some(last)) = (events.first(), events.last()) else { return (&[], 1) };
-    let begin = others.partition_point(|other| other.0 < first.time_ns);
-    let end = others.partition_point(|other| other.0 <= last.time_ns);
-    let spare = MOST_PAUSES.saturating_sub(end.saturating_sub(begin)) / 2;
-    let near = &others[begin.saturating_sub(spare)..others.len().min(end + spare)];
-    (near, near.len().div_ceil(MOST_PAUSES).max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::model::density;
 
     const WIDTHS: Widths = [(0.1, 0.4), (0.8, 0.3), (4.0, 0.3)];
-    const MANNER: Manner = Manner { releases: WIDTHS, pauses: WIDTHS, learnt_pauses: 0.75 };
 
     /// Waits of so many ms, each with a release so long after its ACK.
-    fn events(all: impl IntoIterator<Item = (f64, f64)>) -> Vec<Event> {
+    fn series(all: impl IntoIterator<Item = (f64, f64)>) -> Series {
         let event = |(at, (pause_ms, release_ms)): (i64, (f64, f64))| Event {
             time_ns: at * 1_000_000_000,
             release_ms: release_ms as f32,
@@ -221,13 +230,12 @@ mod tests {
             allowed: 1.0,
             most: 1e3,
         };
-        (0..).zip(all).map(event).collect()
+        let manner = Manner { releases: WIDTHS, pauses: WIDTHS, learnt_pauses: 0.75 };
+        Series { events: (0..).zip(all).map(event).collect(), others: Vec::new(), manner }
     }
 
     fn last_ratio(all: impl IntoIterator<Item = (f64, f64)>) -> f32 {
-        let events = events(all);
-        let window = 0..events.len();
-        *Learning::default().ratios_from_past(&events, window, &[], MANNER).last().unwrap()
+        *series(all).by_windows(Series::ratios_from_past).last().unwrap()
     }
 
     #[test]
@@ -241,12 +249,8 @@ mod tests {
 
     #[test]
     fn windows_leave_out_no_wait() {
-        let all: Vec<usize> = windows(1_300).flatten().collect();
-        assert!(all.into_iter().eq(0..1_300));
-        let many = events((0..1_300).map(|_| (40.0, 1.0)));
-        let mut learning = Learning::default();
-        let ratios =
-            windows(1_300).map(|one| learning.ratios_from_past(&many, one, &[], MANNER).len());
-        assert_eq!(ratios.sum::<usize>(), 1_300);
+        let many = series((0..1_300).map(|_| (40.0, 1.0)));
+        assert!(many.windows().flatten().eq(0..1_300));
+        assert_eq!(many.by_windows(Series::ratios_from_past).len(), 1_300);
     }
 }

@@ -4,7 +4,7 @@
 use crate::cores;
 use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{Group, Member, groups};
-use crate::judge::model::ratios::{Learning, windows};
+use crate::judge::model::ratios::Learning;
 use crate::judge::thresholds::ROUNDS;
 use crate::rules;
 use std::ops::Range;
@@ -26,9 +26,9 @@ impl<'a> Weighing<'a> {
     /// Weighs all of them.
     pub fn of(directions: Vec<Direction<'a>>, threads: usize) -> Self {
         let groups = groups(directions);
-        let events: usize = groups.iter().map(|group| group.events.len()).sum();
+        let events: usize = groups.iter().map(|group| group.series.events.len()).sum();
         let mut all = Self { groups, threads: if events < WORTH_THREADS { 1 } else { threads } };
-        all.set_ratios(Group::ratios_from_past);
+        all.set_ratios(|group, learning, window| group.series.ratios_from_past(learning, window));
         let alone = all.of_members(|group, member| member.alone(group));
         all.put(alone, |member, state, _| member.state = state);
         all.ask_siblings();
@@ -51,7 +51,9 @@ impl<'a> Weighing<'a> {
             group.held_before.clone_from(&group.held);
             group.sum();
         }
-        self.set_ratios(Group::ratios_from_all);
+        self.set_ratios(|group, learning, window| {
+            group.series.ratios_from_all(&group.held_before, learning, window)
+        });
         let again = self.of_members(|group, member| member.again(group));
         self.put(again, |member, (own, ratios), held| {
             member.put(&own, held);
@@ -72,7 +74,7 @@ impl<'a> Weighing<'a> {
     ) {
         let moving = self.groups.iter().filter(|group| group.is_moving);
         let jobs: Vec<(&Group<'a>, Range<usize>)> = moving
-            .flat_map(|group| windows(group.events.len()).map(move |window| (group, window)))
+            .flat_map(|group| group.series.windows().map(move |window| (group, window)))
             .collect();
         let pieces = cores::of_pieces(self.threads, &jobs, AT_ONCE, |jobs| {
             let mut learning = Learning::default();
@@ -83,7 +85,7 @@ impl<'a> Weighing<'a> {
         let mut ratios = pieces.into_iter().flatten();
         for group in self.groups.iter_mut().filter(|group| group.is_moving) {
             group.ratios.clear();
-            group.ratios.extend(ratios.by_ref().take(group.events.len()));
+            group.ratios.extend(ratios.by_ref().take(group.series.events.len()));
         }
     }
 
