@@ -1,4 +1,4 @@
-//! Rules on the waits of one direction, one after the other.
+//! Facts of one direction, by which its waits are ruled on one after the other.
 
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::spurious;
@@ -13,15 +13,8 @@ use crate::judge::thresholds::POSSIBLE;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 
-/// Judges the waits of one direction, one after the other.
-pub struct Judge {
-    pub direction: DirectionFacts,
-    /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
-    pub corked: bool,
-}
-
-impl Judge {
-    pub fn new(
+impl DirectionFacts {
+    pub fn of(
         connection: &Connection,
         side: Side,
         waits: &[Wait],
@@ -35,31 +28,28 @@ impl Judge {
         let path = Path::of(half, conditions.clock_ns).agreeing(side, waits);
         let own = || waits.iter().filter(|wait| wait.by == side);
         let receiver = connection.half(side.other());
-        // The late segment may be the retransmission.
-        let corked =
-            half.odd().repeats.retransmitted == 0 && own().any(|wait| corks.is_left_behind(wait));
         Self {
-            direction: DirectionFacts {
-                path,
-                held: false,
-                may_be_held: false,
-                at_receiver: spurious::is_at_receiver(connection, side),
-                one_at_a_time: stop_and_wait::is_throughout(half, &path, own()),
-                corks,
-                link: SlowLink::of(half, side, waits),
-                receiver_seen: receiver.segments > 0 && !connection.is_even(),
-                disordered: connection.is_disordered() || connection.is_out_of_order(),
-                never_acked: half.never_acked(),
-                acks,
-            },
-            corked,
+            path,
+            held: false,
+            may_be_held: false,
+            at_receiver: spurious::is_at_receiver(connection, side),
+            one_at_a_time: stop_and_wait::is_throughout(half, &path, own()),
+            // The late segment may be the retransmission.
+            corked: half.odd().repeats.retransmitted == 0
+                && own().any(|wait| corks.is_left_behind(wait)),
+            corks,
+            link: SlowLink::of(half, side, waits),
+            receiver_seen: receiver.segments > 0 && !connection.is_even(),
+            disordered: connection.is_disordered() || connection.is_out_of_order(),
+            never_acked: half.never_acked(),
+            acks,
         }
     }
 
     /// Rules on the next wait, of which the model says this.
     pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
-        self.direction.held = f64::from(held.probability) >= POSSIBLE;
-        self.direction.may_be_held = held.is_unsure();
-        Ruling::new(ledger::row_of(wait, &self.direction), held)
+        self.held = f64::from(held.probability) >= POSSIBLE;
+        self.may_be_held = held.is_unsure();
+        Ruling::new(ledger::row_of(wait, self), held)
     }
 }

@@ -5,7 +5,7 @@ pub mod ack_delay;
 pub mod capture;
 pub mod causes;
 pub mod conditions;
-pub mod direction;
+mod direction;
 pub mod finding;
 pub mod findings;
 pub mod model;
@@ -23,8 +23,8 @@ use crate::cores::{self, blocks_at_once};
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::made_up;
 use crate::judge::capture::point::capture_point;
+use crate::judge::causes::DirectionFacts;
 use crate::judge::conditions::{Conditions, ConnectionModel};
-use crate::judge::direction::Judge;
 use crate::judge::finding::hidden::Seen;
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
@@ -48,31 +48,26 @@ pub struct Weighed {
     pub passed_on: Vec<PassedOn>,
 }
 
-/// Weighs all connections together: how likely Nagle's algorithm held each wait until an ACK, or until data; or, where
-/// it is known when its bytes were `written`, whether it did.
+/// What connections show of each other, each step by what the ones before have marked: made-up times, connections that
+/// the capture holds twice, what brokers and relays passed on; then how likely Nagle's algorithm held each wait until an
+/// ACK, or until data; or, where it is known when its bytes were `written`, whether it did. Sorts the waits of each
+/// block by connection and time.
 pub fn weigh_all(
     blocks: &mut [Block],
     clocks: &Clocks,
     written: Option<&Written>,
     threads: usize,
 ) -> Weighed {
-    let passed_on = mark_all(blocks, clocks, threads);
-    let mut models = model(blocks, clocks, threads);
-    if let Some(written) = written {
-        proven::settle(blocks, &mut models, written);
-    }
-    Weighed { models, passed_on }
-}
-
-/// Marks what the model is to know, each step by what the ones before have marked: made-up times, connections that the
-/// capture holds twice, what brokers and relays passed on. Sorts the waits of each block by connection and time.
-pub fn mark_all(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Vec<PassedOn> {
     made_up::mark(blocks, clocks);
     copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
     sort_waits(blocks, clocks, threads);
-    passed_on
+    let mut models = model(blocks, clocks, threads);
+    if let Some(written) = written {
+        proven::settle(blocks, &mut models, written);
+    }
+    Weighed { models, passed_on }
 }
 
 fn sort_waits(blocks: &mut [Block], clocks: &Clocks, threads: usize) {
@@ -156,18 +151,19 @@ pub fn rule(
         return [false; 2];
     }
     // Boxed: to move them takes as long as to judge.
-    let mut judges = Side::BOTH
-        .map(|side| Box::new(Judge::new(connection, side, waits, acks[side as usize], conditions)));
+    let mut facts = Side::BOTH.map(|side| {
+        Box::new(DirectionFacts::of(connection, side, waits, acks[side as usize], conditions))
+    });
     let (first, each) = (rulings.len(), waits.iter().zip(held));
     // An ACK is late by what is known of the data that it acknowledges.
     rulings.extend(
-        each.map(|(wait, held)| judges[wait.acknowledged_by().other() as usize].rule(wait, *held)),
+        each.map(|(wait, held)| facts[wait.acknowledged_by().other() as usize].rule(wait, *held)),
     );
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
     unanswered::drop(connection, waits, rulings, first);
-    judges.map(|judge| judge.corked)
+    facts.map(|direction| direction.corked)
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the

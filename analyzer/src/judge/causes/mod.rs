@@ -48,6 +48,8 @@ pub struct DirectionFacts {
     pub never_acked: Option<u64>,
     /// Do segments come after their ACKs? What came when is not known then.
     pub disordered: bool,
+    /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
+    pub corked: bool,
 }
 
 named! {
@@ -83,24 +85,6 @@ pub fn explain(name: &str) -> Option<&'static str> {
 }
 
 impl Cause {
-    pub const ALL: &[Self] = &[
-        Self::Connect,
-        Self::Unanswered,
-        Self::Retransmission,
-        Self::ZeroWindow,
-        Self::PassedOn,
-        Self::NagleDelack,
-        Self::NagleReply,
-        Self::SlowLink,
-        Self::NagleRtt,
-        Self::StopAndWait,
-        Self::CongestionWindow,
-        Self::DelayedAck,
-        Self::Cork,
-        Self::SenderApp,
-        Self::Unknown,
-    ];
-
     /// The causes of stalls.
     pub const STALLS: [Self; 3] = [Self::NagleDelack, Self::NagleRtt, Self::NagleReply];
 

@@ -88,9 +88,10 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
 
 #[test]
 fn each_cause_is_recognised() {
-    for &cause in Cause::ALL {
-        let (wait, direction) = example(cause);
-        assert_eq!(cause_of(&wait, &direction), cause);
+    for name in Cause::NAMES {
+        let row = ledger::ROWS.iter().find(|row| row.cause.name() == name).unwrap();
+        let (wait, direction) = example(row.cause);
+        assert_eq!(cause_of(&wait, &direction), row.cause);
     }
 }
 

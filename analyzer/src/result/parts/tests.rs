@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::causes::ledger;
 use crate::judge::findings::Ruling;
 use crate::judge::model::Held;
 use crate::track::story::{Story, client, server};
@@ -90,7 +91,7 @@ fn no_instant_is_counted_twice() {
             .map(|_| {
                 let from_ms = random(300) as i64;
                 let by = if random(2) == 0 { Side::Client } else { Side::Server };
-                let cause = Cause::ALL[random(Cause::ALL.len() as u64) as usize];
+                let cause = ledger::ROWS[random(ledger::ROWS.len() as u64) as usize].cause;
                 (wait(by, from_ms, from_ms + random(150) as i64), cause, SURE)
             })
             .collect();
