@@ -1,12 +1,15 @@
-//! Does a connection without a stall show that it has none? The tests of the reasons why not.
+//! Does a connection without a stall show that it has none? The longer tests of the reasons why not: all reasons are in
+//! the table of `verdict.rs`.
 
 use crate::judge::conditions::Conditions;
+use crate::judge::finding::losses;
 use crate::judge::finding::verdict::{Hidden, REASONS, Reason};
-use crate::judge::finding::{edge, losses};
-use crate::judge::findings::Findings;
+use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
+use crate::judge::path::Path;
+use crate::judge::thresholds::OPEN_HOLDS;
 use crate::rules;
+use crate::track::wait::fact;
 use crate::track::{Connection, Side};
 
 /// All that a reason may ask for.
@@ -28,34 +31,10 @@ impl Seen<'_> {
         reason.map_or(Hidden::Nothing, |reason| reason.hidden)
     }
 
+    /// Does it apply to the client's side, or to the server's?
     fn either(&self, applies: impl Fn(Side, Nagle) -> bool) -> bool {
         Side::BOTH.into_iter().any(|side| applies(side, self.nagle[side as usize]))
     }
-}
-
-pub fn is_copied(seen: &Seen<'_>) -> bool {
-    seen.connection.copies.is_one_itself()
-}
-
-pub fn lacks_data(seen: &Seen<'_>) -> bool {
-    seen.connection.halves.iter().all(|half| half.bytes() == 0)
-}
-
-/// A stall shows in the ACKs of the other direction.
-pub fn lacks_direction(seen: &Seen<'_>) -> bool {
-    seen.connection.halves.iter().any(|half| half.segments == 0)
-}
-
-pub fn has_made_up_times(seen: &Seen<'_>) -> bool {
-    seen.connection.is_even()
-}
-
-pub fn is_out_of_order(seen: &Seen<'_>) -> bool {
-    seen.connection.is_out_of_order()
-}
-
-pub fn is_disordered(seen: &Seen<'_>) -> bool {
-    seen.connection.is_disordered()
 }
 
 /// Nothing else tells whether Nagle's algorithm was on.
@@ -65,28 +44,27 @@ pub fn has_acks_behind(seen: &Seen<'_>) -> bool {
     })
 }
 
-pub fn is_elided(seen: &Seen<'_>) -> bool {
-    seen.conditions.is_elided
-}
-
-pub fn is_lossy(seen: &Seen<'_>) -> bool {
-    losses::is_lossy(seen.connection)
-}
-
-/// Its clock ticks as seldom as the shortest delayed ACK comes.
-pub fn has_coarse_clock(seen: &Seen<'_>) -> bool {
-    seen.conditions.clock_ns >= BLINDING_CLOCK_NS
-}
-
 pub fn lacks_acks(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, .. } = *seen;
     seen.either(|side, nagle| losses::hides_holds(connection, side, nagle, findings))
 }
 
-/// The capture ends where the segment would come that its last ACK released.
+/// The capture ends where the segment would come that the last ACK which a host got, a late one, may have released.
 pub fn is_cut_off(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, conditions, .. } = *seen;
-    seen.either(|side, nagle| edge::hides_hold(connection, side, nagle, findings, conditions))
+    seen.either(|side, nagle| {
+        let half = connection.half(side);
+        let path = Path::of(half, conditions.clock_ns);
+        let is_last = |finding: Finding<'_>| {
+            let wait = finding.wait;
+            let left_ns = conditions.end_ns - wait.to.time_ns;
+            wait.is(fact::ACK_ONLY)
+                && wait.by == side.other()
+                && half.last_ns <= wait.to.time_ns
+                && left_ns as f64 / 1e6 <= path.latest_release_ms()
+        };
+        !nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
+    })
 }
 
 /// Is it left open by the waits of one side whether something was held? With enough candidates the model would
@@ -111,7 +89,8 @@ mod tests {
     use super::*;
     use crate::judge::causes::Cause;
     use crate::judge::finding::verdict::Verdict;
-    use crate::track::story::{CLOCK_NS, Story, client, server};
+    use crate::judge::thresholds::BLINDING_CLOCK_NS;
+    use crate::track::story::{CLOCK_NS, Story, StorySegment, client, server};
 
     /// Captured at the client, 1 ms away from its server.
     fn opened() -> Story {
@@ -174,6 +153,21 @@ mod tests {
         let judged = story().end().judge();
         assert!(judged.0.halves.iter().all(|half| half.nagle == Nagle::Unknown));
         assert!(judged.1.iter().all(|ruling| ruling.cause != Cause::Retransmission));
+    }
+
+    #[test]
+    fn what_an_ack_at_the_end_released_is_not_seen() {
+        let verdict = |last: StorySegment, end_after_ns: i64| {
+            let asked = opened().times(3, asked).after_ms(5.0, last);
+            let mut told = asked.after_ms(41.0, server(0)).end();
+            let end_ns = told.connection.last_ns() + end_after_ns;
+            let (judged, _) = told.judge_where(|conditions| Conditions { end_ns, ..conditions });
+            (judged.verdict(), judged.hidden)
+        };
+        let cut_off = (Verdict::Inconclusive, Hidden::CutOff);
+        assert_eq!([0, 500_000].map(|ns| verdict(client(100), ns)), [cut_off; 2]);
+        assert_eq!(verdict(client(100), 600_000).0, Verdict::Clean);
+        assert_eq!(verdict(client(100).fin(), 0).0, Verdict::Clean);
     }
 
     #[test]

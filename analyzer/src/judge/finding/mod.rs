@@ -1,6 +1,5 @@
 //! Judged connections, their ends, and the verdict.
 
-pub mod edge;
 pub mod half;
 pub mod hidden;
 pub mod judged;

@@ -1,6 +1,8 @@
 //! The answer in one word, and the reasons why there may be none: a capture must show what it does not hold.
 
 use crate::judge::finding::hidden::{self, Seen};
+use crate::judge::finding::losses;
+use crate::judge::thresholds::BLINDING_CLOCK_NS;
 use crate::named::named;
 use serde::Serialize;
 
@@ -31,7 +33,7 @@ pub struct Reason {
 }
 
 macro_rules! reasons {
-    ($($hidden:ident $name:literal $applies:path: $sentence:literal, $remedy:literal;)+) => {
+    ($($hidden:ident $name:literal, $applies:expr, $sentence:literal, $remedy:literal;)+) => {
         /// Why a connection without a stall cannot be called clean, if it cannot.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Hidden { Nothing, $($hidden,)+ }
@@ -57,43 +59,45 @@ macro_rules! reasons {
 
 // In the order in which they are asked: first the ones that leave the least to be judged.
 reasons! {
-    Copied "copied" hidden::is_copied:
+    Copied "copied", |seen| seen.connection.copies.is_one_itself(),
         "captured again elsewhere on the way",
         "Look at the connection that is judged instead.";
-    NoData "no_data" hidden::lacks_data:
+    NoData "no_data", |seen| seen.connection.halves.iter().all(|half| half.bytes() == 0),
         "no data was sent",
         "Capture while the program sends data.";
-    OneDirection "one_direction" hidden::lacks_direction:
+    // A stall shows in the ACKs of the other direction.
+    OneDirection "one_direction", |seen| seen.connection.halves.iter().any(|half| half.segments == 0),
         "captured in one direction only",
         "Capture both directions.";
-    MadeUpTimes "made_up_times" hidden::has_made_up_times:
+    MadeUpTimes "made_up_times", |seen| seen.connection.is_even(),
         "the times of its frames are made up: they lie the same few distances apart, again and again",
         "Use the capture as it was taken, with the times of its frames.";
-    OutOfOrder "out_of_order" hidden::is_out_of_order:
+    OutOfOrder "out_of_order", |seen| seen.connection.is_out_of_order(),
         "frames are not in the order of time",
         "Sort the file by time (reordercap); capture both directions together.";
-    Disordered "disordered" hidden::is_disordered:
+    Disordered "disordered", |seen| seen.connection.is_disordered(),
         "segments appear after their ACKs: two clocks",
         "Capture both directions on one interface, with one clock.";
-    AcksBehind "acks_behind" hidden::has_acks_behind:
+    AcksBehind "acks_behind", hidden::has_acks_behind,
         "ACKs are stamped just behind segments that they may have released",
         "Capture both directions on one interface, with one clock, on the sending host at best.";
-    Lossy "lossy" hidden::is_lossy:
+    Lossy "lossy", |seen| losses::is_lossy(seen.connection),
         "too many frames are missing",
         "Capture with a larger buffer (tcpdump -B) or a filter.";
-    Elided "elided" hidden::is_elided:
+    Elided "elided", |seen| seen.conditions.is_elided,
         "rows of the text were left out ('[...]')",
         "Paste all rows of the connection.";
-    CoarseClock "coarse_clock" hidden::has_coarse_clock:
+    // Its clock ticks as seldom as the shortest delayed ACK comes.
+    CoarseClock "coarse_clock", |seen| seen.conditions.clock_ns >= BLINDING_CLOCK_NS,
         "timestamps are too coarse to reveal a hold",
         "Capture with microsecond timestamps.";
-    NoAcks "no_acks" hidden::lacks_acks:
+    NoAcks "no_acks", hidden::lacks_acks,
         "pure ACKs seem to be missing, as with a capture filter for data only",
         "Capture with a filter for hosts and ports only ('tcp port ...'): it keeps pure ACKs.";
-    Blurred "blurred" hidden::is_blurred:
+    Blurred "blurred", hidden::is_blurred,
         "could be Nagle or the program pausing",
         "Capture more exchanges, on the sending host if this was captured elsewhere.";
-    CutOff "cut_off" hidden::is_cut_off:
+    CutOff "cut_off", hidden::is_cut_off,
         "the capture ends too soon after a late ACK",
         "Capture for longer.";
 }
