@@ -261,9 +261,9 @@ def records(
     return [(frame.time_ns, link(frame.packet)) for frame in frames]
 
 
-def write(path: Path, frames: Iterable[Frame]) -> Path:
+def write(path: Path, frames: Iterable[Frame], snap_length: int = 262_144) -> Path:
     """An ordinary Ethernet capture."""
-    path.write_bytes(pcap(records(frames)))
+    path.write_bytes(pcap(records(frames), snap_length=snap_length))
     return path
 
 

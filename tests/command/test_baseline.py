@@ -35,8 +35,8 @@ def test_a_fix_passes_and_its_prediction_holds(before: str, after: str, run: Run
     done = run(f"{after}.pcap", "--baseline", f"{before}.pcap", cwd=CAPTURES)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "\n\nFIXED  " in done.stdout.decode()
-    scans = [nagle_scan.scan(CAPTURES / f"{name}.pcap") for name in (before, after)]
-    (row,) = [row for row in compare(*scans).servers if row.state == "gone"]
+    old, new = (nagle_scan.scan(CAPTURES / f"{name}.pcap") for name in (before, after))
+    (row,) = [row for row in compare(old, new).servers if row.state == "gone"]
     assert row.prediction is not None
     predicted_ms, measured_ms = row.prediction
     assert abs(predicted_ms - measured_ms) <= max(0.5, 0.1 * measured_ms)

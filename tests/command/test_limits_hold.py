@@ -18,14 +18,23 @@ def limited(limit: int, of: int = resource.RLIMIT_AS) -> dict[str, Any]:
     return {"preexec_fn": lambda: resource.setrlimit(of, (limit, limit))}
 
 
-@pytest.mark.parametrize(("of", "limit"), [(resource.RLIMIT_NOFILE, 8), (resource.RLIMIT_FSIZE, 0)])
-def test_a_ticket_without_files_to_write_is_one_line(of: int, limit: int, tmp_path: Path) -> None:
-    """`ulimit -n 8`, `ulimit -f 0`."""
-    ticket = tmp_path / "ticket.zip"
-    ticket.write_bytes(b"before")
-    done = program(COMMAND, CAPTURE, "-q", "-o", ticket, **limited(limit, of))
+@pytest.mark.parametrize(
+    ("of", "limit", "name"),
+    [
+        (resource.RLIMIT_NOFILE, 8, "ticket.zip"),
+        (resource.RLIMIT_FSIZE, 0, "ticket.zip"),
+        (resource.RLIMIT_FSIZE, 4096, "report.html"),
+    ],
+)
+def test_without_files_to_write_an_output_is_one_line_and_the_old_one_stays(
+    of: int, limit: int, name: str, tmp_path: Path
+) -> None:
+    """`ulimit -n 8`, `ulimit -f 0`, `ulimit -f 8`."""
+    old = tmp_path / name
+    old.write_bytes(b"before")
+    done = program(COMMAND, CAPTURE, "-q", "-o", old, **limited(limit, of))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {ticket: b"before"}
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == {old: b"before"}
 
 
 @pytest.mark.parametrize("megabytes", [110, 130, 150, 170, 190, 210, 230])

@@ -168,8 +168,10 @@ def test_a_name_in_the_place_of_a_hidden_one_can_be_asked_for(
     out = tmp_path / "out"
     options = "--root", tmp_path, "--reports", out, "--anonymize"
     (name,) = answer(options, ("captures", {}))["quoted_from_input"]
-    told = asked(options, ("scan", {"path": name}), ("report", {"path": name, "format": "json"}))
-    assert not any(failed for failed, _ in told)
+    path = {"path": name}
+    questions: list[Question] = [("captures", {}), ("scan", path)]
+    questions.append(("report", {**path, "format": "json"}))
+    assert not any(failed for failed, _ in asked(options, *questions))
     (report,) = out.iterdir()
     assert report.name.startswith(name)
 

@@ -33,7 +33,7 @@ def test_a_reader_that_ends_early_is_no_error(words: str, buffered: bool) -> Non
     """
     reader, writer = os.pipe()
     os.close(reader)
-    command = [COMMAND, *words.split(), CAPTURES / "epoll-fd0.pcap"]
+    command = [str(COMMAND), *words.split(), str(CAPTURES / "epoll-fd0.pcap")]
     env = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=env, check=False)
     os.close(writer)
@@ -43,7 +43,7 @@ def test_a_reader_that_ends_early_is_no_error(words: str, buffered: bool) -> Non
 @needs_full
 def test_a_full_disk_behind_standard_output_is_told() -> None:
     for name in ("json", "md"):
-        command = [COMMAND, STALLS, "--format", name]
+        command = [str(COMMAND), str(STALLS), "--format", name]
         with open("/dev/full", "wb") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
         assert done.returncode == 2

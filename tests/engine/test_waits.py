@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import ScanFrames
-from conversation import Conversation, Frame, connected
+from conftest import CAPTURES, ScanFrames, found
+from conversation import Conversation, Frame, connected, numbered, stalled, write
+from scapy.layers.inet import TCP
 
 
 def causes(scan: nagle_scan.Scan, frame_to: Frame, frames: Sequence[Frame]) -> list[str]:
@@ -21,6 +23,19 @@ def opened(rtt_ms: float = 26.0) -> Conversation:
     made = connected(rtt_ms=rtt_ms)
     made.wait(5.0)
     return made
+
+
+def test_a_window_scale_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
+    """`tcpdump -i any -s 96` cuts the SYN of IPv6 just there: the window would look full."""
+    made = stalled()
+    for frame in made.frames:
+        frame.packet[TCP].window = 5
+    for syn in made.frames[:2]:
+        options = [("SAckOK", b""), ("Timestamp", (1, 0)), ("NOP", None), ("WScale", 7)]
+        syn.packet[TCP].options += options
+    ethernet_ip_tcp = 14 + 20 + 20
+    cut = write(tmp_path / "cut.pcap", made.frames, snap_length=ethernet_ip_tcp + 16)
+    assert found(nagle_scan.scan(cut)) == numbered(made.holds, made.frames)
 
 
 def test_small_writes_far_below_the_window_do_not_wait_for_it(scan_frames: ScanFrames) -> None:
@@ -68,6 +83,20 @@ def test_nothing_is_released_before_its_ack_can_have_arrived(
         made.reply_in_two(41.0, after_ms)
         made.wait(0.02)
     assert len(scan_frames(made.frames).stalls) == stalls
+
+
+@pytest.mark.parametrize(
+    ("case", "sender", "variant"),
+    [
+        ("request-split-rtt26", "client", "unknown"),
+        ("head-and-body-rtt26", "server", "minshall"),
+        ("lwip-client-odd-tail-of-request-rtt26", "client", "classic"),
+    ],
+)
+def test_the_variant_of_nagles_algorithm(case: str, sender: str, variant: str) -> None:
+    """Real captures: Linux lets a small tail follow full segments, lwIP holds it."""
+    (path,) = (CAPTURES / "labelled" / case).glob("*.pcap.gz")
+    assert nagle_scan.scan(path).connections.at[0, f"{sender}_nagle_variant"] == variant
 
 
 def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: ScanFrames) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, said
-from conversation import Conversation, connected, interleaved, pcap, records, write
+from conversation import Conversation, connected, interleaved, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS, UNNAMED
@@ -203,8 +203,7 @@ def test_a_report_tells_where_messages_were_split_or_cut(
     made = connected(server=("10.0.0.2", 7001))
     for _ in range(3):
         stall_with(made, BIND, b"S\0\0\0\4")
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(pcap(records(made.frames), snap_length=snap_length))
+    path = write(tmp_path / "cut.pcap", made.frames, snap_length)
     for words in said(run, path, tmp_path):
         assert ("Frames were cut at" in words) == told
         assert ("PostgreSQL Bind ends with the first, Sync in the second" in words) != told

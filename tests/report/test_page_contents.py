@@ -8,7 +8,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Report, Run, generated, page_of
-from conversation import stalled
+from conversation import Frame, stalled, write
 from nagle_scan.report import pictures
 from nagle_scan.words.wording import duration, percent, sentence_start
 from pages import section, text_of
@@ -123,3 +123,16 @@ def test_a_page_has_the_permissions_of_any_file(
     assert new.stat().st_mode == (tmp_path / "any").stat().st_mode
     assert old.stat().st_mode & 0o777 == 0o640
     assert old.read_bytes() == new.read_bytes()
+
+
+def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:
+    def open_rivals(frames: list[Frame]) -> set[str]:
+        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames)).core.clearest()
+        assert clearest is not None
+        return {name for name, ruled_out, _ in clearest.rivals if not ruled_out}
+
+    frames = stalled(rounds=6).frames
+    assert open_rivals(frames) == set()
+    without_handshake = open_rivals(frames[3:])
+    assert {"receiver's window closed or full", "slow network"} <= without_handshake
+    assert "packet loss" not in without_handshake

@@ -1,4 +1,7 @@
-"""VLAN tags, behind which a filter sees nothing. All packets here are synthetic."""
+"""Headers before TCP: those of IP with options, and tags, behind which a filter sees nothing.
+
+All packets here are synthetic.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,31 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import written
-from conversation import ethernet, pcap, records, stalled
+from conftest import ScanFrames, found, written
+from conversation import Conversation, Network, ethernet, ip, numbered, pcap, records, stalled
+from scapy.layers.inet import IP
+from scapy.layers.inet6 import IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import Dot1Q
+
+ROUTER_ALERT = [b"\x94\x04\x00\x00"]
+HEADERS: dict[str, tuple[str, Network]] = {
+    "IPv4 options": ("10.0.0.", lambda *ends: IP(src=ends[0], dst=ends[1], options=ROUTER_ALERT)),
+    "IPv6": ("2001:db8::", ip),
+    "IPv6 options": (
+        "2001:db8::",
+        lambda *ends: ip(*ends) / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(),
+    ),
+    "an atomic fragment": ("2001:db8::", lambda *ends: ip(*ends) / IPv6ExtHdrFragment()),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_stalls_are_found_behind_every_ip_header(name: str, scan_frames: ScanFrames) -> None:
+    hosts, network = HEADERS[name]
+    made = stalled(Conversation((f"{hosts}1", 40000), (f"{hosts}2", 8000), network=network))
+    scan = scan_frames(made.frames)
+    assert found(scan) == numbered(made.holds, made.frames)
+    assert scan.warnings == []
 
 
 @pytest.fixture
