@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
+import io
 import json
 import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ from browser import browser
 from conversation import Found, Frame, write
 from forked import Forked, forked
 from nagle_scan import _core
+from nagle_scan.command.cli import main
 from nagle_scan.report import evidence
 from nagle_scan.report.options import Options
 
@@ -76,6 +80,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def program(*words: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
     """Any program, and what it said."""
     return subprocess.run(words, capture_output=True, text=True, check=False, **how)
+
+
+def called(*words: str | Path) -> tuple[int, bytes]:
+    """The status of the command, and all that it says, in this process."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, "utf-8")
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        status = main([*map(str, words)])
+        stream.flush()
+    signal.signal(signal.SIGINT, interrupt)
+    return status, written.getvalue()
 
 
 def outputs(*paths: str | Path) -> list[str | Path]:

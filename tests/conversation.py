@@ -192,14 +192,6 @@ class Conversation:
         self.wait(0.1)
         self.ack("client")
 
-    def write_at_once(self, first: int = 60, second: int = 40) -> None:
-        """Two small pieces in flight: TCP_NODELAY is set."""
-        self.data("client", first)
-        self.wait(0.05)
-        self.data("client", second)
-        self.answer()
-        self.wait(20.0)
-
 
 def connected(
     client: tuple[str, int] = CLIENT, server: tuple[str, int] = SERVER, **how: Any

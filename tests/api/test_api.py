@@ -248,6 +248,13 @@ def test_tab_completion_lists_public_names_only(scan: Scan) -> None:
 
 
 PATH = str(CAPTURES / "epoll-fd0.pcap")
+
+
+def asked(**how: Any) -> Callable[[Any], object]:
+    """A scan that is called like this."""
+    return lambda _: nagle_scan.scan(PATH, **how)
+
+
 WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "path": (lambda _: nagle_scan.scan(5), TypeError, "a capture is a path .*, not int"),  # type: ignore[arg-type]
     "text file": (
@@ -256,34 +263,14 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "<bytes>: a capture is read as bytes: open it with 'rb'",
     ),
     "at once": (lambda _: nagle_scan.scan_each([], at_once=0), ValueError, "at_once must"),
-    "filter": (
-        lambda _: nagle_scan.scan(PATH, filter=8080),  # type: ignore[arg-type]
-        TypeError,
-        r"filter is a BPF expression \(str\), not int",
-    ),
-    "min_wait_ms": (
-        lambda _: nagle_scan.scan(PATH, min_wait_ms="10"),  # type: ignore[arg-type]
-        TypeError,
-        "min_wait_ms is a number, not str",
-    ),
-    "threads": (
-        lambda _: nagle_scan.scan(PATH, threads="2"),  # type: ignore[arg-type]
-        TypeError,
-        "threads is an integer, not str",
-    ),
-    "no thread": (lambda _: nagle_scan.scan(PATH, threads=0), ValueError, "threads"),
-    "many threads": (lambda _: nagle_scan.scan(PATH, threads=1025), ValueError, "threads"),
-    "no address": (lambda _: nagle_scan.scan(PATH, names={"10.0.0": "a"}), ValueError, "is no IP"),
-    "key": (
-        lambda _: nagle_scan.scan(PATH, anonymize="secret"),  # type: ignore[arg-type]
-        TypeError,
-        "anonymize is a key of 32 bytes, not str",
-    ),
-    "names": (
-        lambda _: nagle_scan.scan(PATH, names=["a"]),  # type: ignore[arg-type]
-        TypeError,
-        "names is a mapping of addresses to names, not list",
-    ),
+    "filter": (asked(filter=80), TypeError, r"filter is a BPF expression \(str\), not int"),
+    "min_wait_ms": (asked(min_wait_ms="10"), TypeError, "min_wait_ms is a number, not str"),
+    "threads": (asked(threads="2"), TypeError, "threads is an integer, not str"),
+    "no thread": (asked(threads=0), ValueError, "threads"),
+    "many threads": (asked(threads=1025), ValueError, "threads"),
+    "no address": (asked(names={"10.0.0": "a"}), ValueError, "is no IP"),
+    "key": (asked(anonymize="secret"), TypeError, "anonymize is a key of 32 bytes, not str"),
+    "names": (asked(names=["a"]), TypeError, "names is a mapping of addresses to names, not list"),
     "suffix": (lambda scan: scan.write("x.gif"), nagle_scan.OutputError, "'x.gif' has no known"),
     "format": (
         lambda scan: scan.render("gif"),
@@ -294,11 +281,6 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         lambda scan: scan.write("x.html", payload=True),
         nagle_scan.OutputError,
         r"\.html shows no payload",
-    ),
-    "unknown": (
-        lambda scan: scan.connection(99),
-        KeyError,
-        "^tcp.stream 99 is not in this scan: it has 0 to 4$",
     ),
     "negative": (lambda scan: scan.segments(-1), KeyError, "tcp.stream -1 is not in this scan"),
     "text": (lambda scan: scan.connection("3"), TypeError, "a connection is a number, .*not str"),
@@ -329,7 +311,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "frame -1": (lambda scan: scan.packets([-1]), ValueError, "from 1"),
     "large frame": (lambda scan: scan.packets([1 << 70]), ValueError, "from 1"),
     "half a frame": (lambda scan: scan.packets([1.5]), TypeError, ""),
-    "calls": (lambda _: nagle_scan.scan(PATH, calls=[1]), TypeError, ""),  # type: ignore[list-item]
+    "calls": (asked(calls=[1]), TypeError, ""),
     "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
 }
 

@@ -19,13 +19,6 @@ def test_it_prints_the_whole_text_and_needs_no_wide_terminal(cause: str, run: Ru
     assert all(len(line) <= WIDTH for line in text.splitlines())
 
 
-def test_without_a_cause_it_lists_them(run: Run) -> None:
-    done = run("--explain")
-    assert (done.returncode, done.stderr) == (0, b"")
-    named = [line.split()[0] for line in done.stdout.decode().splitlines() if line[:3].strip()]
-    assert set(_core.CAUSES) <= set(named)
-
-
 @pytest.mark.parametrize("cause", ["nagle", "mod", "tests", "", "x\x1b[31m"])
 def test_an_unknown_cause_is_an_error_that_lists_them(cause: str, run: Run) -> None:
     done = run("--explain", cause)

@@ -59,14 +59,6 @@ def test_each_written_file_has_its_line(run: Run, tmp_path: Path) -> None:
     assert done.stderr == b"nagle-scan: wrote a.json\n"
 
 
-def test_quiet_is_the_verdict_alone(run: Run, tmp_path: Path) -> None:
-    done = run(STALLS, "-q", "-o", tmp_path / "a.json")
-    assert (
-        done.stdout.decode() == "Stalls: 9 certain stalls, 391.6 ms lost, on the only connection\n"
-    )
-    assert (tmp_path / "a.json").exists()
-
-
 @pytest.mark.parametrize("quiet", [(), ("-q",), ("-q", "-q")])
 @pytest.mark.parametrize("output", [(), ("-o", "-")])
 @pytest.mark.parametrize("several", [(), (CAPTURES / "java-single-write.pcap",)])

@@ -64,29 +64,29 @@ def left_on_screen(shown: str) -> str:
     return "".join(screen).strip()
 
 
-def test_a_long_scan_tells_how_far_it_is_and_erases_that(tmp_path: Path) -> None:
-    terminal = Terminal(endless(tmp_path, SPLIT))
-    while not FILE_LINE.search(terminal.shown):
+def interrupted_once(terminal: Terminal, seen: re.Pattern[str]) -> bytes:
+    """The report of what was read until the terminal had shown this."""
+    while not seen.search(terminal.shown):
         assert terminal.reads(), terminal.shown
     terminal.process.send_signal(signal.SIGINT)
     report = terminal.end()
     assert terminal.process.returncode == 130
-    assert b"STALL" in report
     assert left_on_screen(terminal.shown) == ""
+    return report
+
+
+def test_a_long_scan_tells_how_far_it_is_and_erases_that(tmp_path: Path) -> None:
+    terminal = Terminal(endless(tmp_path, SPLIT))
+    assert b"STALL" in interrupted_once(terminal, FILE_LINE)
     assert "\n" not in terminal.shown
 
 
 def test_of_a_pipe_only_what_was_read_is_known(tmp_path: Path) -> None:
     terminal = Terminal("-", stdin=endless(tmp_path, SPLIT))
-    while "packets/s" not in terminal.shown:
-        assert terminal.reads(), terminal.shown
-    terminal.process.send_signal(signal.SIGINT)
-    terminal.end()
     number = r"[\d.]+ [kMG]?\s*"
-    line = rf"\r{number}B, [\d,]+ packets, [\d,]+ connections, {number}packets/s"
-    assert re.match(line, terminal.shown)
+    line = rf"^\r{number}B, [\d,]+ packets, [\d,]+ connections, {number}packets/s"
+    interrupted_once(terminal, re.compile(line))
     assert "left" not in terminal.shown
-    assert left_on_screen(terminal.shown) == ""
 
 
 class Seen(NamedTuple):

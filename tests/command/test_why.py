@@ -9,33 +9,13 @@ from conftest import CAPTURES, Run
 HOLDS = CAPTURES / "epoll-fd0.pcap"
 
 
-def test_the_case_of_a_stall_is_the_same_from_each_of_its_frames() -> None:
+def test_the_case_of_a_stall_is_the_same_from_each_of_its_frames(run: Run) -> None:
     scan = nagle_scan.scan(HOLDS)
     stall = scan.stalls.iloc[0]
     case = scan.why(int(stall["frame_held"]))
-    assert (case.verdict, case.cause) == ("held", stall["cause"])
-    assert case.confidence == stall["confidence"]
     assert (case.frame_from, case.frame_ack) == (stall["frame_unacked"], stall["frame_ack"])
     assert scan.why(int(stall["frame_ack"])) == case
-
-
-def test_the_command_prints_the_terms_below_each_other(run: Run) -> None:
-    stall = nagle_scan.scan(HOLDS).stalls.iloc[0]
-    done = run("--why", str(stall["frame_held"]), str(HOLDS))
-    text = done.stdout.decode()
-    assert done.returncode == 0
-    assert text.startswith(f"tcp.stream {stall['connection']}: the {stall['sender']} waited")
-    case = nagle_scan.scan(HOLDS).why(int(stall["frame_held"]))
-    assert text == f"{case}\n"
-    _, verdict, entry, _, *lines = text.splitlines()
-    assert entry.startswith("owed when it began: an ACK of a small segment; ended by: ")
-    assert verdict == f"held ({stall['confidence']}); cause: {stall['cause']}"
-    assert [line.split("  ")[1] for line in lines] == [term.name for term in case.terms]
-    assert (
-        len({line.index(f"  {term.text}") for line, term in zip(lines, case.terms, strict=True)})
-        == 1
-    )
-    assert lines[-1].endswith("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay)")
+    assert run("--why", str(stall["frame_ack"]), HOLDS).stdout.decode() == f"{case}\n"
 
 
 def test_a_stall_is_told_as_the_table_lists_it() -> None:

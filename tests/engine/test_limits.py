@@ -66,10 +66,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return written(nagle_scan.scan(STALLING), tmp_path_factory.mktemp("alone"))
 
 
-def of_server(result: Result, start: str) -> list[Result]:
-    return [row for row in result["connections"] if row["server"]["addr"].startswith(start)]
-
-
 def test_no_stall_is_lost(scan: nagle_scan.Scan, folder: Path, alone: Result) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     assert len(scan.stalls) == truth["stalls"] + alone["summary"]["stalls"]
@@ -130,7 +126,7 @@ def test_the_clearest_of_each_connection_are_listed_in_order(
 
 def test_where_there_are_few_all_are_listed(result: Result, alone: Result) -> None:
     assert alone["summary"]["stalls_not_listed"] == 0
-    among = of_server(result, "127.")
+    among = [row for row in result["connections"] if row["server"]["addr"].startswith("127.")]
     told = [row for row in alone["connections"] if row["stalls"] or row["waits"]]
     assert [len(row["stalls"]) for row in among] == [len(row["stalls"]) for row in told]
 

@@ -135,32 +135,20 @@ def test_what_is_open_at_the_end_is_told_in_order(tmp_path: Path) -> None:
     assert (len(listed), listed.is_monotonic_increasing) == (40, True)
 
 
-@pytest.fixture(scope="module")
-def flood() -> list[tuple[int, bytes]]:
-    """All SYNs are answered, and no ACK follows."""
-    return list(to_ports(PORTS, "SA", 1))
-
-
-def flooded(
-    folder: Path, frames: list[tuple[int, bytes]], before: int, flood: list[tuple[int, bytes]]
-) -> nagle_scan.Scan:
-    """A flood comes after so many of the frames, and the others come after it."""
-    path = folder / "flood.pcap"
-    path.write_bytes(pcap([*frames[:before], *flood, *frames[before:]]))
-    return nagle_scan.scan(path)
-
-
-def test_what_opened_before_a_syn_flood_is_judged_as_without_it(
-    tmp_path: Path, flood: list[tuple[int, bytes]]
-) -> None:
-    made, before = stalled(Conversation(rtt_ms=2.0)), 3
-    opening, rest = records(made.frames)[:before], records(made.frames)[before:]
-    frames = [*opening, *((time_ns + 100_000, frame) for time_ns, frame in rest)]
-    alone, scan = (flooded(tmp_path, frames, before, others) for others in ([], flood))
+def test_what_opened_before_a_syn_flood_is_judged_as_without_it(tmp_path: Path) -> None:
+    """All SYNs of a flood are answered, and no ACK follows."""
+    made = records(stalled(Conversation(rtt_ms=2.0)).frames)
+    opening, rest = made[:3], [(time_ns + 100_000, frame) for time_ns, frame in made[3:]]
+    flood = list(to_ports(PORTS, "SA", 1))
+    path, scans = tmp_path / "flood.pcap", []
+    for between in ([], flood):
+        path.write_bytes(pcap([*opening, *between, *rest]))
+        scans.append(nagle_scan.scan(path))
+    alone, scan = scans
     assert len(scan.connections) < PORTS
     ids = ["stalls", "client_rtt_ms", "server_rtt_ms", "mss", "handshake", "first_ns", "last_ns"]
     ids += ["client_segments", "server_segments", "client_nagle", "verdict", "exchanges"]
-    facts = [result.connections[ids].loc[[0]].to_dict("records") for result in (scan, alone)]
+    facts = [result.connections[ids].loc[[0]].to_dict("records") for result in scans]
     assert facts[0] == facts[1]
     moved = [(*(frame + len(flood) for frame in row[:3]), *row[3:]) for row in found(alone)]
     assert found(scan) == moved != []

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import signal
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +9,10 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES
+from conftest import CAPTURES, called
 from conversation import connected, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from nagle_scan.command.cli import main
 
 SMALL = [
     CAPTURES / f"{name}.pcap" for name in ("java-split", "java-split-nodelay", "jdk-httpserver")
@@ -163,24 +159,15 @@ def test_whatever_the_sizes_and_delays_the_stalls_are_found(
     assert scan.stalls["ack_delay_ms"].tolist() == expected
 
 
-def report_of(path: Path) -> str:
-    """The report that the command prints."""
-    interrupt = signal.getsignal(signal.SIGINT)
-    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as printed:
-        assert main([str(path)]) in (0, 1, 4)
-        printed.seek(0)
-        report = printed.read()
-    signal.signal(signal.SIGINT, interrupt)
-    return report
-
-
 def use_everything(path: Path) -> None:
     """Reads a capture in every way there is."""
     try:
         scan = nagle_scan.scan(path)
     except nagle_scan.CaptureError:
         return
-    report = report_of(path)
+    status, said = called(path)
+    report = said.decode()
+    assert status in (0, 1, 4)
     assert all(line.isprintable() for line in report.split("\n"))
     assert report
     counts = [len(scan.stalls), len(scan.waits), len(scan.exchanges)]

@@ -95,19 +95,6 @@ def test_text_without_a_date_gets_none(tmp_path: Path) -> None:
     assert "timestamp" not in junit(scan, tmp_path)[0].attrib
 
 
-def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:
-    scan = nagle_scan.scan(STALLS)
-    (case,) = junit(scan, tmp_path).iter("testcase")
-    (failure,) = case
-    assert case.get("name") == "127.0.0.1:8000"
-    assert float(case.get("time", "")) == pytest.approx(
-        scan.stalls["hold_ms"].sum() / 1000, abs=1e-3
-    )
-    assert failure.get("type") == "nagle_delack"
-    assert "held data back 9 times" in failure.get("message", "")
-    assert "send the whole message in one write" in (failure.text or "")
-
-
 def test_a_failure_is_about_its_server_alone_and_says_each_thing_once(tmp_path: Path) -> None:
     made = []
     for port in (80, 81, 82):

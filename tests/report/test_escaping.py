@@ -7,7 +7,6 @@ program only, so no cell begins a formula.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -26,12 +25,11 @@ from xml.etree import ElementTree
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT
+from conftest import CAPTURES, ROOT, called, outputs
 from conversation import Conversation, option, pcapng_of_words, records, stalled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from nagle_scan.command.cli import main
 from nagle_scan.report import markup, pictures
 
 STALLING = CAPTURES / "jdk-httpserver.pcap"
@@ -201,22 +199,12 @@ SHAPES: dict[str, Callable[[bytes], Shape]] = {
 }
 
 
-def said(*options: str | Path) -> bytes:
-    """The report for the terminal."""
-    written = io.BytesIO()
-    stream = io.TextIOWrapper(written, encoding="utf-8")
-    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-        status = main([*map(str, options), "--exit-zero"])
-        stream.flush()
-    assert status == 0, written.getvalue().decode()
-    return written.getvalue()
-
-
 def shapes(folder: Path, capture: Path, *options: str | Path) -> dict[str, Shape]:
     """Writes all formats that may hold words, checks them, and tells what they are made of."""
     kinds = [kind for kind in SHAPES if kind != "pcapng" or not capture.name.endswith(".txt")]
-    outputs = [word for kind in kinds for word in ("-o", str(folder / f"out.{kind}"))]
-    report = said(capture, *options, *outputs)
+    wanted = outputs(*(folder / f"out.{kind}" for kind in kinds))
+    status, report = called(capture, *options, *wanted, "--exit-zero")
+    assert status == 0, report.decode()
     made = {kind: SHAPES[kind]((folder / f"out.{kind}").read_bytes()) for kind in kinds}
     return {"text": shape_of_text(report), **made}
 

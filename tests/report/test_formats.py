@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES, ROOT, Run, outputs, write_evidence
+from conftest import CAPTURES, Run, outputs, write_evidence
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
 from nagle_scan.report.options import Options
@@ -53,13 +53,11 @@ def test_python_command_and_options_write_what_they_say(run: Run, tmp_path: Path
 
 
 @of_each
-def test_help_and_readme_name_it(format: Format, run: Run) -> None:
+def test_help_names_it(format: Format, run: Run) -> None:
     told = run("--help").stdout.decode()
-    readme = (ROOT / "README.md").read_text()
     assert f"{' '.join(format.suffixes)} " in told
     assert format.about in told
     assert formats.of(format.example) == format
-    assert f"| `-o {format.example}` | {format.about} |" in readme
 
 
 def test_a_bundle_holds_what_the_single_outputs_hold(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pictures
 import pytest
 from browser import DESK_PX, PHONE_PX, Opened, Scheme, faults, opened
-from conftest import CAPTURES, Report, page_of
+from conftest import CAPTURES, Report, Run, page_of
 from conversation import Conversation, interleaved, over_ipv6, stalled
 
 if TYPE_CHECKING:
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
 STALLED, CLEAN = "epoll-fd0.pcap", "java-single-write.pcap"
 INDEX = "#connections > .box table"
+SCROLLED = "box => box.scrollWidth > box.clientWidth"
+PAPER_PX = 688
+"""A4 less its margins."""
+LINES = """cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length;
+}"""
+"""In how many lines does its text stand?"""
 
 
 LOOKS: list[tuple[Scheme, int]] = [("light", PHONE_PX), ("dark", DESK_PX)]
@@ -43,7 +53,7 @@ def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None
     shade = "getComputedStyle(document.querySelector('.box:has(.parts)')).backgroundAttachment"
     with opened(browser, report(STALLED), width=PHONE_PX) as page:
         box = page.page.locator(".box:has(.parts)").first
-        assert box.evaluate("it => it.scrollWidth > it.clientWidth")
+        assert box.evaluate(SCROLLED)
         assert page.page.evaluate(shade) == "local, local, scroll, scroll"
         # A cover of the page's colour hides the shade where the table ends.
         begin = box.screenshot()
@@ -56,7 +66,7 @@ def test_no_column_of_what_matters_is_cut(width: int, report: Report, browser: B
     with opened(browser, report(STALLED), width=width) as page:
         for place in ("#verdict .box", "#connections .box"):
             for box in page.page.locator(place).all()[:1]:
-                assert not box.evaluate("it => it.scrollWidth > it.clientWidth"), place
+                assert not box.evaluate(SCROLLED), place
         for cell in page.page.locator("#connections td[data-head=lost]").all():
             shown = cell.bounding_box()
             assert shown is not None
@@ -229,3 +239,50 @@ def test_huge_numbers_stay_in_their_boxes(tmp_path: Path, browser: Browser) -> N
         assert page.console == []
         assert not page.overflows()
         assert faults(page) == []
+
+
+# Tables have room for what they say, on a screen and on paper.
+
+
+def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser: Browser) -> None:
+    path = page_of(pictures.long_names().frames, tmp_path)
+    with opened(browser, path, width=DESK_PX) as page:
+        boxes = page.page.locator(".box:has(> table)").all()
+        assert boxes
+        assert not any(box.evaluate(SCROLLED) for box in boxes)
+    with opened(browser, path, width=PAPER_PX) as page:
+        page.page.emulate_media(media="print")
+        said = page.page.locator("td:last-child:not(.number):visible").all()
+        assert said
+        assert all(cell.evaluate("cell => cell.offsetWidth") >= 70 for cell in said)
+        assert not page.overflows()
+
+
+def test_stalls_in_both_directions_are_not_cut(report: Report, browser: Browser) -> None:
+    path = report("labelled/both-split-rtt26-loss/middle.pcap.gz")
+    with opened(browser, path, width=DESK_PX) as page:
+        assert not page.page.locator("#connections .box").first.evaluate(SCROLLED)
+    with opened(browser, path, width=PHONE_PX) as page:
+        assert not page.page.locator("#verdict .box").evaluate(SCROLLED)
+
+
+def test_a_comparison_and_an_index_are_not_cut(run: Run, tmp_path: Path, browser: Browser) -> None:
+    both = CAPTURES / "labelled/siblings-split-rtt26/client.pcap.gz"
+    run(both, "--baseline", both, "-o", tmp_path / "compared.html")
+    run(both, CAPTURES / "java-split.pcap", "-o", f"{tmp_path}/")
+    for name, place in (("compared", "#comparison .box"), ("index", ".box")):
+        with opened(browser, tmp_path / f"{name}.html", width=DESK_PX) as page:
+            (box,) = page.page.locator(place).all()
+            assert not box.evaluate(SCROLLED)
+            assert faults(page) == []
+
+
+@pytest.mark.parametrize(
+    "capture", ["epoll-fd0.pcap", "labelled/both-split-rtt26-loss/middle.pcap.gz"]
+)
+def test_paper_breaks_no_word(capture: str, report: Report, browser: Browser) -> None:
+    with opened(browser, report(capture), width=PAPER_PX) as page:
+        page.page.emulate_media(media="print")
+        words = page.page.locator("th[scope=rowgroup]:not([colspan]), td > code, th > code").all()
+        assert words
+        assert [word.inner_text() for word in words if word.evaluate(LINES) != 1] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nagle_scan
 import pytest
@@ -18,9 +19,9 @@ RENDERER = MarkdownIt("gfm-like", {"linkify": False})
 MAX_LINES = 59
 
 
-def ticket(path: Path | list[Path], folder: Path) -> str:
-    nagle_scan.scan(path).write(folder / "ticket.md")
-    return (folder / "ticket.md").read_text()
+def ticket(path: Path | list[Path], **how: Any) -> str:
+    text: str = nagle_scan.scan(path, **how).render("md")
+    return text
 
 
 LINK = re.compile(r"\]\(([^)]*)\)")
@@ -51,10 +52,8 @@ def test_its_filters_find_the_stall_in_capture_and_evidence(
     scan = nagle_scan.scan(
         write(tmp_path / "a.pcap", interleaved(before, made)), anonymize=key, names=names
     )
-    scan.write(tmp_path / "ticket.md")
     write_evidence(scan, tmp_path / "evidence.pcapng")
-    text = (tmp_path / "ticket.md").read_text()
-    filters = re.findall(r"^- in .*: `(.*)`$", text, re.MULTILINE)
+    filters = re.findall(r"^- in .*: `(.*)`$", scan.render("md"), re.MULTILINE)
     stall = scan.core.clearest()
     assert stall is not None
     for name, shown in zip(("a.pcap", "evidence.pcapng"), filters, strict=True):
@@ -74,7 +73,7 @@ def test_no_ladder_is_wider_than_72_columns(number: int, tmp_path: Path) -> None
         stalled(Conversation((wide, 65000), (wide[:-1] + "9", 65001))),
         stalled(delay_ms=499.0),
     ][number]
-    text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)
+    text = ticket(write(tmp_path / "a.pcap", made.frames))
     ladder = text.split("```")[1].splitlines()
     assert max(len(line) for line in ladder) <= 72
     assert len({len(line) for line in ladder if line.endswith("|")}) == 1
@@ -98,11 +97,11 @@ def test_every_ticket_has_less_than_60_lines(tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(paths[-1].read_bytes()[:-5])
     for chosen in [[path] for path in paths] + [[cut], [cut, *paths]]:
-        assert ticket(chosen, tmp_path).count("\n") <= MAX_LINES, chosen
+        assert ticket(chosen).count("\n") <= MAX_LINES, chosen
 
 
 def test_tables_and_fences_are_markdown(tmp_path: Path) -> None:
-    text = ticket(write(tmp_path / "many.pcap", interleaved(*many())), tmp_path)
+    text = ticket(write(tmp_path / "many.pcap", interleaved(*many())))
     kinds = [token.type for token in RENDERER.parse(text)]
     assert kinds.count("table_open") == 3
     assert kinds.count("fence") == 1
@@ -111,14 +110,14 @@ def test_tables_and_fences_are_markdown(tmp_path: Path) -> None:
     assert widths == {5}
 
 
-def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
-    text = ticket(CAPTURES / "epoll-fixed.pcap", tmp_path)
+def test_a_clean_capture_gets_a_ticket_too() -> None:
+    text = ticket(CAPTURES / "epoll-fixed.pcap")
     assert text.startswith(
         "## Clean: no Nagle stall on 4 of 5 connections (1 carries no data)\n"
         "- No Nagle or delayed-ACK stall of 10"
     )
-    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).write(tmp_path / "t.md")
-    assert "stall of 15 ms or more" in (tmp_path / "t.md").read_text()
+    longer = ticket(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15)
+    assert "stall of 15 ms or more" in longer
 
 
 def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
@@ -126,25 +125,23 @@ def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
     made.data("client", 10)
     made.wait(300.0)
     made.answer()
-    text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)
+    text = ticket(write(tmp_path / "a.pcap", made.frames))
     assert "### Longest waits" in text
     assert "`sender_app`" in text
 
 
-def test_several_files_need_one_numbering(tmp_path: Path) -> None:
+def test_several_files_need_one_numbering() -> None:
     paths = [CAPTURES / "java-split.pcap", CAPTURES / "jdk-httpserver.pcap"]
-    text = ticket(paths, tmp_path)
+    text = ticket(paths)
     assert "mergecap" in text
-    assert "mergecap" not in ticket(paths[:1], tmp_path)
+    assert "mergecap" not in ticket(paths[:1])
 
 
 def test_a_filtered_scan_counts_streams_otherwise_than_wireshark(tmp_path: Path) -> None:
     made = interleaved(stalled(), stalled(Conversation(("10.0.0.3", 41000), now_ms=0.4)))
     path = write(tmp_path / "two.pcap", made)
     for key in (None, bytes(range(32))):
-        scan = nagle_scan.scan(path, filter="host 10.0.0.3", anonymize=key)
-        scan.write(tmp_path / "ticket.md")
-        text = (tmp_path / "ticket.md").read_text()
+        text = ticket(path, filter="host 10.0.0.3", anonymize=key)
         assert "tcp.stream" not in text
         assert "tcp.port == 41000 && tcp.port == 8000 && frame.number >= " in text
         assert ("the filter `host 10.0.0.3`" in text) == (key is None)

@@ -19,6 +19,12 @@ from pictures import capture, overlaps, texts
 LABELLED = CAPTURES / "labelled"
 
 
+def arrows_of(scan: nagle_scan.Scan) -> list[arrows.Arrow]:
+    """The arrows around the clearest stall."""
+    shown = subject.of(scan, None)
+    return arrows.shown(shown, shown.stall(0))[0]
+
+
 def arrow_lines(ax: Axes) -> list[tuple[float, float, float, float]]:
     """Tail and head of each arrow."""
     found = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
@@ -28,8 +34,7 @@ def arrow_lines(ax: Axes) -> list[tuple[float, float, float, float]]:
 
 def test_each_segment_is_half_a_round_trip_from_the_capture(scan_frames: ScanFrames) -> None:
     scan = scan_frames(stalled(Conversation(rtt_ms=20.0), rounds=2).frames)
-    shown = subject.of(scan, 0)
-    found = arrows.shown(shown, shown.stall(0))[0]
+    found = arrows_of(scan)
     assert {arrow.role for arrow in found} >= {"1", "2", "3"}
     for arrow in found:
         client, server = arrow.at("client"), arrow.at("server")
@@ -53,8 +58,7 @@ def test_time_never_runs_backwards_on_paper(name: str, tmp_path: Path) -> None:
 def test_segments_arrive_in_the_order_in_which_they_left() -> None:
     """Also where an ACK shows that the later one came sooner than half a round trip."""
     scan = nagle_scan.scan(LABELLED / "body-200k-rtt26/middle.pcap.gz")
-    shown = subject.of(scan, None)
-    found = arrows.shown(shown, shown.stall(0))[0]
+    found = arrows_of(scan)
     for side in ("client", "server"):
         arrivals = [arrow.received_ms for arrow in found if arrow.sender == side]
         assert arrivals == sorted(arrivals)
@@ -101,8 +105,7 @@ def test_what_was_released_leaves_after_its_ack_by_any_clock(scan_frames: ScanFr
     for frame in frames:
         frame.time_ns -= frame.time_ns % 10_000_000
     scan = scan_frames(frames)
-    shown = subject.of(scan, 0)
-    found = arrows.shown(shown, shown.stall(0))[0]
+    found = arrows_of(scan)
     by_role = {arrow.role: arrow for arrow in found}
     assert by_role["1"].received_ms <= by_role["2"].sent_ms
     assert by_role["2"].received_ms <= by_role["3"].sent_ms
