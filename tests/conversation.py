@@ -203,14 +203,18 @@ def connected(
 
 
 def stalled(
-    made: Conversation | None = None, rounds: int = 3, delay_ms: float = 40.0
+    made: Conversation | None = None,
+    rounds: int = 3,
+    delay_ms: float = 40.0,
+    first: int = 6,
+    second: int = 7,
 ) -> Conversation:
     """A connection with one stall per round."""
     made = made or Conversation()
     made.open()
     made.wait(1.0)
     for _ in range(rounds):
-        made.stall(delay_ms)
+        made.stall(delay_ms, first, second)
     return made
 
 

@@ -310,8 +310,12 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "frame 0": (lambda scan: scan.packets([0]), ValueError, "from 1"),
     "frame -1": (lambda scan: scan.packets([-1]), ValueError, "from 1"),
     "large frame": (lambda scan: scan.packets([1 << 70]), ValueError, "from 1"),
-    "half a frame": (lambda scan: scan.packets([1.5]), TypeError, ""),
-    "calls": (asked(calls=[1]), TypeError, ""),
+    "half a frame": (
+        lambda scan: scan.packets([1.5]),
+        TypeError,
+        "a frame is a number, .*, not float",
+    ),
+    "calls": (asked(calls=[1]), TypeError, "calls are paths of traces, not int"),
     "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
 }
 

@@ -1,4 +1,4 @@
-"""Calls that cannot work: one line says why, nothing is read for them and nothing is written."""
+"""Calls that cannot work: one line says why, and nothing is written."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_without_sizes_of_writes_the_remedy_is_named(tmp_path: Path) -> None:
 
 
 def test_a_trace_alone_proves_nothing(run: Run) -> None:
-    """What it says is in docs/calls.md."""
+    """It says what docs/calls.md shows."""
     assert run("--calls", TRACE).returncode == 4
     told = json.loads(run("--calls", TRACE, "--format", "json").stdout)
     assert told["patterns"][0]["count"] == 40

@@ -8,16 +8,15 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import Report, Run, outputs, page_of, said
-from conversation import Conversation, connected, interleaved, stalled, write
+from conversation import Conversation, interleaved, stalled, write
 
 SERVER = ("10.0.0.5", 8443)
 
 
-def conversations(count: int, delay_ms: float = 40.0) -> list[Conversation]:
+def conversations(count: int) -> list[Conversation]:
     """Clients of one server that all hold part of their requests."""
     return [
-        stalled(Conversation((f"10.1.0.{number}", 40000), SERVER), delay_ms=delay_ms)
-        for number in range(1, count + 1)
+        stalled(Conversation((f"10.1.0.{number}", 40000), SERVER)) for number in range(1, count + 1)
     ]
 
 
@@ -46,10 +45,8 @@ def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> No
 
 def page_of_stalls(folder: Path, first: int, second: int) -> str:
     """The page of three stalls whose pieces are so long."""
-    made = connected()
-    for _ in range(3):
-        made.stall(first=first, second=second)
-    return html.unescape(page_of(made.frames, folder).read_text())
+    frames = stalled(first=first, second=second).frames
+    return html.unescape(page_of(frames, folder).read_text())
 
 
 def test_the_tail_of_a_large_write_is_not_called_several_pieces(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nagle_scan
-from conversation import Conversation, connected, interleaved, stalled, write
+from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.options import Options
 from nagle_scan.report.page import LIMITS
@@ -13,10 +13,8 @@ from nagle_scan.report.view import View
 
 
 def client_of(port: int, second: int = 7) -> Conversation:
-    made = connected((f"10.0.1.{port % 250}", 40000), ("10.0.0.2", port), now_ms=port % 7)
-    for _ in range(4):
-        made.stall(second=second)
-    return made
+    ends = (f"10.0.1.{port % 250}", 40000), ("10.0.0.2", port)
+    return stalled(Conversation(*ends, now_ms=port % 7), rounds=4, second=second)
 
 
 def advised(folder: Path, *made: Conversation) -> list[Fix]:
@@ -44,10 +42,8 @@ def test_what_was_seen_of_one_is_not_said_of_all(tmp_path: Path) -> None:
 
 def test_other_advice_stands_apart(tmp_path: Path) -> None:
     many = stalled(Conversation(("10.0.1.1", 40000), ("10.0.0.2", 8000)))
-    tail = Conversation(("10.0.1.2", 40000), ("10.0.0.2", 8001), now_ms=0.4)
-    tail.open()
-    for _ in range(3):
-        tail.stall(first=1460, second=99)
+    other = Conversation(("10.0.1.2", 40000), ("10.0.0.2", 8001), now_ms=0.4)
+    tail = stalled(other, first=1460, second=99)
     fixes = advised(tmp_path, many, tail)
     assert {tuple(fix.senders) for fix in fixes} == {
         ("10.0.1.1 (client of port 8000)",),
