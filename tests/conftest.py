@@ -27,6 +27,7 @@ from nagle_scan import _core
 from nagle_scan.command.cli import main
 from nagle_scan.report import evidence
 from nagle_scan.report.options import Options
+from nagle_scan.result import Result
 
 __all__ = ["browser"]
 
@@ -172,7 +173,7 @@ def said(run: Run, path: Path, folder: Path) -> list[str]:
 
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
     """The scan as if it had come through standard input, which cannot be read a second time."""
-    return nagle_scan.Scan(["-"], scan.filter, scan.core)
+    return nagle_scan.Scan(Result(["-"], scan.filter, scan._result.core))
 
 
 def found(scan: nagle_scan.Scan) -> list[Found]:
@@ -236,7 +237,7 @@ def one_shard() -> Iterator[None]:
 
 def write_evidence(scan: nagle_scan.Scan, path: Path, payload: bool = False) -> None:
     """The frames of a ticket, without the ticket."""
-    evidence.write(scan, str(path), Options(payload=payload))
+    evidence.write(scan._result, str(path), Options(payload=payload))
 
 
 def tshark(path: Path, *options: str | Path, fields: str = "frame.number") -> list[str]:

@@ -66,7 +66,7 @@ class Latencies:
     def add(self, truth: Row, scan: nagle_scan.Scan) -> None:
         """Take in one capture."""
         key = base_name(truth["case"]), short_name(truth)
-        columns = scan.core.columns("exchanges")
+        columns = scan._result.core.columns("exchanges")
         exchanges = len(columns["latency_ms"])
         if not exchanges:
             return
@@ -98,7 +98,7 @@ def is_fixed(case: str) -> bool:
 
 def _uncounted_ms(scan: nagle_scan.Scan) -> float:
     """The time of possible stalls beside others that count."""
-    summary = scan.core.summary()
+    summary = scan._result.core.summary()
     return summary.stalled_ms_by_confidence[0] if summary.verdict == "stalls" else 0.0
 
 

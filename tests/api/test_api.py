@@ -143,13 +143,13 @@ def test_a_time_stands_beside_its_nanoseconds() -> None:
 def test_without_a_date_no_time_is_made_up() -> None:
     texts = sorted(PRINTED.glob("*.txt"))
     scans = [nagle_scan.scan(path) for path in texts]
-    dated = {scan.core.summary().has_dates for scan in scans}
+    dated = {scan._result.core.summary().has_dates for scan in scans}
     assert dated == {True, False}
     for scan in scans:
-        has_dates = scan.core.summary().has_dates
+        has_dates = scan._result.core.summary().has_dates
         assert scan.connections["first"].notna().all() == has_dates
         assert scan.segments(0)["time"].isna().any() != has_dates
-        assert timeline.ladder(scan)
+        assert timeline.ladder(scan._result)
 
 
 # One connection.
@@ -172,7 +172,7 @@ def test_a_connection_has_its_rows_of_the_tables(number: int, scan: Scan) -> Non
 
 
 def test_a_connection_gives_the_evidence_that_the_ticket_has(scan: Scan) -> None:
-    number = scan.core.clearest().connection  # type: ignore[union-attr]
+    number = scan._result.core.clearest().connection  # type: ignore[union-attr]
     connection = scan.connection(number)
     ticket = scan.render("md").replace("\\", "")
     assert len(connection.evidence()) > 3
@@ -185,10 +185,10 @@ def test_a_connection_gives_the_evidence_that_the_ticket_has(scan: Scan) -> None
 
 def test_a_connection_is_drawn_as_its_number_is(scan: Scan) -> None:
     one = scan.connection(3)
-    assert one.ladder(2).get_label() == timeline.ladder(scan, 3, 2).get_label()
-    assert one.sequence().get_label() == timeline.sequence(scan, 3).get_label()
-    assert one.timeline().get_label() == timeline.overview(scan, 3).get_label()
-    assert one.wait_histogram().get_label() == timeline.histogram(scan, 3).get_label()
+    assert one.ladder(2).get_label() == timeline.ladder(scan._result, 3, 2).get_label()
+    assert one.sequence().get_label() == timeline.sequence(scan._result, 3).get_label()
+    assert one.timeline().get_label() == timeline.overview(scan._result, 3).get_label()
+    assert one.wait_histogram().get_label() == timeline.histogram(scan._result, 3).get_label()
     assert one.ladder(0).get_label() != one.ladder(2).get_label()
 
 

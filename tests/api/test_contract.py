@@ -136,7 +136,7 @@ ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "ServerRow": lambda core: core.servers(1)[0],
     "ConnectionRow": lambda core: core.affected(1)[0],
     "WaitRow": lambda core: core.clearest(),
-    "HopRow": lambda _: nagle_scan.scan(CHAIN).core.hops()[0],
+    "HopRow": lambda _: nagle_scan.scan(CHAIN)._result.core.hops()[0],
     "NagleRow": lambda core: core.nagle(1)[0][0],
     "ExchangeRow": lambda core: core.slowest(1)[0],
     "TenthRow": lambda core: core.tenth(),
@@ -151,7 +151,7 @@ ROWS: dict[str, Callable[[_core.Scan], object]] = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_each_value_is_in_the_stub_with_its_type(name: str) -> None:
-    row = ROWS[name](nagle_scan.scan(SPLIT).core)
+    row = ROWS[name](nagle_scan.scan(SPLIT)._result.core)
     promised = {}
     for item in CLASSES[name].body:
         if isinstance(item, ast.AnnAssign):

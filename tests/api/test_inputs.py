@@ -60,7 +60,8 @@ def test_an_open_file_is_read_on_after_its_name_and_its_owner_are_gone(tmp_path:
     path.unlink()
     assert len(found.segments(0)) == 57
     if sys.platform == "linux":
-        assert os.path.samefile(found.paths[0], found.spooled[0].fileno()), "it was copied"  # type: ignore[attr-defined]
+        read, given = found._result.paths[0], found._result.spooled[0]
+        assert os.path.samefile(read, given.fileno()), "it was copied"  # type: ignore[attr-defined]
 
 
 def test_a_file_object_is_read_from_where_it_stands(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_a_file_object_is_read_from_where_it_stands(tmp_path: Path) -> None:
 
 def test_a_temporary_file_lives_as_long_as_its_scan() -> None:
     found = nagle_scan.scan((CAPTURES / "java-split.pcap").read_bytes())
-    path = found.paths[0]
+    path = found._result.paths[0]
     assert len(found.segments(0)) == 57
     del found
     assert not Path(path).exists()
@@ -92,7 +93,7 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
     (ring,) = nagle_scan.scan_each(tmp_path)
     (same,) = nagle_scan.scan_each(tmp_path / "*.pcap*")
     assert len(same.stalls) == len(ring.stalls)
-    assert len(ring.paths) == 2
+    assert len(ring._result.paths) == 2
     with pytest.raises(nagle_scan.CaptureError, match=r": a folder: scan_each yields a scan of"):
         nagle_scan.scan(tmp_path)
     broken = nagle_scan.scan_each([paths[0], "nowhere.pcap"], at_once=1)

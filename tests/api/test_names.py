@@ -75,7 +75,7 @@ def test_wireshark_resolves_them_in_the_evidence(capture: Path, tmp_path: Path) 
     content = (tmp_path / "x.pcapng").read_bytes()
     assert b"payments\0" in content
     assert b"not-in-it" not in content
-    assert nagle_scan.scan(tmp_path / "x.pcapng").core.summary().stalls
+    assert nagle_scan.scan(tmp_path / "x.pcapng")._result.core.summary().stalls
 
 
 def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path) -> None:

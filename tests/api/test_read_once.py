@@ -48,8 +48,8 @@ def test_an_excerpt_that_holds_everything_is_drawn_as_the_whole(
 
 def test_pictures_of_one_connection_read_it_once(readings: list[list[int]]) -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    timeline.ladder(scan, 2)
-    timeline.sequence(scan, 2)
+    timeline.ladder(scan._result, 2)
+    timeline.sequence(scan._result, 2)
     assert readings == [[2]]
 
 
@@ -59,7 +59,7 @@ def test_frames_of_another_capture_are_not_taken_for_those_of_the_scan(tmp_path:
     shutil.copy(STALLS, capture)
     scan = nagle_scan.scan(capture)
     capture.write_bytes(CLEAN.read_bytes()[: STALLS.stat().st_size])
-    assert not scan.can_be_read_again
+    assert not scan._result.can_be_read_again
     for ask in (lambda: scan.segments(1), lambda: scan.packets([1]), lambda: scan.render("zip")):
         with pytest.raises(nagle_scan.NagleScanError, match="no longer the capture that was scann"):
             ask()

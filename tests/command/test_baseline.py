@@ -36,7 +36,7 @@ def test_a_fix_passes_and_its_prediction_holds(before: str, after: str, run: Run
     assert (done.returncode, done.stderr) == (0, b"")
     assert "\n\nFIXED  " in done.stdout.decode()
     old, new = (nagle_scan.scan(CAPTURES / f"{name}.pcap") for name in (before, after))
-    (row,) = [row for row in compare(old, new).servers if row.state == "gone"]
+    (row,) = [row for row in compare(old._result, new._result).servers if row.state == "gone"]
     assert row.prediction is not None
     predicted_ms, measured_ms = row.prediction
     assert abs(predicted_ms - measured_ms) <= max(0.5, 0.1 * measured_ms)
@@ -84,14 +84,14 @@ def test_where_pure_acks_are_missing_nothing_is_called_fixed(scan_frames: ScanFr
         made.wait(0.1)
         made.reply_in_two(44.0, 0.02, second=12)
     with_data = [frame for frame in made.frames if frame.packet.haslayer("Raw")]
-    comparison = compare(scan_frames(made.frames), scan_frames(with_data))
+    comparison = compare(scan_frames(made.frames)._result, scan_frames(with_data)._result)
     assert [row.state for row in comparison.servers] == ["hidden"]
     assert comparison.outcome == "inconclusive"
 
 
 def test_a_server_that_moved_is_found_by_its_port(run: Run, tmp_path: Path) -> None:
     elsewhere = moved(AFTER, tmp_path / "moved.pcap")
-    comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan(elsewhere))
+    comparison = compare(nagle_scan.scan(BEFORE)._result, nagle_scan.scan(elsewhere)._result)
     assert [(row.addr, row.state) for row in comparison.servers] == [("10.0.0.5", "gone")]
     done = run(elsewhere, "--baseline", BEFORE)
     assert done.returncode == 0
@@ -103,7 +103,7 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
     first = moved(AFTER, tmp_path / "first.pcap")
     # Another capture: the same packets again would be copies, which do not count.
     second = moved(BEFORE, tmp_path / "second.pcap", new=b"\x0a\x00\x00\x06")
-    comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan([first, second]))
+    comparison = compare(nagle_scan.scan(BEFORE)._result, nagle_scan.scan([first, second])._result)
     assert sorted(row.state for row in comparison.servers) == ["new", "none", "unseen"]
 
 
@@ -128,11 +128,11 @@ def test_a_stream_without_exchanges_is_compared_too(
     scan_frames: ScanFrames,
 ) -> None:
     before, after = scan_frames(one_way(nagle=True)), scan_frames(one_way(nagle=False))
-    assert (before.core.servers(9), before.core.summary().stalls) == ([], 6)
-    comparison = compare(before, after)
+    assert (before._result.core.servers(9), before._result.core.summary().stalls) == ([], 6)
+    comparison = compare(before._result, after._result)
     assert [(row.port, row.state) for row in comparison.servers] == [(8000, "gone")]
     assert comparison.outcome == "fixed"
-    assert compare(before, before).outcome == "remain"
+    assert compare(before._result, before._result).outcome == "remain"
     moved = scan_frames(one_way(nagle=False, port=9000))
     assert before.compare(moved).verdict == "inconclusive"
     assert before.compare(moved, {"10.0.0.2:8000": "10.0.0.2:9000"}).verdict == "fixed"

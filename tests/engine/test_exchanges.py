@@ -48,7 +48,7 @@ def test_exchanges_of_a_pipe_are_there_if_they_were_asked_for() -> None:
 def test_parts_of_an_exchange_add_up_to_its_latency_on_every_capture() -> None:
     seen = 0
     for path in sorted(CAPTURES.rglob("*.pcap*")):
-        columns = nagle_scan.scan(path, exchanges=True).core.columns("exchanges")
+        columns = nagle_scan.scan(path, exchanges=True)._result.core.columns("exchanges")
         parts = [columns[f"{name}_ms"] for name in _core.PARTS]
         assert all((part >= 0).all() for part in parts), path
         # Within a microsecond.

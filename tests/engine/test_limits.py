@@ -119,7 +119,7 @@ def test_the_clearest_of_each_connection_are_listed_in_order(
     busy = [row for row in result["connections"] if "stalls_not_listed" in row]
     assert len(busy) == BUSY
     for connection in busy:
-        clearest = scan.core.stalls_of(connection["connection"], len(connection["stalls"]))
+        clearest = scan._result.core.stalls_of(connection["connection"], len(connection["stalls"]))
         frames = [row["frame_held"] for row in connection["stalls"]]
         assert frames == sorted(row.frame_to for row in clearest)
 

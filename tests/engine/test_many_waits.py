@@ -67,7 +67,7 @@ def test_other_waits_are_listed_however_often_clients_pause(many: Many, capture:
 
 def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
     scan = nagle_scan.scan(many.capture)
-    summary = scan.core.summary()
+    summary = scan._result.core.summary()
     assert len(scan.waits) == PAUSES
     # Each request of a connection but the first comes after a pause, most of them a long one.
     requests = len(scan.exchanges)
@@ -119,11 +119,11 @@ def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> 
     pd.testing.assert_frame_equal(late, expected)
     assert len(together) == OF_EACH_KIND + LONGEST
     assert together["frame_to"].is_monotonic_increasing
-    summary = scan.core.summary()
+    summary = scan._result.core.summary()
     # The server's first answer is late, too.
     assert summary.waits_not_listed == WAITS + 1 + len(alone) - len(together)
     assert summary.waits_not_listed_ms == pytest.approx(21 * summary.waits_not_listed)
-    longest = scan.core.longest_waits(5)
+    longest = scan._result.core.longest_waits(5)
     assert [row.wait_ms for row in longest] == sorted(expected["wait_ms"], reverse=True)[:5]
 
 

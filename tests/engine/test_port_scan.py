@@ -63,10 +63,10 @@ def scan(scanned: Path) -> nagle_scan.Scan:
 
 def test_refused_and_unanswered_ports_are_counted_not_listed(scan: nagle_scan.Scan) -> None:
     # The last whole blocks stay, and so does what follows them.
-    not_listed = scan.core.summary().connections_not_listed
+    not_listed = scan._result.core.summary().connections_not_listed
     whole = PORTS - (THINNED_AFTER - 1) * BLOCK
     assert whole - BLOCK < not_listed <= whole
-    assert scan.core.summary().connections == PORTS + 1
+    assert scan._result.core.summary().connections == PORTS + 1
     assert len(scan.connections) == PORTS + 1 - not_listed
     told = f"{not_listed:,} connections without data"
     assert any(told in text for text in scan.summary.notices)
@@ -103,7 +103,7 @@ def test_what_is_seen_before_a_block_is_thinned_is_not_lost(
     path = tmp_path / "scan.pcap"
     path.write_bytes(pcap(frames))
     scan = nagle_scan.scan(path)
-    assert scan.core.summary().connections_not_listed > 0
+    assert scan._result.core.summary().connections_not_listed > 0
     assert len(scan.segments(0)) == len(refusing) + len(taking_part)
     assert (scan.stalls["connection"] == 0).sum() == len(made.holds) > 0
 
@@ -112,7 +112,7 @@ def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> N
     with pytest.raises(KeyError):
         scan.connection(1)
     for number in scan.connections.index[::97]:
-        row = scan.core.connection(number)
+        row = scan._result.core.connection(number)
         assert row is not None
         assert row.connection == number
     assert len(scan.segments(1)) == 1
@@ -130,7 +130,7 @@ def test_what_is_open_at_the_end_is_told_in_order(tmp_path: Path) -> None:
     path = tmp_path / "scan.pcap"
     path.write_bytes(pcap(sorted(frames, key=lambda frame: frame[0])))
     scan = nagle_scan.scan(path)
-    assert scan.core.summary().connections_not_listed > PORTS // 2 - BLOCK
+    assert scan._result.core.summary().connections_not_listed > PORTS // 2 - BLOCK
     listed = scan.exchanges["connection"]
     assert (len(listed), listed.is_monotonic_increasing) == (40, True)
 

@@ -171,7 +171,7 @@ def use_everything(path: Path) -> None:
     assert all(line.isprintable() for line in report.split("\n"))
     assert report
     counts = [len(scan.stalls), len(scan.waits), len(scan.exchanges)]
-    assert scan.core.summary().stalls == counts[0]
+    assert scan._result.core.summary().stalls == counts[0]
     for number in scan.connections.index[:3]:
         scan.segments(int(number))
     scan.write(path.with_suffix(".json"))

@@ -133,7 +133,7 @@ def own_streams(path: Path, said: Answer) -> list[Stream]:
     scan = nagle_scan.scan(path, threads=1)
     table = scan.connections
     streams = []
-    for number, columns_of in scan._segments_of(table.index.tolist()).items():
+    for number, columns_of in scan._result._segments_of(table.index.tolist()).items():
         segments = Rows(columns_of)
         columns = [segments[name].tolist() for name in Segment._fields[:-1]]
         rows = [Segment._make([*row, number]) for row in zip(*columns, strict=True)]

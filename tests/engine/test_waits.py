@@ -111,7 +111,7 @@ def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: ScanFrames
         made.wait(52.0)
         made.answer()
         made.wait(900.0)
-    longest = scan_frames(made.frames).core.longest_waits(1)[0]
+    longest = scan_frames(made.frames)._result.core.longest_waits(1)[0]
     assert (longest.sender, longest.cause, round(longest.wait_ms)) == ("client", "sender_app", 200)
 
 
@@ -123,7 +123,7 @@ def test_a_server_that_nobody_asked_is_not_slow(scan_frames: ScanFrames) -> None
         made.data(by, 100)
         made.wait(made.rtt_ms)
         made.ack("client" if by == "server" else "server")
-    rows = scan_frames(made.frames).core.causes()
+    rows = scan_frames(made.frames)._result.core.causes()
     server = {row.turn: row.waits for row in rows if row.sender == "server"}
     assert server == {"first": 1, "idle": 1, "asked": 1, "midway": 1}
 

@@ -219,6 +219,6 @@ def test_what_an_icmp_error_quotes_is_no_connection(tmp_path: Path) -> None:
     said = tshark_answers.ask(path)
     assert (set(said["stream"]), said["quotes"]) == ({0, 2}, [1])
     # The printed filter finds the stall all the same.
-    stall = nagle_scan.scan(path).core.stalls_of(1, 1)[0]
+    stall = nagle_scan.scan(path)._result.core.stalls_of(1, 1)[0]
     found = tshark(path, "-Y", display_filter(stall))
     assert {str(stall.frame_from), str(stall.frame_to)} <= set(found)

@@ -52,7 +52,7 @@ def of_one(folder: Path, *paths: str | Path) -> tuple[Fleet, str]:
 def test_services_and_hours_add_up_to_the_scans(found: Fleet) -> None:
     """Whoever trusts the sum must not be able to get another one by hand."""
     scans = [nagle_scan.scan(CAPTURES / name) for name in ALL]
-    summaries = [scan.core.summary() for scan in scans]
+    summaries = [scan._result.core.summary() for scan in scans]
     total = certainty.total(summaries)
     assert found.total.stalls_by_confidence == total.stalls_by_confidence
     assert found.total.stalled_ms_by_confidence == pytest.approx(total.stalled_ms_by_confidence)
@@ -186,7 +186,7 @@ def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
 def test_a_filter_is_used_again(tmp_path: Path) -> None:
     filtered = SETTINGS._replace(filter="tcp port 1")
     path = made(tmp_path / "fleet", [[SPLIT]], filtered)
-    assert Fleet(path).scan(Fleet(path).captures["set"][0]).core.summary().connections == 0
+    assert Fleet(path).scan(Fleet(path).captures["set"][0])._result.core.summary().connections == 0
 
 
 def test_what_cannot_be_read_again_is_told(found: Fleet, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_many_hosts_write_into_one_folder_at_once(
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(host, range(8))) <= {0, 1}
     names = [CAPTURES / name for name in ALL]
-    alone = [nagle_scan.scan(name).core.summary().stalls for name in names]
+    alone = [nagle_scan.scan(name)._result.core.summary().stalls for name in names]
     captures = Fleet(fleet).captures.set_index("path")["stalls"]
     assert captures.to_dict() == dict(zip(map(str, names), alone, strict=True))
     assert len(Fleet(fleet).stalls) == len(whole["stalls"])

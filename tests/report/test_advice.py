@@ -253,7 +253,7 @@ def test_a_key_exchange_is_not_to_be_changed(
         for _ in range(stalls - 2 if number == 0 else 1):
             stall_with(made[-1], message, bytes(44))
     path = write(tmp_path / "ssh.pcap", interleaved(*made))
-    (found,) = nagle_scan.scan(path).core.groups()
+    (found,) = nagle_scan.scan(path)._result.core.groups()
     remedies = for_group(found.worst, [str(path)])
     assert (remedies == [advice.KEY_EXCHANGE]) == is_nothing
     assert any("set TCP_NODELAY" in one.short for one in remedies) != is_nothing
@@ -296,7 +296,7 @@ def test_separate_messages_are_not_to_be_sent_in_one_write(
     for _ in range(3):
         stall_with(made, message, message)
     path = write(tmp_path / "separate.pcap", made.frames)
-    (found,) = nagle_scan.scan(path).core.groups()
+    (found,) = nagle_scan.scan(path)._result.core.groups()
     first, *others = for_group(found.worst, [str(path)])
     assert first.short == "set TCP_NODELAY"
     assert first.what.startswith("these are separate messages (")
@@ -361,7 +361,7 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
         made.ack("client")
         made.wait(200.0)
     path = write(tmp_path / "pushes.pcap", made.frames)
-    (group,) = nagle_scan.scan(path).core.groups()
+    (group,) = nagle_scan.scan(path)._result.core.groups()
     found = group.worst
     assert found.sender == "server"
     assert (found.len_unacked, found.len) == (10, 300)

@@ -32,7 +32,7 @@ def traced() -> nagle_scan.Scan:
 
 def items(scan: nagle_scan.Scan) -> dict[str, str]:
     """The first screen: heads and sentences."""
-    report = text.render(scan, PLAIN._replace(width=2000), Options())
+    report = text.render(scan._result, PLAIN._replace(width=2000), Options())
     found = re.findall(r"^([A-Z]{3,})  +(.*)$", report, re.MULTILINE)
     return dict(found)
 
@@ -61,7 +61,7 @@ def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -
         assert stall.call_hold_ms == pytest.approx((stall.time_ns - written_ns) / 1e6, abs=0.2)
         assert stall.hold_ms == pytest.approx(stall.call_hold_ms)
         assert stall.hold_ms < stall.wait_ms
-    assert traced.core.summary().stalled_ms == pytest.approx(stalls["hold_ms"].sum())
+    assert traced._result.core.summary().stalled_ms == pytest.approx(stalls["hold_ms"].sum())
 
 
 def test_json_has_the_call_of_each_stall(traced: nagle_scan.Scan, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_failure_is_about_its_server_alone_and_says_each_thing_once(tmp_path: 
         for delay_ms in (40.0, 0.0) * 4:
             made[-1].stall(delay_ms=delay_ms, first=20, second=30)
     scan = nagle_scan.scan(write(tmp_path / "three.pcap", interleaved(*made)), min_wait_ms=0.5)
-    assert len(scan.core.groups()) == 6
+    assert len(scan._result.core.groups()) == 6
     cases = [*junit(scan, tmp_path).iter("testcase")]
     assert len(cases) == 3
     for case in cases:
@@ -130,7 +130,7 @@ def test_what_is_only_possible_fails_no_test_but_is_told(tmp_path: Path) -> None
 
 def test_a_server_that_cannot_be_judged_is_skipped(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "labelled/body-200k-rtt26/server.pcap.gz")
-    assert "inconclusive" in {row.verdict for row in scan.core.servers(9)}
+    assert "inconclusive" in {row.verdict for row in scan._result.core.servers(9)}
     reasons = [entry.get("message") for entry in junit(scan, tmp_path).iter("skipped")]
     assert NOT_JUDGED in reasons
 
@@ -150,5 +150,5 @@ def test_it_is_as_specified_and_fails_where_the_gate_does(
     outcomes = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
     assert ("skipped" in outcomes.get("capture", [])) == (status == 4)
     of_verdict = {"stalls": ["failure"], "inconclusive": ["skipped"], "possible": [], "clean": []}
-    for row in scan.core.servers(1000):
+    for row in scan._result.core.servers(1000):
         assert outcomes[endpoint(row.addr, row.port)] == of_verdict[row.verdict]

@@ -92,7 +92,7 @@ def test_a_late_ack_is_a_delayed_one_only_where_no_path_explains_it(
 def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:
     made = stalled(Conversation(rtt_ms=26.0), rounds=2, delay_ms=0.0)
     made.may_hold()
-    core = nagle_scan.scan(write(tmp_path / "two.pcap", made.frames)).core
+    core = nagle_scan.scan(write(tmp_path / "two.pcap", made.frames))._result.core
     first = max(core.groups(), key=lambda group: not certainty.is_only_possible(group))
     possible = next(group for group in core.groups() if certainty.is_only_possible(group))
     assert possible.stalled_ms > first.stalled_ms
@@ -113,8 +113,10 @@ def test_a_first_exchange_is_fast_only_if_stalls_slow_the_others() -> None:
 
 
 def test_frames_and_ladder_say_how_sure_it_is() -> None:
-    (row,) = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.affected(1)
-    certain = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.stalls_of(row.connection, 1)[0]
+    (row,) = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")._result.core.affected(1)
+    certain = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")._result.core.stalls_of(
+        row.connection, 1
+    )[0]
     names = [name for name in dir(certain) if not name.startswith("_")]
     possible: Any = SimpleNamespace(**{name: getattr(certain, name) for name in names})
     for confidence, are_held, held_then in (
@@ -128,7 +130,7 @@ def test_frames_and_ladder_say_how_sure_it_is() -> None:
 
 
 def test_a_prediction_is_at_best_and_says_where_it_was_measured() -> None:
-    summary = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.summary()
+    summary = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")._result.core.summary()
     cost = sentences.cost(summary, [], elsewhere=True)
     assert "on average (as seen at the capture point), about" in cost
 

@@ -125,7 +125,9 @@ def test_wireshark_shows_the_comments_the_right_lengths_and_no_new_fault(
     write_evidence(scan, evidence)
     comments = tshark(evidence, "-Y", "frame.comment", fields="frame.comment")
     assert sum("by Nagle" in comment for comment in comments) == len(scan.stalls)
-    streams = " || ".join(f"tcp.stream == {row.connection}" for row in scan.core.affected(5))
+    streams = " || ".join(
+        f"tcp.stream == {row.connection}" for row in scan._result.core.affected(5)
+    )
     names = "frame.time_epoch tcp.len tcp.seq_raw tcp.ack_raw frame.len"
     told = tshark(evidence, "-Y", "tcp", fields=names)
     assert told == tshark(path, "-Y", streams, fields=names) != []

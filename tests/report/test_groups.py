@@ -112,5 +112,5 @@ def test_a_server_with_both_is_counted(tmp_path: Path) -> None:
             made.answer()
             made.wait(20.0)
     path = write(tmp_path / "mixed.pcap", interleaved(*conversations(6), *others))
-    (found,) = nagle_scan.scan(path).core.groups()
+    (found,) = nagle_scan.scan(path)._result.core.groups()
     assert found.sockets == (6, 3, 0, 0)

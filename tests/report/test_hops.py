@@ -50,7 +50,7 @@ def test_every_format_names_the_holder_and_those_that_pass_on(run: Run, tmp_path
 def test_no_table_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None:
     """Neither hops nor IPv6 addresses of full length are wrapped by the terminal."""
     for path in (CHAINS / "front-2-of-3/a.pcap.gz", pictures.capture("long", tmp_path)):
-        shown = render(nagle_scan.scan(path), PLAIN._replace(width=width), Options())
+        shown = render(nagle_scan.scan(path)._result, PLAIN._replace(width=width), Options())
         assert shown.count("TCP_NODELAY") > 1
         tables = [line for line in shown.splitlines() if path.name not in line]
         assert max(map(len, tables)) <= width
@@ -58,7 +58,7 @@ def test_no_table_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None
 
 def test_relays_get_no_advice(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture("server-2-relays/a.pcap.gz", tmp_path))
-    view = View(scan, LIMITS._replace(groups=99, fixes=99), Options())
+    view = View(scan._result, LIMITS._replace(groups=99, fixes=99), Options())
     assert [fix.sender for fix in view.fixes] == [HOLDER]
     told = [row.sockets for row in view.nodelay if row.answer == "no"]
     assert told == [f"server {HOLDER}"]
@@ -78,8 +78,10 @@ def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
 
 
 def test_what_a_hop_is_predicted_to_leave_is_what_its_fix_left(tmp_path: Path) -> None:
-    before = nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)).core.hops()
-    after = nagle_scan.scan(capture("client-and-server-fixed/a.pcap.gz", tmp_path)).core.hops()
+    before = nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path))._result.core.hops()
+    after = nagle_scan.scan(
+        capture("client-and-server-fixed/a.pcap.gz", tmp_path)
+    )._result.core.hops()
     predicted_ms = before[-1].first_hop_predicted_latency_ms or 0.0
     assert predicted_ms == pytest.approx(after[0].mean_latency_ms, rel=0.1)
     assert predicted_ms < 0.6 * (before[0].mean_latency_ms or 0.0)
@@ -87,8 +89,10 @@ def test_what_a_hop_is_predicted_to_leave_is_what_its_fix_left(tmp_path: Path) -
 
 def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> None:
     # In the second capture the server has TCP_NODELAY, and the relay 8102 holds what it passed on.
-    before = nagle_scan.scan(capture("server-and-front/a.pcap.gz", tmp_path)).core.hops()
-    after = nagle_scan.scan(capture("server-and-front-fixed/a.pcap.gz", tmp_path)).core.groups()
+    before = nagle_scan.scan(capture("server-and-front/a.pcap.gz", tmp_path))._result.core.hops()
+    after = nagle_scan.scan(
+        capture("server-and-front-fixed/a.pcap.gz", tmp_path)
+    )._result.core.groups()
     assert after[0].worst.server_port == 8102
     [prediction] = hops.chains(before, 9)[0].predictions
     assert "the relay may stall instead" in prediction
@@ -100,7 +104,7 @@ def test_a_leg_that_a_proxy_may_have_sent_is_not_blamed(
     name: str, run: Run, tmp_path: Path
 ) -> None:
     path = capture(f"{name}/a--leg-8101.pcap.gz", tmp_path)
-    groups = nagle_scan.scan(path).core.groups()
+    groups = nagle_scan.scan(path)._result.core.groups()
     assert all(group.may_be_relay and group.worst.confidence != "certain" for group in groups)
     for text in said(run, path, tmp_path):
         assert "If 127.0.0.1 is a proxy, capture its upstream first" in text
@@ -133,8 +137,8 @@ def test_a_relay_that_holds_is_told_which_of_its_sockets_to_change(tmp_path: Pat
         outer.ack("client")
     path = write(tmp_path / "relay.pcap", interleaved(outer, inner))
     scan = nagle_scan.scan(path)
-    view = View(scan, LIMITS, Options())
-    assert [hop.server for hop in scan.core.hops()] == ["10.0.0.2:7000", "10.0.0.3:7001"]
+    view = View(scan._result, LIMITS, Options())
+    assert [hop.server for hop in scan._result.core.hops()] == ["10.0.0.2:7000", "10.0.0.3:7001"]
     (fix,) = view.fixes
     assert fix.senders == ["10.0.0.2 (client of port 7001)"]
     first, *others = fix.remedies

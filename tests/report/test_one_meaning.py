@@ -45,9 +45,9 @@ def seen() -> list[Seen]:
 
 def of(path: Path) -> Seen:
     scan = nagle_scan.scan(path)
-    view = View(scan, text.LIMITS, Options())
+    view = View(scan._result, text.LIMITS, Options())
     first = {item.head: item.text for item in header.of(view)}
-    return Seen(path, scan, view, first, flat(text.render(scan, PLAIN, Options())))
+    return Seen(path, scan, view, first, flat(text.render(scan._result, PLAIN, Options())))
 
 
 def counted(rows: Sequence[_core.WaitRow]) -> list[_core.WaitRow]:
@@ -56,8 +56,8 @@ def counted(rows: Sequence[_core.WaitRow]) -> list[_core.WaitRow]:
 
 
 def stalls(one: Seen) -> list[_core.WaitRow]:
-    connections = one.scan.core.affected(sys.maxsize)
-    rows = (one.scan.core.stalls_of(row.connection, sys.maxsize) for row in connections)
+    connections = one.scan._result.core.affected(sys.maxsize)
+    rows = (one.scan._result.core.stalls_of(row.connection, sys.maxsize) for row in connections)
     return list(chain.from_iterable(rows))
 
 
@@ -90,9 +90,9 @@ def test_the_verdict_counts_certain_and_likely_stalls() -> None:
 
 def test_a_picture_counts_the_same() -> None:
     for one, every in stalling():
-        row = one.scan.core.affected(1)[0]
+        row = one.scan._result.core.affected(1)[0]
         counts = counted([stall for stall in every if stall.connection == row.connection])
-        headline, below = overview._in_words(subject.of(one.scan, row.connection))
+        headline, below = overview._in_words(subject.of(one.scan._result, row.connection))
         assert re.search(rf": {len(counts):,} (\w+ )?stalls?\b", headline), one.path
         assert re.match(in_words(sum(stall.hold_ms for stall in counts)), below), one.path
 
@@ -101,7 +101,7 @@ def test_affected_are_the_connections_with_stalls_that_count() -> None:
     for one, every in stalling():
         summary, connections = one.view.summary, {row.connection for row in counted(every)}
         assert len(connections) == summary.affected_connections, one.path
-        rows = one.scan.core.affected(sys.maxsize)
+        rows = one.scan._result.core.affected(sys.maxsize)
         assert {row.connection for row in rows[: len(connections)]} == connections, one.path
         assert len(rows) == len(connections) + summary.possible_connections, one.path
         for said in (one.first["cost"], one.view.in_one_line):
@@ -112,7 +112,7 @@ def test_affected_are_the_connections_with_stalls_that_count() -> None:
 
 def test_cost_and_tables_subtract_the_same() -> None:
     for one in seen():
-        summary, servers = one.view.summary, one.scan.core.servers(sys.maxsize)
+        summary, servers = one.view.summary, one.scan._result.core.servers(sys.maxsize)
         taken_ms = sum(server.latency_stalled_ms for server in servers)
         assert taken_ms == pytest.approx(summary.cost_stalled_ms, abs=0.01), one.path
         for server in servers:
@@ -123,7 +123,7 @@ def test_cost_and_tables_subtract_the_same() -> None:
 
 def test_each_exchange_counts_once() -> None:
     for one in seen():
-        exchanges = sum(server.exchanges for server in one.scan.core.servers(sys.maxsize))
+        exchanges = sum(server.exchanges for server in one.scan._result.core.servers(sys.maxsize))
         assert exchanges == one.view.summary.exchanges, one.path
 
 
@@ -138,7 +138,7 @@ def test_copies_neither_count_nor_hide_what_stalls_cost(
     twice = of(write(tmp_path / "twice.pcap", interleaved(alone, copied)))
     assert twice.view.summary.copied == 1
     assert twice.first == once.first
-    rows = [one.scan.core.servers(9) for one in (once, twice)]
+    rows = [one.scan._result.core.servers(9) for one in (once, twice)]
     assert [len(each) for each in rows] == [1, 1]
     (one,), (other,) = rows
     assert (one.exchanges, one.stalled_exchanges) == (other.exchanges, other.stalled_exchanges)

@@ -47,9 +47,9 @@ class Formats(NamedTuple):
 def formats(scan: nagle_scan.Scan, folder: Path) -> Formats:
     scan.write(folder / "a.md")
     ticket = (folder / "a.md").read_text().replace("`", "").replace("\\", "")
-    whole = pages.rendered("report.html", page.Page(scan, Options())).decode()
-    plain = text.render(scan, PLAIN, Options())
-    return Formats(*map(flat, (plain, ticket, whole, notebook.scan_html(scan))))
+    whole = pages.rendered("report.html", page.Page(scan._result, Options())).decode()
+    plain = text.render(scan._result, PLAIN, Options())
+    return Formats(*map(flat, (plain, ticket, whole, notebook.scan_html(scan._result))))
 
 
 def flat(report: str) -> str:
@@ -100,11 +100,11 @@ def test_every_format_says_the_same(part: int, tmp_path: Path) -> None:
         for sentence in result["report"]["sentences"]:
             assert [path for report in said if flat(sentence) not in report] == []
         assert [word for word in UNTRUE if any(word in report for report in said)] == [], path
-        assert_answers(View(scan, text.LIMITS, Options()))
+        assert_answers(View(scan._result, text.LIMITS, Options()))
         if result["summary"]["stalls"]:
             assert_same_stall(said, result)
-            assert_same_groups(said, scan.core.groups())
-            assert_same_in_json(scan.core.groups(), result)
+            assert_same_groups(said, scan._result.core.groups())
+            assert_same_in_json(scan._result.core.groups(), result)
 
 
 def assert_answers(seen: View) -> None:

@@ -21,19 +21,19 @@ NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
 def test_it_tells_what_the_scan_found(name: str, report: Report) -> None:
     scan = nagle_scan.scan(CAPTURES / name)
     text = text_of(report(name).read_text())
-    for server in scan.core.servers(10):
+    for server in scan._result.core.servers(10):
         counts = f"{server.exchanges} {server.stalled_exchanges}"
         assert f"{server.addr}:{server.port} {counts} measured" in text
-    for row in scan.core.affected(10):
+    for row in scan._result.core.affected(10):
         assert f"Stream {row.connection}: {row.client}" in text
-        clearest = scan.core.stalls_of(row.connection, 1)[0]
+        clearest = scan._result.core.stalls_of(row.connection, 1)[0]
         for frame in (clearest.frame_from, clearest.frame_ack, clearest.frame_to):
             assert f" {frame} " in text
         for reason in clearest.evidence:
             assert reason[1:] in text
         for _, ruled_out, why in clearest.rivals:
             assert f"{'' if ruled_out else 'not '}ruled out {why[0].upper()}{why[1:]}." in text
-    for cause in scan.core.causes():
+    for cause in scan._result.core.causes():
         assert (f"{cause.cause} {cause.sender} {cause.waits}" in text) != ("nagle" in cause.cause)
 
 
@@ -76,13 +76,13 @@ def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
 
 def test_pictures_leave_room_for_the_rest() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    wanted = [*pictures.in_detail([row.connection for row in scan.core.affected(10)], None)]
-    whole = [*pictures.drawn(scan, wanted)]
+    wanted = [*pictures.in_detail([row.connection for row in scan._result.core.affected(10)], None)]
+    whole = [*pictures.drawn(scan._result, wanted)]
     assert [picture.wanted for picture in whole] == wanted
     counts = Counter(picture.wanted.connection for picture in whole)
     assert sorted(counts.values()) == [1, 3, 3, 3]
     room = sum(len(picture.svg) for picture in whole) // 3
-    some = [*pictures.drawn(scan, wanted, room)]
+    some = [*pictures.drawn(scan._result, wanted, room)]
     assert 0 < len(some) < len(whole)
     assert sum(len(picture.svg) for picture in some) <= room
 
@@ -90,7 +90,7 @@ def test_pictures_leave_room_for_the_rest() -> None:
 def test_who_waits_for_pictures_is_told_how_many_are_left(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     told: list[str] = []
-    scan.doing = told.append
+    scan._result.doing = told.append
     scan.write(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text().count("<figure>")
     assert told[0] == "reading again what is drawn"
@@ -127,7 +127,7 @@ def test_a_page_has_the_permissions_of_any_file(
 
 def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:
     def open_rivals(frames: list[Frame]) -> set[str]:
-        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames)).core.clearest()
+        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames))._result.core.clearest()
         assert clearest is not None
         return {name for name, ruled_out, _ in clearest.rivals if not ruled_out}
 

@@ -19,7 +19,7 @@ def client_of(port: int, second: int = 7) -> Conversation:
 
 def advised(folder: Path, *made: Conversation) -> list[Fix]:
     scan = nagle_scan.scan(write(folder / "a.pcap", interleaved(*made)))
-    return View(scan, LIMITS, Options()).fixes
+    return View(scan._result, LIMITS, Options()).fixes
 
 
 def test_the_same_advice_is_given_once_to_all_that_need_it(tmp_path: Path) -> None:

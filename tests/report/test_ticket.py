@@ -54,7 +54,7 @@ def test_its_filters_find_the_stall_in_capture_and_evidence(
     )
     write_evidence(scan, tmp_path / "evidence.pcapng")
     filters = re.findall(r"^- in .*: `(.*)`$", scan.render("md"), re.MULTILINE)
-    stall = scan.core.clearest()
+    stall = scan._result.core.clearest()
     assert stall is not None
     for name, shown in zip(("a.pcap", "evidence.pcapng"), filters, strict=True):
         lines = tshark(tmp_path / name, "-Y", shown, fields="frame.time_epoch frame.comment")

@@ -111,7 +111,7 @@ def test_a_clean_capture_counts_its_short_holds(run: Run) -> None:
     assert "15 holds under 10 ms may make up 66 % of the latency of their connections" in report
     assert WILL_NOT_HELP not in report
     listed = nagle_scan.scan(SHORT, min_wait_ms=1)
-    assert (len(listed.stalls), listed.core.summary().short_holds) == (15, 0)
+    assert (len(listed.stalls), listed._result.core.summary().short_holds) == (15, 0)
 
 
 def test_stalls_too_short_to_be_listed_are_short_holds(run: Run) -> None:
@@ -150,7 +150,7 @@ def test_certain_and_likely_stalls_count_and_possible_ones_are_told_apart() -> N
 
 
 def test_a_groups_sentence_counts_certain_and_likely_stalls() -> None:
-    groups = nagle_scan.scan(LABELLED / "both-split-ipv6" / "server.pcap.gz").core.groups()
+    groups = nagle_scan.scan(LABELLED / "both-split-ipv6" / "server.pcap.gz")._result.core.groups()
     mixed = [group for group in groups if len(certainty.shares(group)) > 1]
     assert mixed
     for group in mixed:

@@ -76,5 +76,5 @@ def test_they_are_numbered_as_wireshark_numbers_them(name: str) -> None:
 
 
 def test_the_tail_of_a_windows_sender_is_seen_as_one() -> None:
-    groups = [group for path in PATHS for group in nagle_scan.scan(path).core.groups()]
+    groups = [group for path in PATHS for group in nagle_scan.scan(path)._result.core.groups()]
     assert any(group.worst.unacked_full_sized for group in groups)

@@ -21,7 +21,7 @@ LABELLED = CAPTURES / "labelled"
 
 def arrows_of(scan: nagle_scan.Scan) -> list[arrows.Arrow]:
     """The arrows around the clearest stall."""
-    shown = subject.of(scan, None)
+    shown = subject.of(scan._result, None)
     return arrows.shown(shown, shown.stall(0))[0]
 
 
@@ -45,7 +45,7 @@ def test_each_segment_is_half_a_round_trip_from_the_capture(scan_frames: ScanFra
 
 @pytest.mark.parametrize("name", ["fast", "slow", "crowded"])
 def test_time_never_runs_backwards_on_paper(name: str, tmp_path: Path) -> None:
-    ax = timeline.ladder(nagle_scan.scan(capture(name, tmp_path)))
+    ax = timeline.ladder(nagle_scan.scan(capture(name, tmp_path))._result)
     lines = arrow_lines(ax)
     assert lines
     # The y axis points down.
@@ -66,7 +66,7 @@ def test_segments_arrive_in_the_order_in_which_they_left() -> None:
 
 def test_the_band_reaches_from_first_to_held_departure(scan_frames: ScanFrames) -> None:
     scan = scan_frames(stalled(rounds=1).frames)
-    ax = timeline.ladder(scan)
+    ax = timeline.ladder(scan._result)
     band = next(patch for patch in ax.patches if isinstance(patch, PathPatch))
     corners = np.asarray(band.get_path().vertices)
     sender_x = corners[0][0]
@@ -83,7 +83,7 @@ def test_the_band_reaches_from_first_to_held_departure(scan_frames: ScanFrames) 
 
 def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None:
     scan = scan_frames(stalled(rounds=1).frames)
-    ax = timeline.ladder(scan)
+    ax = timeline.ladder(scan._result)
     wait = f"{scan.stalls['wait_ms'].iloc[0]:.1f} ms"
     box = next(box for text, box in texts(ax) if text == wait)
     band = next(patch for patch in ax.patches if isinstance(patch, PathPatch))
@@ -93,7 +93,7 @@ def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None
 
 
 def test_kinds_of_segments_differ_in_more_than_colour(scan_frames: ScanFrames) -> None:
-    ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
+    ax = timeline.ladder(scan_frames(stalled(rounds=1).frames)._result)
     drawn = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
     looks = {(patch.get_linewidth(), str(patch.get_linestyle())) for patch in drawn}
     assert len(looks) >= 3
@@ -114,30 +114,32 @@ def test_what_was_released_leaves_after_its_ack_by_any_clock(scan_frames: ScanFr
 def test_many_segments_within_the_wait_are_counted_not_drawn(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture("crowded", tmp_path))
     number = int(scan.stalls["frame_held"].sub(scan.stalls["frame_unacked"]).to_numpy().argmax())
-    clear = scan.core.stalls_of(0, 100)
+    clear = scan._result.core.stalls_of(0, 100)
     held = int(scan.stalls["frame_held"].iloc[number])
     nth = [stall.frame_to for stall in clear].index(held)
-    ax = timeline.ladder(scan, 0, nth)
+    ax = timeline.ladder(scan._result, 0, nth)
     assert any("more segments" in text for text, _ in texts(ax))
     assert len(arrow_lines(ax)) <= 16
     assert overlaps(ax) == []
 
 
 def test_without_a_stall_it_shows_the_longest_other_wait(tmp_path: Path) -> None:
-    ax = timeline.ladder(nagle_scan.scan(capture("clean", tmp_path)))
+    ax = timeline.ladder(nagle_scan.scan(capture("clean", tmp_path))._result)
     assert any(text.startswith("No stall; the longest wait") for text, _ in texts(ax))
 
 
 def test_it_shows_the_longest_wait_that_the_reports_name() -> None:
     """Not the time in which the client was idle."""
     scan = nagle_scan.scan(LABELLED / "sleep200-nodelay-rtt26/client.pcap.gz")
-    shown = subject.of(scan, None).longest_wait
+    shown = subject.of(scan._result, None).longest_wait
     assert shown is not None
-    assert shown.frame_from == scan.core.longest_waits(1)[0].frame_from
+    assert shown.frame_from == scan._result.core.longest_waits(1)[0].frame_from
 
 
 def test_of_one_direction_it_does_not_say_that_there_is_no_stall() -> None:
-    ax = timeline.ladder(nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", filter="src port 8888"))
+    ax = timeline.ladder(
+        nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", filter="src port 8888")._result
+    )
     shown = [text for text, _ in texts(ax)]
     assert any(text.startswith("The longest wait") for text in shown)
     assert not any("No stall" in text for text in shown)
@@ -145,20 +147,20 @@ def test_of_one_direction_it_does_not_say_that_there_is_no_stall() -> None:
 
 def test_one_byte_is_one() -> None:
     scan = nagle_scan.scan(LABELLED / "typed-echo-rtt100/middle.pcap.gz")
-    ax = timeline.ladder(scan)
+    ax = timeline.ladder(scan._result)
     (headline,) = (text for text, _ in texts(ax) if "held 1 byte back" in text)
-    clearest = scan.core.clearest()
+    clearest = scan._result.core.clearest()
     assert clearest is not None
     assert headline.startswith(f"The server {certainty.HELD[clearest.confidence]} 1 byte back for")
 
 
 def test_a_pause_of_a_program_says_whose() -> None:
     scan = nagle_scan.scan(LABELLED / "rpc-threads-overloaded/loopback.pcap.gz")
-    said = " ".join(text for text, _ in texts(timeline.ladder(scan)))
+    said = " ".join(text for text, _ in texts(timeline.ladder(scan._result)))
     assert "the server had no data ready" in said
 
 
 def test_what_cannot_be_read_again_shows_the_stalls_frames() -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    ax = timeline.ladder(unreadable(scan))
+    ax = timeline.ladder(unreadable(scan)._result)
     assert len(arrow_lines(ax)) == 3

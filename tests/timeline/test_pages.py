@@ -21,7 +21,7 @@ KINDS = ("ladder", "sequence", "overview", "histogram")
 
 
 def svg(kind: str, scan: nagle_scan.Scan) -> str:
-    return timeline.svg(kind, scan, 0)
+    return timeline.svg(kind, scan._result, 0)
 
 
 def words(text: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_a_picture_is_well_formed_spoken_and_needs_nothing_else(
 
 def test_ids_meet_in_no_page() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    page = "".join(timeline.svg(kind, scan, number) for kind in KINDS for number in (1, 2))
+    page = "".join(timeline.svg(kind, scan._result, number) for kind in KINDS for number in (1, 2))
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', page)

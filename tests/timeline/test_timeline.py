@@ -45,40 +45,40 @@ def test_no_text_lies_on_another_or_leaves_the_figure(
 
 def test_the_histogram_counts_every_wait() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    bars = histogram.planned(scan, None, 500.0).named
+    bars = histogram.planned(scan._result, None, 500.0).named
     heights = [high - low for bar in bars for (_, low), (_, high), *_ in bar.lines]
     assert sum(heights) == len(scan.stalls) + len(scan.waits)
 
 
 def test_the_sequence_is_of_the_side_with_the_clearest_stall() -> None:
     scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
-    clearest = scan.core.clearest()
+    clearest = scan._result.core.clearest()
     assert clearest is not None
-    ax = timeline.sequence(scan, clearest.connection)
+    ax = timeline.sequence(scan._result, clearest.connection)
     assert ax.get_title(loc="left").startswith(f"What the {clearest.sender} sent")
 
 
 def test_bands_have_their_milliseconds_and_the_clearest_its_name() -> None:
     scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
-    names = timeline.sequence(scan, 0).get_legend_handles_labels()[1]
+    names = timeline.sequence(scan._result, 0).get_legend_handles_labels()[1]
     held = scan.stalls[scan.stalls["sender"] == "client"]
     assert f"waits, median {held['wait_ms'].median():.1f} ms" in names
-    assert "the clearest" in [text for text, _ in texts(timeline.overview(scan, 0))]
+    assert "the clearest" in [text for text, _ in texts(timeline.overview(scan._result, 0))]
 
 
 def test_the_histogram_tells_the_timer_from_the_round_trip() -> None:
     """A wait of 142 ms is a timer of 42 ms where the round trip is 100 ms."""
     scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
     delayed = scan.stalls[scan.stalls["cause"] == "nagle_delack"]
-    said = timeline.histogram(scan).get_xlabel()
+    said = timeline.histogram(scan._result).get_xlabel()
     assert said.endswith(f"the ACKs were {delayed['ack_delay_ms'].median():.1f} ms late")
-    near = timeline.histogram(nagle_scan.scan(CAPTURES / "epoll-fd0.pcap"))
+    near = timeline.histogram(nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")._result)
     assert "late" not in near.get_xlabel()
 
 
 def test_without_a_wait_the_sheet_shows_the_busiest_connection() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fixed.pcap")
-    number = subject.worst(scan)
+    number = subject.worst(scan._result)
     sent = scan.connections["client_bytes"] + scan.connections["server_bytes"]
     assert number is not None
     assert sent[number] == sent.max() > 0
@@ -87,7 +87,7 @@ def test_without_a_wait_the_sheet_shows_the_busiest_connection() -> None:
 @pytest.mark.parametrize("name", ["both-split-rtt26-loss", "body-200k-rtt26", "chained-rtt26"])
 def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
     """Also where the histogram needs many rows to name its causes."""
-    whole = sheet(nagle_scan.scan(LABELLED / name / "middle.pcap.gz"), "").get_axes()
+    whole = sheet(nagle_scan.scan(LABELLED / name / "middle.pcap.gz")._result, "").get_axes()
     said = [(text, box) for ax in whole for text, box in texts(ax)]
     titles = {ax.get_title(loc="left") for ax in whole}
     shown = [(text, box) for text, box in said if text in titles]
@@ -98,12 +98,12 @@ def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
 
 def test_overview_and_sequence_say_what_cannot_be_read_again() -> None:
     scan = unreadable(nagle_scan.scan(CAPTURES / "java-split.pcap"))
-    assert any("not read" in text for text, _ in texts(timeline.overview(scan, 0)))
-    assert any("second time" in text for text, _ in texts(timeline.sequence(scan, 0)))
+    assert any("not read" in text for text, _ in texts(timeline.overview(scan._result, 0)))
+    assert any("second time" in text for text, _ in texts(timeline.sequence(scan._result, 0)))
 
 
 def test_acks_count_bytes_of_the_peers_stream() -> None:
-    shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), 0)
+    shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")._result, 0)
     assert shown.segments is not None
     acks = subject.rel_acks(shown.segments, "client")
     assert acks[0] == -1, "a SYN acknowledges nothing"

@@ -177,7 +177,7 @@ def findings(result: Result) -> pd.DataFrame:
     limits = json.LIMITS._replace(groups=sys.maxsize, fixes=sys.maxsize)
     view = View(result, limits, Options())
     places = ["server_addr", "server_port"]
-    stalls = result.stalls.join(result.connections[places], on="connection")
+    stalls = result.table("stalls").join(result.table("connections")[places], on="connection")
     waits = stalls.groupby([*places, "sender", "cause"], observed=True)["wait_ms"].median()
     rows = [_finding(view, group, waits) for group in view.groups]
     frame = _typed(pd.DataFrame(rows, columns=list(FINDINGS)))
@@ -291,9 +291,10 @@ def latency(result: Result, by: str) -> pd.DataFrame:
         return _latency_by_server(result)
     if by not in ("connection", "client"):
         raise ValueError(f"by is 'server', 'connection' or 'client', not {by!r}")
-    table = result.exchanges
+    table = result.table("exchanges")
     if by == "client":
-        table = table.join(result.connections["client_addr"].rename("client"), on="connection")
+        clients = result.table("connections")["client_addr"].rename("client")
+        table = table.join(clients, on="connection")
     sizes = table.groupby(by, observed=True).size()
     frame = sizes.rename("exchanges").to_frame()
     begins = np.cumsum(sizes.to_numpy()) - sizes.to_numpy()
@@ -309,7 +310,7 @@ def latency(result: Result, by: str) -> pd.DataFrame:
 def _latency_by_server(result: Result) -> pd.DataFrame:
     import pandas as pd
 
-    table = result.servers
+    table = result.table("servers")
     places = zip(table["addr"], table["port"], strict=True)
     names = [endpoint(addr, int(port)) for addr, port in places]
     columns = [f"{start}_{name}_ms" for start in ("latency", "predicted") for name in PERCENTILES]

@@ -43,7 +43,7 @@ class Connection:
     @property
     def row(self) -> _core.ConnectionRow:
         """Its numbers: `row.rtt_ms`, `row.mss`, `row.stalls`, `row.mean_latency_ms` and others."""
-        row = self.scan.row_of(self.number)
+        row = self.scan._result.row_of(self.number)
         names = (name for name in dir(row) if name[0] != "_")
         return cast("_core.ConnectionRow", Row(**{name: getattr(row, name) for name in names}))
 
@@ -89,7 +89,7 @@ class Connection:
         """
         from nagle_scan.timeline.subject import Subject
 
-        row = Subject(self.scan, self.row).stall(stall)
+        row = Subject(self.scan._result, self.row).stall(stall)
         return row.evidence if row else []
 
     def segments(self) -> pd.DataFrame:
@@ -114,7 +114,7 @@ class Connection:
         >>> print(ax.get_label().partition(" for ")[0])
         The server held 100 bytes back
         """
-        return timeline.ladder(self.scan, self.number, stall or 0, ax, width_in)
+        return timeline.ladder(self.scan._result, self.number, stall or 0, ax, width_in)
 
     def sequence(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws the bytes sent against time, as tcptrace does, of the side that holds data.
@@ -123,15 +123,15 @@ class Connection:
         what the peer has acknowledged, the dotted one above what its window allows. Where the
         stalls are too many to be told apart, only the time around the clearest is shown.
         """
-        return timeline.sequence(self.scan, self.number, ax, width_in)
+        return timeline.sequence(self.scan._result, self.number, ax, width_in)
 
     def timeline(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws all of it, from its first segment to its last: stalls, other waits, bytes."""
-        return timeline.overview(self.scan, self.number, ax, width_in)
+        return timeline.overview(self.scan._result, self.number, ax, width_in)
 
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long its waits were, stalls against other causes."""
-        return timeline.histogram(self.scan, self.number, ax, width_in)
+        return timeline.histogram(self.scan._result, self.number, ax, width_in)
 
     def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
         return table[table["connection"] == self.number]
@@ -147,4 +147,4 @@ class Connection:
         return f"<Connection {self.number}: {ends}: {verdicts.of_connection(row)}>"
 
     def _repr_html_(self) -> str:
-        return notebook.connection_html(self.scan, self.row)
+        return notebook.connection_html(self.scan._result, self.row)

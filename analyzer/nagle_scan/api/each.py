@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from glob import glob, has_magic
 
 from nagle_scan.api import captures, keys
-from nagle_scan.api.scan import Scan, as_paths, check_number, named, scan
+from nagle_scan.api.given import as_paths, check_number, named
+from nagle_scan.api.scan import Scan, scan
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 
 Path = str | os.PathLike[str]

@@ -7,20 +7,22 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import keys, spooling
+from nagle_scan.api.given import KINDS, check_kinds, check_min_wait, check_number, named
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.options import Options
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
-from nagle_scan.system import files
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Result
 from nagle_scan.system.progress import ProgressLine, line_of
+from nagle_scan.words import certainty
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from scapy.packet import Packet
 
     from nagle_scan.api import calls as traces
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
@@ -30,14 +32,6 @@ if TYPE_CHECKING:
 _Path = str | os.PathLike[str]
 
 SMALL_BYTES = 256 << 20
-KINDS: dict[str, tuple[Any, str]] = {
-    "filter": (str | None, "a BPF expression (str)"),
-    "min_wait_ms": (SupportsFloat, "a number"),
-    "threads": (SupportsIndex | None, "an integer"),
-    "anonymize": (bytes | None, f"a key of {keys.KEY_LEN} bytes"),
-    "names": (Mapping | None, "a mapping of addresses to names"),
-}
-"""The type of each option, for `isinstance` and in words."""
 
 
 def scan(
@@ -109,13 +103,13 @@ def scan(
         )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    made = Scan(paths, filter, core, anonymize, min_wait_ms, keeps, threads)
-    made.spooled = spooled
-    made.trace = trace
-    return made
+    result = Result(paths, filter, core, anonymize, min_wait_ms, keeps, threads)
+    result.spooled = spooled
+    result.trace = trace
+    return Scan(result)
 
 
-class Scan(Written, Result):
+class Scan(Written):
     """The findings of a scan. Tables are DataFrames; durations are in ms.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
@@ -123,6 +117,154 @@ class Scan(Written, Result):
 
     `write` and `render` give the same files as `nagle-scan -o`.
     """
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    @property
+    def filter(self) -> str | None:
+        """The BPF expression that chose its packets."""
+        return self._result.filter
+
+    @property
+    def min_wait_ms(self) -> float:
+        """The shortest wait that was recorded."""
+        return self._result.min_wait_ms
+
+    @property
+    def verdict(self) -> str:
+        """`stalls` (one at least is likely), `possible` (none is), `clean` or `inconclusive`.
+
+        `clean`: no stall of `min_wait_ms` or more, and most connections would show one; shorter
+        ones do not count. `inconclusive`: they carry no data, or were captured in one direction
+        only, with too coarse a clock or too many frames missing, or on a path whose round trips
+        vary too much.
+        """
+        return self._result.verdict
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """Input that was lost or not used: (input, sentence)."""
+        return self._result.warnings
+
+    @property
+    def captures(self) -> list[str]:
+        """The captures as outputs name them: by path, or by number if anonymised."""
+        return self._result.captures
+
+    @property
+    def connections(self) -> pd.DataFrame:
+        """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
+
+        Of more than 131,072, many without data in a row, as of a port scan, are only counted.
+
+        For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`, `off`,
+        `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
+        `unknown`), `rtt_ms` (float64: round trip between the capture point and that end, NaN
+        unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
+        median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
+        `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
+        (category), `conclusive` (bool), `notices` (str: why not, as `nagle-scan` names reasons in
+        JSON), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
+        (float64: from the client's last SYN to its ACK of the server's, where both were surely
+        captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes),
+        `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
+        from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
+        `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
+        """
+        return self._result.table("connections")
+
+    @property
+    def stalls(self) -> pd.DataFrame:
+        """One row per stall, grouped by connection, in the order of time.
+
+        `connection` (int64), `cause` (category: see `nagle-scan --explain`), `sender` (category:
+        `client`, `server`), `confidence` (category: `possible` < `likely` < `certain`), `rel_seq`
+        (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
+        `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
+        (int64, of the held segment), `time` (the same), `wait_ms` (float64: from the last data that
+        the sender had sent or received: the most it can have waited), `hold_ms` (float64: the
+        time lost, which all sums count: as `wait_ms`, since no capture shows when the segment was
+        written, unless the calls of its program do), `ack_delay_ms` (float64: how long the receiver
+        sat on its ACK), `release_ms` (float64: from the ACK to the held segment, at the capture
+        point).
+
+        With `calls`, of the call that wrote it: `call` (str: its name), `call_bytes`, `call_line`
+        (int64: 0 unknown), `call_function` (str), `written_ns` (int64, by the capture's clock),
+        `call_hold_ms` (float64: until it left), `proof` (str: `proven` or empty).
+        """
+        return self._result.table("stalls")
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """One row per wait that is not a stall.
+
+        `connection` (int64), `cause` (category), `sender` (category: who kept the other waiting),
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `time` (the same),
+        `lost_before_capture` (bool), `wait_ms` (float64).
+
+        If there are very many, at least these are listed of each sixteenth of the connections: the
+        first 2,048 of clients that had their answer; of each side the first 8,192 others, and the
+        128 longest of those that follow. Reports count the rest.
+        """
+        return self._result.table("waits")
+
+    @property
+    def exchanges(self) -> pd.DataFrame:
+        """One row per request and response, in the order of their ends.
+
+        They grow with the packets, so a scan of more than 256 MB keeps them only with
+        `exchanges=True`, else reads the captures again for this table. Raises `CaptureError` if it
+        cannot (standard input).
+
+        `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
+        (int64), `begin` (the same as `begin_ns`), `latency_ms` (float64: first request byte to last
+        response byte), `stalls` (int64), `stalled_ms` and `predicted_latency_ms` (float64: without
+        the stalls). `connecting_ms` (float64: of the first one of a connection, else NaN) came
+        before it. The latency is the sum of `sending_ms` (the client was still sending),
+        `on_the_way_ms`, `resent_ms` (bytes had to be sent again), `window_ms` (the receiver's was
+        full), `held_ms` (by certain and likely stalls) and `server_ms` (float64).
+        """
+        return self._result.table("exchanges")
+
+    @property
+    def servers(self) -> pd.DataFrame:
+        """One row per server endpoint with exchanges, those that lose most to stalls first.
+
+        `addr` (str), `port`, `connections`, `affected_connections`, `exchanges`,
+        `stalled_exchanges`, `stalls` (int64), `stalled_ms` (float64), then the latency of its
+        exchanges as measured, `latency_p50_ms`, `latency_p75_ms`, `latency_p90_ms`,
+        `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and as it would be without the
+        stalls, `predicted_p50_ms`, `predicted_p75_ms`, `predicted_p90_ms`, `predicted_p95_ms`,
+        `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 % from 129
+        exchanges on, else exact). A percentile is the latency of an exchange, by nearest rank
+        (numpy's `method="inverted_cdf"`): pandas' `quantile` lies between two.
+        """
+        return self._result.table("servers")
+
+    def segments(self, connection: int) -> pd.DataFrame:
+        """The segments of one connection, read again from the capture.
+
+        `frame`, `time_ns` (int64), `time` (the same), `sender` (category), `rel_seq`, `len`, `seq`,
+        `ack`, `flags` (int64), `flags_text` (category: in Wireshark's words), `window` (int64: as
+        on the wire, not scaled), `window_bytes` (float64: scaled, NaN where the handshake was not
+        captured), `repeat` (category: `no`, `retransmitted`, `duplicated`, which is captured
+        again, `reordered`). `rel_seq` is the stream offset of the first payload byte; FIN takes a
+        number behind the last one. Raises `CaptureError` if the capture cannot be read again
+        (standard input), `KeyError` for an unknown connection, `TypeError` for what is no integer.
+        """
+        return self._result.segments(connection)
+
+    def packets(self, frames: Iterable[int]) -> list[Packet]:
+        """Frames as scapy packets, to dissect them, in ascending order of their numbers.
+
+        `frames` are Wireshark's `frame.number`, as in the tables. Their `time` is that of the
+        capture, in s. Those that hold no TCP segment or are not there are left out; with a key
+        their addresses are replaced. Raises `CaptureError` if the capture cannot be read again
+        (standard input) or holds no frames (printed text), `ValueError` for a number below 1,
+        `TypeError` for what is no integer.
+        """
+        return self._result.packets(frames)
 
     @property
     def summary(self) -> Summary:
@@ -137,7 +279,7 @@ class Scan(Written, Result):
         """
         from nagle_scan.api import answers
 
-        return answers.summary(self)
+        return answers.summary(self._result)
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -157,7 +299,7 @@ class Scan(Written, Result):
         """
         from nagle_scan.api import answers
 
-        return answers.findings(self)
+        return answers.findings(self._result)
 
     @property
     def advice(self) -> AdviceList:
@@ -173,7 +315,7 @@ class Scan(Written, Result):
         """
         from nagle_scan.api import answers
 
-        return answers.advice(self)
+        return answers.advice(self._result)
 
     def latency(self, by: str = "server") -> pd.DataFrame:
         """How long exchanges took, and would have taken without the stalls; by `server`,
@@ -194,7 +336,7 @@ class Scan(Written, Result):
         """
         from nagle_scan.api import answers
 
-        return answers.latency(self, by)
+        return answers.latency(self._result, by)
 
     def compare(self, other: Scan, baseline_map: Mapping[str, str] | None = None) -> Comparison:
         """Compares the stalls of two scans: this one was before a change, `other` is after it.
@@ -212,9 +354,9 @@ class Scan(Written, Result):
         """
         from nagle_scan.api import answers
 
-        if not isinstance(other, Result):
+        if not isinstance(other, Scan):
             raise TypeError(f"a scan is compared with a Scan, not {type(other).__name__}")
-        return answers.compare(self, other, baseline_map)
+        return answers.compare(self._result, other._result, baseline_map)
 
     def why(self, frame: int) -> Case:
         """Why a wait counts as held or not: the terms of its probability; `print` shows them.
@@ -232,14 +374,15 @@ class Scan(Written, Result):
         """
         from nagle_scan.api.why import case_of
 
-        self._check_readable()
-        return case_of(self.paths, self.filter, self.min_wait_ms, frame, self.threads, self.trace)
+        of = self._result
+        of.check_readable()
+        return case_of(of.paths, of.filter, of.min_wait_ms, frame, of.threads, of.trace)
 
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long the waits of all connections were, stalls against other causes."""
         from nagle_scan import timeline
 
-        return timeline.histogram(self, ax=ax, width_in=width_in)
+        return timeline.histogram(self._result, ax=ax, width_in=width_in)
 
     def connection(self, connection: int) -> Connection:
         """One connection, by its number as in Wireshark's `tcp.stream`.
@@ -256,19 +399,29 @@ class Scan(Written, Result):
         """
         from nagle_scan.api.connection import Connection
 
-        return Connection(self, self.row_of(connection).connection)
+        return Connection(self, self._result.row_of(connection).connection)
 
     def _shown(self, payload: bool) -> tuple[Result, Options]:
-        return self, Options(payload=payload)
+        return self._result, Options(payload=payload)
 
     def __dir__(self) -> list[str]:
         """The public names."""
-        return sorted(name for name in super().__dir__() if name[0] != "_" and name not in INTERNAL)
+        return sorted(name for name in super().__dir__() if name[0] != "_")
+
+    def __repr__(self) -> str:
+        """The verdict and its counts."""
+        summary, names = self._result.core.summary(), ", ".join(self.captures)
+        about = ""
+        if summary.stalls:
+            about = f": {certainty.on_connections(summary)}"
+        elif summary.verdict == "clean":
+            about = f", on {certainty.clean_of(summary)}"
+        return f"<{type(self).__name__} {names}: {summary.verdict}{about}>"
 
     def _repr_html_(self) -> str:
         from nagle_scan.api.notebook import scan_html
 
-        return scan_html(self)
+        return scan_html(self._result)
 
 
 def _trace(
@@ -291,66 +444,3 @@ def _are_small(paths: list[str]) -> bool:
     """Files whose exchanges need little room; nobody knows of a pipe."""
     is_known = all(map(os.path.isfile, paths))
     return is_known and sum(map(os.path.getsize, paths)) <= SMALL_BYTES
-
-
-def check_kinds(kinds: Mapping[str, tuple[Any, str]], **given: object) -> None:
-    """Raises `TypeError` that says what was expected: the engine's says less."""
-    for name, value in given.items():
-        kind, expected = kinds[name]
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} is {expected}, not {type(value).__name__}")
-
-
-def check_min_wait(min_wait_ms: float) -> None:
-    """Raises `ValueError`."""
-    if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
-        raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
-
-
-def check_number(name: str, number: int | None) -> None:
-    """Checks a number of threads or processes, if it is told. Raises `ValueError`."""
-    if number is not None and not 0 < number <= MAX_THREADS:
-        raise ValueError(f"{name} must be 1 to {MAX_THREADS}: {number}")
-
-
-INTERNAL = {
-    "can_be_read_again",
-    "core",
-    "core_with_exchanges",
-    "doing",
-    "files",
-    "has_exchanges",
-    "is_anonymized",
-    "keep_segments",
-    "kept_segments",
-    "key",
-    "key_is_random",
-    "number_of",
-    "paths",
-    "row_of",
-    "spooled",
-    "threads",
-    "trace",
-    "why_not_again",
-}
-"""Names of a scan that its own modules use."""
-
-
-def named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
-    """The user's names of addresses, checked."""
-    if not chosen:
-        return {}
-    from nagle_scan.api import names
-
-    known = names.checked(chosen)
-    return names.without_addresses(known) if is_anonymized else known
-
-
-def as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
-    """Raises `TypeError` for what is no path, `CaptureError` for a name that is not UTF-8."""
-    if isinstance(path_or_paths, (str, os.PathLike)):
-        path_or_paths = [path_or_paths]
-    if not isinstance(path_or_paths, Iterable) or isinstance(path_or_paths, bytes):
-        kind = type(path_or_paths).__name__
-        raise TypeError(f"a capture is a path (str or os.PathLike), or several, not {kind}")
-    return [files.utf8_name(path, CaptureError) for path in path_or_paths]

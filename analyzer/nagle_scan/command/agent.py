@@ -75,7 +75,7 @@ class Agent:
 
     def scan(self, path: str, filter: str | None = None) -> Answer:
         """The verdict, cost and fix, who holds data back, and where the time went."""
-        found = self._scan(path, filter)
+        found = self._scan(path, filter)._result
         limits = json.LIMITS._replace(sockets=MOST_ROWS, groups=MOST_ROWS, waits=MOST_ROWS)
         view, report = View(found, limits, Options()), json.report(found, Options())
         notices = report.pop("notices")
@@ -97,8 +97,8 @@ class Agent:
     def connection(self, path: str, number: int, filter: str | None = None) -> Answer:
         """One connection, by its number as tcp.stream: its stalls and their evidence."""
         found = self._scan(path, filter)
-        row = found.row_of(number)
-        stalls = found.core.stalls_of(number, MOST_ROWS)
+        row = found._result.row_of(number)
+        stalls = found._result.core.stalls_of(number, MOST_ROWS)
         waits = found.connection(number).waits.nlargest(MOST_ROWS, "wait_ms")
         columns = ["cause", "sender", "frame_from", "frame_to", "wait_ms"]
         facts = {
@@ -150,7 +150,7 @@ class Agent:
             stem = self._pseudonym(self._pseudonyms.get(path, path))
         # No other report ever has this name: nothing is replaced.
         target = os.path.join(self._reports, f"{stem}-{os.urandom(4).hex()}.{format}")
-        formats.write(found, target, formats.of(target), Options())
+        formats.write(found._result, target, formats.of(target), Options())
         return _answer({"format": format}, [target])
 
     def _captures(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
-from nagle_scan.api.scan import Scan, scan
+from nagle_scan.api.scan import scan
 from nagle_scan.command.chosen import Chosen, is_plain
 from nagle_scan.command.gate import (
     EXIT_BUG,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from nagle_scan.api.captures import CaptureSet
+    from nagle_scan.result import Result
 
 OTHERS = (["fleet"], ["mcp"])
 """Commands of their own; a capture of this name is `./fleet`."""
@@ -51,7 +52,7 @@ def command() -> NoReturn:
 
 
 def _status() -> int:
-    found: list[Scan] = []
+    found: list[Result] = []
     try:
         if sys.argv[1:2] not in OTHERS:
             interrupt.watch()
@@ -65,7 +66,7 @@ def _status() -> int:
     return status
 
 
-def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:
+def main(words: Sequence[str] | None = None, found: list[Result] | None = None) -> int:
     """Runs the command and returns its exit status; what it found is added to `found`."""
     try:
         words = sys.argv[1:] if words is None else words
@@ -117,7 +118,7 @@ def _chosen(words: Sequence[str]) -> Chosen:
     return arguments.chosen(words)
 
 
-def _run(options: Chosen, found: list[Scan]) -> int:
+def _run(options: Chosen, found: list[Result]) -> int:
     if "" in options.calls or not options.capture:
         from nagle_scan.command import calls as trace
 
@@ -234,7 +235,7 @@ def _run_one(
     options: Chosen,
     outputs: Outputs,
     gate: Gate,
-    found: list[Scan],
+    found: list[Result],
 ) -> int:
     outputs.make_folder()
     before = options._replace(trace=None, filter=options.baseline_filter)
@@ -275,13 +276,13 @@ def _check_map(options: Chosen) -> None:
 def _run_several(sets: Sequence[CaptureSet], options: Chosen, outputs: Outputs, gate: Gate) -> int:
     from nagle_scan.command import several
 
-    def scan(capture: CaptureSet) -> Scan:
+    def scan(capture: CaptureSet) -> Result:
         return _scan(capture.paths, options)
 
     return several.scan_each(sets, scan, outputs, Options(payload=options.payload), gate)
 
 
-def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None = None) -> Scan:
+def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None = None) -> Result:
     """With a `progress`, what was read until Ctrl-C; else half a capture is useless."""
     seen = progress or _core.Progress()
     how_far = partial(line_of, seen)
@@ -295,14 +296,14 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
             names=options.named,
             progress=seen,
             calls=options.trace,
-        )
+        )._result
     if seen.stopped and progress is None:
         raise KeyboardInterrupt
     result.key_is_random = options.key_is_random
     return result
 
 
-def _is_comparable(chosen: Options, scan: Scan, path: str) -> bool:
+def _is_comparable(chosen: Options, scan: Result, path: str) -> bool:
     """Does the comparison tell anything? Says why not."""
     if chosen.baseline is None:
         return True

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nagle_scan.api.captures import CaptureSet
-    from nagle_scan.api.scan import Scan
     from nagle_scan.command.gate import Gate
     from nagle_scan.command.outputs import Outputs
     from nagle_scan.report.options import Options
+    from nagle_scan.result import Result
 
 LINE_FORMATS = (TEXT, "json")
 """For several captures, standard output gets the table, or one JSON document per line."""
@@ -54,7 +54,7 @@ def check(sets: "Sequence[CaptureSet]", outputs: "Outputs", has_baseline: bool) 
 
 def scan_each(
     sets: "Sequence[CaptureSet]",
-    scan: "Callable[[CaptureSet], Scan]",
+    scan: "Callable[[CaptureSet], Result]",
     outputs: "Outputs",
     chosen: "Options",
     gate: "Gate",
@@ -96,7 +96,7 @@ class _Results:
         self._wrote: list[str] = []
         self._all_written = True
 
-    def add(self, capture: "CaptureSet", scan: "Scan") -> None:
+    def add(self, capture: "CaptureSet", scan: "Result") -> None:
         """A failed write does not lose the verdict."""
         # Without TCP there is nothing to say but its line in the index.
         folder = self._outputs.folder if scan.core.summary().tcp_packets else None

@@ -16,7 +16,7 @@ from nagle_scan.words.wording import count, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nagle_scan.api.scan import Scan
+    from nagle_scan.result import Result
     from nagle_scan.system.terminal import Style
 
 MOST_ROWS = 100
@@ -48,7 +48,7 @@ class Row(NamedTuple):
         return self.held_by or self.reason
 
 
-def row(name: str, scan: "Scan", status: int) -> Row:
+def row(name: str, scan: "Result", status: int) -> Row:
     """The row of a capture that was read."""
     from nagle_scan.report import verdicts
 
@@ -64,7 +64,7 @@ def row(name: str, scan: "Scan", status: int) -> Row:
     )
 
 
-def _held_by(scan: "Scan") -> str:
+def _held_by(scan: "Result") -> str:
     """The worst sender, and how many others there are; possible stalls count if all are."""
     from nagle_scan.report import held
 

@@ -171,13 +171,13 @@ class Fleet:
 
         name = files.utf8_name(path, OutputError)
         found = self.scan(set)
-        row = found.row_of(stream)
+        row = found._result.row_of(stream)
         if not row.stalls:
             raise CaptureError(f"stream {stream} of the set {set} has no stall")
         folder, file = os.path.split(name)
         if not is_url(name):
             files.make_folder(folder or ".")
-        Folder(folder or ".").replace(file, html.connection_page(found, row))
+        Folder(folder or ".").replace(file, html.connection_page(found._result, row))
 
     def _originals(self, set: str) -> Set:
         if self.scope.key:

@@ -22,7 +22,7 @@ def write(result: Result, path: str, options: Options) -> None:
     del options
     name = path.lower().removesuffix(".parquet")
     which = next((table for table in TABLES if name.endswith(table)), "stalls")
-    table = pa.Table.from_pandas(getattr(result, which), preserve_index=False)
+    table = pa.Table.from_pandas(result.table(which), preserve_index=False)
     # By its name, pyarrow would delete what cannot be written, be it a device.
     with files.whole(path) as name, open(name, "wb") as file:
         pq.write_table(table, file)
