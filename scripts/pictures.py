@@ -27,7 +27,7 @@ OCTAVES = 9.2
 
 def ladder() -> str:
     """The ladder of the clearest stall."""
-    return framed(timeline.svg("ladder", nagle_scan.scan(LADDER[0])))
+    return framed(timeline.svg("ladder", nagle_scan.scan(LADDER[0])._result))
 
 
 def densities() -> str:

@@ -38,7 +38,7 @@ def test_no_text_lies_on_another_or_leaves_the_figure(
 ) -> None:
     scan = nagle_scan.scan(made if isinstance(made, Path) else capture(made, tmp_path))
     for width_in in (3.6 if kind == "ladder" else 4.5, 7.2):
-        ax = getattr(timeline, kind)(scan, width_in=width_in)
+        ax = getattr(timeline, kind)(scan._result, width_in=width_in)
         assert overlaps(ax) == []
         assert outside(ax) == []
 
@@ -159,7 +159,7 @@ def test_pages_take_no_matplotlib_and_pictures_no_pyplot(tmp_path: Path) -> None
         "assert 'matplotlib' not in sys.modules\n"
         f"scan.write({str(tmp_path / 'report.html')!r})\n"
         "assert not {'matplotlib', 'pandas'} & set(sys.modules)\n"
-        "timeline.ladder(scan)\n"
+        "timeline.ladder(scan._result)\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

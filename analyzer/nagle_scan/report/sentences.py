@@ -17,8 +17,6 @@ LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
 MOST_HANDSHAKES = 10_000
 """Connections whose handshakes are read for a median."""
-HARMLESS = {("sender_app", "client"), ("delayed_ack", "client"), ("delayed_ack", "server")}
-"""Waits that delay nobody: an idle client, an ACK that nothing waited for."""
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
 
 
@@ -151,11 +149,11 @@ def rest(
 
 
 def _is_busy(row: _core.CauseRow) -> bool:
-    return row.turn != "idle" and (row.cause, row.sender) not in HARMLESS
+    return row.turn != "idle" and (row.cause, row.sender) not in causes.HARMLESS
 
 
 def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> bool:
-    is_pause = (row.cause, row.sender, row.turn) == ("sender_app", "client", "midway")
+    is_pause = (row.cause, row.sender) == causes.IDLE and row.turn == "midway"
     return is_pause and slow_part() == "sending"
 
 

@@ -315,7 +315,7 @@ class View:
         """Above the longest waits: an idle client kept nobody waiting, so its waits come last."""
         # A client that paused in the middle of a message was not idle: its wait is not put last.
         rows = (row for row, _ in self.causes)
-        idle = any((row.cause, row.sender) == ("sender_app", "client") for row in rows)
+        idle = any((row.cause, row.sender) == causes.IDLE for row in rows)
         return "Longest waits" + (" (those of idle clients last)" if idle else "")
 
     def _meaning(self, wait: _core.WaitRow) -> str:

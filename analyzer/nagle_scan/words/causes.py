@@ -45,6 +45,12 @@ class Cause(NamedTuple):
         return self.acks is DELAYED
 
 
+IDLE = ("sender_app", "client")
+"""Cause and sender of a wait that keeps nobody waiting: a client between two requests."""
+HARMLESS = {IDLE, ("delayed_ack", "client"), ("delayed_ack", "server")}
+"""Waits that delay nobody: an idle client, an ACK that nothing waited for."""
+
+
 def _both(text: str) -> dict[str, str]:
     return {"client": text, "server": text}
 
