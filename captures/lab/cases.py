@@ -75,15 +75,20 @@ def spoken(text: str) -> Scripts:
     client, _, server = both.partition(" / ")
     if not number:
         return client, server or "read:eof"
-    sides = [client.split(), server.split()]
-    options = [" ".join(w for w in words if ":" in w) for words in sides]
-    pauses = [" ".join(f"pause:{w[6:]}" for w in ws if w.startswith("think=")) for ws in sides]
-    pieces = [" ".join(w for w in ws if ":" not in w and "=" not in w) for ws in sides]
-    ask, answer = map(size, pieces)
+    (own, think, ask), (its, work, answer) = taken_apart(client), taken_apart(server)
     return (
-        f"{options[0]} {number}( {writes(pieces[0])} read:{answer} {pauses[0]} )",
-        f"{options[1]} {number}( read:{ask} {pauses[1]} {writes(pieces[1])} ) read:eof",
+        f"{own} {number}( {writes(ask)} read:{size(answer)} {think} )",
+        f"{its} {number}( read:{size(ask)} {work} {writes(answer)} ) read:eof",
     )
+
+
+def taken_apart(side: str) -> tuple[str, str, str]:
+    """The options of one side of such a text, the pause before its next turn, and the pieces."""
+    words = side.split()
+    options = [word for word in words if ":" in word]
+    pauses = [word.replace("think=", "pause:") for word in words if word.startswith("think=")]
+    pieces = [word for word in words if ":" not in word and not word.startswith("think=")]
+    return " ".join(options), " ".join(pauses), " ".join(pieces)
 
 
 def writes(pieces: str) -> str:
@@ -109,8 +114,8 @@ def size(pieces: str) -> int:
 
 def net_of(fields: Table, base: Net | None = None) -> Net:
     """A network of cases.toml, or what a case adds to one."""
-    sysctls = tuple(fields.get("sysctls", ()))
-    return replace(base or Net(), **(fields | {"sysctls": sysctls}))
+    lists = {name: tuple(of) for name, of in fields.items() if isinstance(of, list)}
+    return replace(base or Net(), **(fields | lists))
 
 
 NETS = {name: net_of(fields) for name, fields in TABLES["nets"].items()}
