@@ -34,7 +34,7 @@ DPKT = """import dpkt, sys
 for _, frame in dpkt.pcap.Reader(open(sys.argv[1], "rb")): dpkt.ethernet.Ethernet(frame)"""
 NFSTREAM = "import nfstream, sys; sum(1 for _ in nfstream.NFStreamer(sys.argv[1]))"
 FEW = FULL_PACKETS // 10  # tshark takes nearly 1 GiB of memory per million packets
-PEERS = [  # name, command, packets at most, and times nagle-scan: goal and limit, where there are
+PEERS = [  # name, command, packets at most; goal and limit in times of nagle-scan, 0 for none
     ("libpcap loop", LOOP, FULL_PACKETS, 0, 0),
     ("nagle-scan, with Python", f"{NAGLE_SCAN} -o {RESULT} --exit-zero", FULL_PACKETS, 0, 0),
     ("tcpdump -w", "tcpdump -n -w - -r", FULL_PACKETS, 0, 0),
@@ -251,8 +251,8 @@ def fleets(bench: Bench) -> Iterator[Row]:
         yield Row("new captures", "MB/s", *goals, None, "needs nagle-scan[fleet]", True)
         return
     share = min(bench.packets, FULL_PACKETS) / FULL_PACKETS
-    yield from of_large_captures(bench, max(4, round(LARGE * share)))
-    yield from of_small_captures(max(4, round(SMALL * share)))
+    yield from large_captures(bench, max(4, round(LARGE * share)))
+    yield from small_captures(max(4, round(SMALL * share)))
 
 
 def adding(paths: Iterable[Path], *options: str) -> list[str]:
@@ -261,7 +261,7 @@ def adding(paths: Iterable[Path], *options: str) -> list[str]:
     return [*words, *options]
 
 
-def of_large_captures(bench: Bench, count: int) -> Iterator[Row]:
+def large_captures(bench: Bench, count: int) -> Iterator[Row]:
     """Captures of 20 MB with contents of their own: copies would be packed into small tables."""
     captures = [generate("rpc", 1000, 130_000, seed=number + 1) for number in range(count)]
     paths = [capture.path for capture in captures]
@@ -294,7 +294,7 @@ def stalls_of_fleet() -> int:
     )
 
 
-def of_small_captures(count: int) -> Iterator[Row]:
+def small_captures(count: int) -> Iterator[Row]:
     """Captures of 11 kB, the same each time a second later; then ten more, then none."""
     folder = BUILD / "small"
     for old in (folder, FLEET):

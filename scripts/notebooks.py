@@ -28,7 +28,7 @@ def bare(path: Path) -> str:
 
 
 def main() -> int:
-    """Writes all notebooks anew."""
+    """Strips all notebooks."""
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         path.write_text(bare(path))
     return 0

@@ -38,7 +38,7 @@ def problems(root: Path) -> list[str]:
 
 
 def version_of(root: Path) -> str:
-    """It is written in one place only."""
+    """The version in analyzer/Cargo.toml, the only place where it is written."""
     manifest = tomllib.loads((root / "analyzer/Cargo.toml").read_text())
     version: str = manifest["package"]["version"]
     return version
@@ -54,7 +54,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def _build(into: Path) -> None:
-    """Builds in a clone of its own."""
+    """Builds sdist and wheels in a new clone."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "nagle-scan"
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
@@ -72,7 +72,7 @@ def _sums(folder: Path) -> str:
 
 
 def main() -> None:
-    """Ends with a message where something is wrong."""
+    """Builds the release, or ends with what keeps HEAD from being one."""
     found = problems(ROOT)
     if found:
         sys.exit("\n".join(f"nagle-scan: {problem}" for problem in found))

@@ -1,4 +1,4 @@
-"""Needs of a build from source: says in one line what is too old, before anything is compiled."""
+"""Checks what a build from source needs, and says in one line what is too old or missing."""
 
 from __future__ import annotations
 
