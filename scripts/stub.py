@@ -30,7 +30,8 @@ TYPES |= dict.fromkeys(("u8", "u16", "u32", "u64", "usize", "i32", "i64"), "int"
 SHOWN = {"integer": "int", "time": "int", "duration": "float", "maybe_duration": "float | None"}
 SHOWN |= {"flag": "bool", "category": "str", "text": "str", "address": "str"}
 """Types of fields by how their row shows them; other fields are in JSON only."""
-ROW = r"^row(?:_with_fields)?! {\n(?: {4}[/#][^\n]*\n)* {4}(\w+\([^{]*?\))(?:\s+and \((.*?)\))?(?: with)? {(.*?)^}"
+ROW = r"^row(?:_with_fields)?! {\n(?: {4}[/#][^\n]*\n)* {4}(\w+\([^{]*?\))"
+ROW += r"(?:\s+and \((.*?)\))?(?: with)? {(.*?)^}"
 """A row of `output/row.rs`: how it begins, the rows whose fields it has, and its own values."""
 PARAMETERS = {"list": "Sequence", "dict": "Mapping"}
 """A function that needs one of these takes whatever is like it."""

@@ -5,7 +5,8 @@ use crate::output::fields::{Field, Fields, Output, Row};
 use crate::output::values::{Value, ValueKind};
 use pyo3::prelude::*;
 
-/// Declares a row as [`row!`] does, which has the fields of other rows, too: of those behind `and`.
+/// Declares a row as `row!` does, which has the fields of other rows, too:
+/// `row_with_fields! { /// Docs. HopRow(hop: &Hop) and (hop) { name: Type = value, .. } }`.
 macro_rules! row_with_fields {
     ($(#[$meta:meta])* $row:ident($($from:ident: $source:ty),+) and ($($of:expr),+)
     $(with { $(let $local:pat = $common:expr;)+ })?

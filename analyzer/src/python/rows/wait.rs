@@ -15,7 +15,7 @@ use crate::track::Side;
 use crate::track::ending::Ending;
 use crate::track::wait::fact;
 
-/// The other explanations of a stall: name, whether the capture rules it out, and why.
+/// Rival explanations of a stall: name, whether the capture rules it out, and why.
 type Rivals = Vec<(&'static str, bool, String)>;
 
 row_with_fields! {
