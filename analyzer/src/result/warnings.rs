@@ -105,13 +105,25 @@ fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
 
 /// Text that stood before the capture in its file.
 fn lines_before(capture: &CaptureSummary) -> Option<String> {
-    match capture.lines_before {
+    counted(
+        capture.lines_before.into(),
+        "line of text before the capture was skipped",
+        "lines of text before the capture were skipped",
+    )
+}
+
+/// `1 line is ..` or `1,234 lines are ..`; `None` for none.
+fn counted(count: u64, one: &str, several: &str) -> Option<String> {
+    match count {
         0 => None,
-        1 => Some("1 line of text before the capture was skipped".to_owned()),
-        lines => {
-            Some(format!("{} lines of text before the capture were skipped", grouped(lines.into())))
-        }
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {several}", grouped(count))),
     }
+}
+
+/// Joins those of two remarks that there are.
+fn joined(remarks: [Option<String>; 2]) -> Option<String> {
+    remarks.into_iter().flatten().reduce(|first, second| format!("{first}; {second}"))
 }
 
 /// A time of more than a day, rounded.
@@ -126,11 +138,7 @@ fn days(time_ns: i64) -> String {
 
 /// The warning that the filter left out VLAN-tagged frames, as tcpdump does, and the filter that keeps them.
 fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
-    let frames = match capture.missed_for_tags {
-        0 => return None,
-        1 => "1 TCP frame",
-        count => &format!("{} TCP frames", grouped(count)),
-    };
+    let frames = counted(capture.missed_for_tags, "TCP frame", "TCP frames")?;
     let filter = capture.filter.as_deref().unwrap_or("FILTER");
     let wider = filter::for_tagged(filter)?;
     Some(format!(
@@ -177,43 +185,30 @@ fn messages(text: &AboutText) -> Option<String> {
         0 => String::new(),
         rows => format!(" ({rows} fit several connections and went to the one that went on first)"),
     };
-    let placed = match text.messages_placed {
-        0 => String::new(),
-        rows => format!(
-            "{} a message instead of Seq, Ack and Len: inferred from the length of the frame and the \
-             rows around{in_doubt}",
-            showing(rows)
-        ),
+    let shown = |rows: u64, outcome: &str| {
+        let verb = if rows == 1 { "row shows" } else { "rows show" };
+        (rows > 0).then(|| format!("{rows} {verb} a message {outcome}"))
     };
-    let unplaced = match text.messages_unplaced {
-        0 => String::new(),
-        rows => format!(
-            "{} a message of which the rows around do not tell the connection: left out; 'tcpdump \
-             -nvv' prints all numbers",
-            showing(rows)
-        ),
-    };
-    let told = [placed, unplaced].into_iter().filter(|told| !told.is_empty());
-    Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
-}
-
-fn showing(rows: u64) -> String {
-    if rows == 1 { "1 row shows".to_owned() } else { format!("{rows} rows show") }
+    let placed =
+        "instead of Seq, Ack and Len: inferred from the length of the frame and the rows around";
+    let unplaced = "of which the rows around do not tell the connection: left out; 'tcpdump -nvv' \
+                    prints all numbers";
+    joined([
+        shown(text.messages_placed, &format!("{placed}{in_doubt}")),
+        shown(text.messages_unplaced, unplaced),
+    ])
 }
 
 fn lines(text: &AboutText) -> Option<String> {
-    let foreign = match text.lines_without_packet {
-        0 => String::new(),
-        1 => "1 line of the text shows no packet: left out".to_owned(),
-        lines => format!("{} lines of the text show no packet: left out", grouped(lines)),
-    };
-    let elided = match text.elisions {
-        0 => String::new(),
-        1 => "rows are missing at 1 place ('[...]')".to_owned(),
-        places => format!("rows are missing at {places} places ('[...]')"),
-    };
-    let told = [foreign, elided].into_iter().filter(|told| !told.is_empty());
-    Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+    let foreign = counted(
+        text.lines_without_packet,
+        "line of the text shows no packet: left out",
+        "lines of the text show no packet: left out",
+    );
+    let places = if text.elisions == 1 { "place" } else { "places" };
+    let elided = (text.elisions > 0)
+        .then(|| format!("rows are missing at {} {places} ('[...]')", text.elisions));
+    joined([foreign, elided])
 }
 
 fn names(text: &AboutText) -> Option<String> {
