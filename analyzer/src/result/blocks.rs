@@ -11,6 +11,7 @@ use crate::judge::{Weighed, judge, weigh_all};
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
 use crate::result::server_exchanges::ServerJudged;
+use crate::result::sums::Sum;
 use crate::result::totals::Totals;
 use crate::track::Connection;
 use crate::track::by_block::BLOCK_LEN;
@@ -78,10 +79,10 @@ pub fn judge_all(
     judged.servers.resize_with(servers.len(), ServerJudged::default);
     let Ok(()) = in_order(threads, pieces.len(), work, |sums| {
         judged.blocks.extend(sums.blocks);
-        judged.totals += sums.totals;
-        judged.causes += sums.causes;
+        judged.totals.add_up(sums.totals);
+        judged.causes.add_up(sums.causes);
         for (server, more) in sums.servers {
-            judged.servers[server] += more;
+            judged.servers[server].add_up(more);
         }
         Ok::<(), Infallible>(())
     });

@@ -3,10 +3,10 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::named::named;
+use crate::result::sums::Sum;
 use crate::track::Side;
 use crate::track::ending::Ending;
 use crate::track::wait::{Wait, fact};
-use std::ops::AddAssign;
 
 /// Waits of one cause, side and turn: how many, how long in all, and the longest; in ns.
 #[derive(Debug, Clone, Copy)]
@@ -99,8 +99,8 @@ impl CauseTotals {
     }
 }
 
-impl AddAssign for CauseTotals {
-    fn add_assign(&mut self, more: Self) {
+impl Sum for CauseTotals {
+    fn add_up(&mut self, more: Self) {
         more.0.into_iter().for_each(|total| self.merge(total));
     }
 }

@@ -20,6 +20,7 @@ pub mod scan;
 pub mod segments;
 pub mod server_exchanges;
 pub mod servers;
+mod sums;
 pub mod totals;
 pub mod warnings;
 pub mod why;

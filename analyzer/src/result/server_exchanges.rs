@@ -5,12 +5,11 @@ use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
-use crate::result::totals::add;
+use crate::result::sums::{Sum, sums};
 use crate::track::exchange::exchanged::{ServerLatency, Suspect};
 use crate::track::exchange::latency::Latency;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Exchange, Side};
-use std::ops::AddAssign;
 
 /// The exchanges of one server, as they were and as they would have been without the stalls.
 #[derive(Debug, Clone)]
@@ -72,9 +71,9 @@ impl ServerJudged {
     }
 }
 
-impl AddAssign for ServerJudged {
-    fn add_assign(&mut self, more: Self) {
-        self.totals += more.totals;
+impl Sum for ServerJudged {
+    fn add_up(&mut self, more: Self) {
+        self.totals.add_up(more.totals);
         for (moved, more) in self.moved.iter_mut().zip(more.moved) {
             let Some(more) = more else { continue };
             let moved = moved.get_or_insert_default();
@@ -125,37 +124,32 @@ impl ServerExchanges {
     }
 }
 
-/// Cost of stalls to the exchanges of a server's connections: how many connections, how many exchanges, and how
-/// much of their latency.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ServerStalls {
-    pub connections: u64,
-    pub exchanges: u64,
-    pub latency_ns: i64,
-}
-
-impl AddAssign for ServerStalls {
-    fn add_assign(&mut self, more: Self) {
-        self.connections += more.connections;
-        self.exchanges += more.exchanges;
-        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
+sums! {
+    /// Cost of stalls to the exchanges of a server's connections: how many connections, how many exchanges, and how
+    /// much of their latency.
+    #[derive(Copy)]
+    pub struct ServerStalls {
+        pub connections: u64,
+        pub exchanges: u64,
+        pub latency_ns: i64,
     }
 }
 
-/// Sums over the connections of one server that have exchanges, each once, however often the capture holds it.
-#[derive(Debug, Clone, Default)]
-pub struct ServerTotals {
-    pub connections: u64,
-    pub exchanges: u64,
-    pub stalls: u64,
-    pub stalled_ns: i64,
-    pub latency_ns: i64,
-    /// Cost of its stalls, by the verdict on their connections, stalls or possible.
-    counted: [ServerStalls; 2],
-    pub client_nagle: NagleTotals,
-    pub server_nagle: NagleTotals,
-    /// How many connections have each [`Verdict`].
-    verdicts: [u64; Verdict::NAMES.len()],
+sums! {
+    /// Sums over the connections of one server that have exchanges, each once, however often the capture holds it.
+    pub struct ServerTotals {
+        pub connections: u64,
+        pub exchanges: u64,
+        pub stalls: u64,
+        pub stalled_ns: i64,
+        pub latency_ns: i64,
+        /// Cost of its stalls, by the verdict on their connections, stalls or possible.
+        counted: [ServerStalls; 2],
+        pub client_nagle: NagleTotals,
+        pub server_nagle: NagleTotals,
+        /// How many connections have each [`Verdict`].
+        verdicts: [u64; Verdict::NAMES.len()],
+    }
 }
 
 impl ServerTotals {
@@ -182,26 +176,12 @@ impl ServerTotals {
         if judged.stalls > 0 {
             self.stalls += u64::from(judged.stalls);
             self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-            self.counted[usize::from(!judged.surely_stalls)] += ServerStalls {
+            self.counted[usize::from(!judged.surely_stalls)].add_up(ServerStalls {
                 connections: 1,
                 exchanges: stalled_exchanges,
                 latency_ns: judged.exchanges_stalled_ns,
-            };
+            });
         }
-    }
-}
-
-impl AddAssign for ServerTotals {
-    fn add_assign(&mut self, more: Self) {
-        self.connections += more.connections;
-        self.exchanges += more.exchanges;
-        self.stalls += more.stalls;
-        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
-        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        add(&mut self.counted, more.counted);
-        self.client_nagle += more.client_nagle;
-        self.server_nagle += more.server_nagle;
-        add(&mut self.verdicts, more.verdicts);
     }
 }
 

@@ -5,54 +5,50 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::{Hidden, REASONS, Reason, Verdict};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
-use std::ops::AddAssign;
+use crate::result::sums::{Sum, sums};
 
-/// Sums over connections.
-#[derive(Debug, Clone, Default)]
-pub struct Totals {
-    pub stalls: u64,
-    pub stalled_ns: i64,
-    pub exchanges: u64,
-    /// Cost of the stalls, by the verdict on their connections, stalls or possible.
-    costs: [Cost; 2],
-    pub by_confidence: ByConfidence,
-    /// Connections that are clean, and those among them that may hold something shorter.
-    pub clean: u64,
-    pub unproven: u64,
-    /// Connections that cannot be judged, by [`Hidden`].
-    pub hidden: [u64; Hidden::COUNT],
-    /// Holds too short to be listed, the part of them that lies in exchanges, and the latency of all
-    /// exchanges of their connections.
-    pub short_holds: u64,
-    pub short_ns: i64,
-    pub short_latency_ns: i64,
-    /// Connections with data whose handshake was not captured.
-    pub without_handshake: u64,
-}
-
-/// Connections with stalls, their exchanges, the sum of their latencies, and what stalls took of it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cost {
-    pub connections: u64,
-    pub exchanges: u64,
-    pub latency_ns: i64,
-    pub stalled_ns: i64,
-}
-
-impl AddAssign for Cost {
-    fn add_assign(&mut self, more: Self) {
-        self.connections += more.connections;
-        self.exchanges += more.exchanges;
-        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
+sums! {
+    /// Sums over connections.
+    pub struct Totals {
+        pub stalls: u64,
+        pub stalled_ns: i64,
+        pub exchanges: u64,
+        /// Cost of the stalls, by the verdict on their connections, stalls or possible.
+        costs: [Cost; 2],
+        pub by_confidence: ByConfidence,
+        /// Connections that are clean, and those among them that may hold something shorter.
+        pub clean: u64,
+        pub unproven: u64,
+        /// Connections that cannot be judged, by [`Hidden`].
+        pub hidden: [u64; Hidden::COUNT],
+        /// Holds too short to be listed, the part of them that lies in exchanges, and the latency of all
+        /// exchanges of their connections.
+        pub short_holds: u64,
+        pub short_ns: i64,
+        pub short_latency_ns: i64,
+        /// Connections with data whose handshake was not captured.
+        pub without_handshake: u64,
     }
 }
 
-/// Stalls and their waits by [`Confidence`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ByConfidence {
-    pub stalls: [u64; 3],
-    pub stalled_ns: [i64; 3],
+sums! {
+    /// Connections with stalls, their exchanges, the sum of their latencies, and what stalls took of it.
+    #[derive(Copy)]
+    pub struct Cost {
+        pub connections: u64,
+        pub exchanges: u64,
+        pub latency_ns: i64,
+        pub stalled_ns: i64,
+    }
+}
+
+sums! {
+    /// Stalls and their waits by [`Confidence`].
+    #[derive(Copy)]
+    pub struct ByConfidence {
+        pub stalls: [u64; 3],
+        pub stalled_ns: [i64; 3],
+    }
 }
 
 impl ByConfidence {
@@ -101,23 +97,6 @@ impl ByConfidence {
     }
 }
 
-impl AddAssign for ByConfidence {
-    fn add_assign(&mut self, more: Self) {
-        add(&mut self.stalls, more.stalls);
-        add_ns(&mut self.stalled_ns, more.stalled_ns);
-    }
-}
-
-pub fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) {
-    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-}
-
-/// Adds times, and saturates.
-pub fn add_ns<const LEN: usize>(sums_ns: &mut [i64; LEN], more_ns: [i64; LEN]) {
-    let sums = sums_ns.iter_mut().zip(more_ns);
-    sums.for_each(|(sum_ns, more_ns)| *sum_ns = sum_ns.saturating_add(more_ns));
-}
-
 impl Totals {
     /// Adds a connection with its findings.
     pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
@@ -146,13 +125,13 @@ impl Totals {
     fn add_affected(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
         self.stalls += u64::from(judged.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
-        self.by_confidence += ByConfidence::of(findings);
-        self.costs[usize::from(!judged.surely_stalls)] += Cost {
+        self.by_confidence.add_up(ByConfidence::of(findings));
+        self.costs[usize::from(!judged.surely_stalls)].add_up(Cost {
             connections: 1,
             exchanges: judged.exchanges.into(),
             latency_ns: judged.latency_ns,
             stalled_ns: judged.exchanges_stalled_ns,
-        };
+        });
     }
 
     /// Do all stalls count, because none is more than possible? Elsewhere only the likely and the certain ones do.
@@ -191,23 +170,6 @@ impl Totals {
             [_, 0, 0] => Verdict::Possible,
             _ => Verdict::Stalls,
         }
-    }
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, more: Self) {
-        self.stalls += more.stalls;
-        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
-        self.exchanges += more.exchanges;
-        add(&mut self.costs, more.costs);
-        self.by_confidence += more.by_confidence;
-        self.clean += more.clean;
-        self.unproven += more.unproven;
-        add(&mut self.hidden, more.hidden);
-        self.short_holds += more.short_holds;
-        self.short_ns = self.short_ns.saturating_add(more.short_ns);
-        self.short_latency_ns = self.short_latency_ns.saturating_add(more.short_latency_ns);
-        self.without_handshake += more.without_handshake;
     }
 }
 

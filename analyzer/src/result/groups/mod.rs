@@ -17,6 +17,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::scan::Scan;
+use crate::result::sums::Sum;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -112,7 +113,7 @@ impl ServerGroup {
 
     /// Adds a pair that loses no more than the worst.
     fn add(&mut self, pair: &HostPair) {
-        self.sums += pair.sums;
+        self.sums.add_up(pair.sums);
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -154,8 +155,9 @@ mod tests {
     }
 
     fn sums(stalls: [u64; 3], stalled_ms: [i64; 3]) -> StallSums {
-        let by_confidence = ByConfidence { stalls, stalled_ns: stalled_ms.map(|ms| ms * MS) };
-        StallSums { by_confidence, ..StallSums::default() }
+        let mut sums = StallSums::default();
+        sums.by_confidence = ByConfidence { stalls, stalled_ns: stalled_ms.map(|ms| ms * MS) };
+        sums
     }
 
     fn timer(delay_ms: i64) -> Option<Timer> {
