@@ -15,7 +15,7 @@ from nagle_scan.api.given import KINDS, check_kinds, check_min_wait, check_numbe
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.options import Options
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Result
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Result, columns
 from nagle_scan.system.progress import ProgressLine, line_of
 from nagle_scan.words import certainty
 
@@ -110,7 +110,7 @@ def scan(
 
 
 class Scan(Written):
-    """The findings of a scan. Tables are DataFrames; durations are in ms.
+    """The findings of a scan. Tables are DataFrames; durations are in ms, NaN where unknown.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
     (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
@@ -157,20 +157,6 @@ class Scan(Written):
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
         Of more than 131,072, many without data in a row, as of a port scan, are only counted.
-
-        For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`, `off`,
-        `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
-        `unknown`), `rtt_ms` (float64: round trip between the capture point and that end, NaN
-        unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
-        median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
-        `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
-        (category), `conclusive` (bool), `notices` (str: why not, as `nagle-scan` names reasons in
-        JSON), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
-        (float64: from the client's last SYN to its ACK of the server's, where both were surely
-        captured; Wireshark's `tcp.analysis.initial_rtt` is less strict), `mss` (int64, bytes),
-        `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
-        from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
-        `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
         return self._result.table("connections")
 
@@ -178,30 +164,13 @@ class Scan(Written):
     def stalls(self) -> pd.DataFrame:
         """One row per stall, grouped by connection, in the order of time.
 
-        `connection` (int64), `cause` (category: see `nagle-scan --explain`), `sender` (category:
-        `client`, `server`), `confidence` (category: `possible` < `likely` < `certain`), `rel_seq`
-        (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
-        `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
-        (int64, of the held segment), `time` (the same), `wait_ms` (float64: from the last data that
-        the sender had sent or received: the most it can have waited), `hold_ms` (float64: the
-        time lost, which all sums count: as `wait_ms`, since no capture shows when the segment was
-        written, unless the calls of its program do), `ack_delay_ms` (float64: how long the receiver
-        sat on its ACK), `release_ms` (float64: from the ACK to the held segment, at the capture
-        point).
-
-        With `calls`, of the call that wrote it: `call` (str: its name), `call_bytes`, `call_line`
-        (int64: 0 unknown), `call_function` (str), `written_ns` (int64, by the capture's clock),
-        `call_hold_ms` (float64: until it left), `proof` (str: `proven` or empty).
+        `confidence` is ordered. The columns from `call` on are there with `calls`.
         """
         return self._result.table("stalls")
 
     @property
     def waits(self) -> pd.DataFrame:
         """One row per wait that is not a stall.
-
-        `connection` (int64), `cause` (category), `sender` (category: who kept the other waiting),
-        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `time` (the same),
-        `lost_before_capture` (bool), `wait_ms` (float64).
 
         If there are very many, at least these are listed of each sixteenth of the connections: the
         first 2,048 of clients that had their answer; of each side the first 8,192 others, and the
@@ -217,13 +186,8 @@ class Scan(Written):
         `exchanges=True`, else reads the captures again for this table. Raises `CaptureError` if it
         cannot (standard input).
 
-        `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
-        (int64), `begin` (the same as `begin_ns`), `latency_ms` (float64: first request byte to last
-        response byte), `stalls` (int64), `stalled_ms` and `predicted_latency_ms` (float64: without
-        the stalls). `connecting_ms` (float64: of the first one of a connection, else NaN) came
-        before it. The latency is the sum of `sending_ms` (the client was still sending),
-        `on_the_way_ms`, `resent_ms` (bytes had to be sent again), `window_ms` (the receiver's was
-        full), `held_ms` (by certain and likely stalls) and `server_ms` (float64).
+        The latency is the sum of the parts from `sending_ms` to `server_ms`; `connecting_ms`, of
+        the first exchange of a connection, came before it.
         """
         return self._result.table("exchanges")
 
@@ -231,27 +195,18 @@ class Scan(Written):
     def servers(self) -> pd.DataFrame:
         """One row per server endpoint with exchanges, those that lose most to stalls first.
 
-        `addr` (str), `port`, `connections`, `affected_connections`, `exchanges`,
-        `stalled_exchanges`, `stalls` (int64), `stalled_ms` (float64), then the latency of its
-        exchanges as measured, `latency_p50_ms`, `latency_p75_ms`, `latency_p90_ms`,
-        `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and as it would be without the
-        stalls, `predicted_p50_ms`, `predicted_p75_ms`, `predicted_p90_ms`, `predicted_p95_ms`,
-        `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 % from 129
-        exchanges on, else exact). A percentile is the latency of an exchange, by nearest rank
-        (numpy's `method="inverted_cdf"`): pandas' `quantile` lies between two.
+        Percentiles are within 0.5 % from 129 exchanges on, else exact. A percentile is the latency
+        of an exchange, by nearest rank (numpy's `method="inverted_cdf"`): pandas' `quantile` lies
+        between two.
         """
         return self._result.table("servers")
 
     def segments(self, connection: int) -> pd.DataFrame:
         """The segments of one connection, read again from the capture.
 
-        `frame`, `time_ns` (int64), `time` (the same), `sender` (category), `rel_seq`, `len`, `seq`,
-        `ack`, `flags` (int64), `flags_text` (category: in Wireshark's words), `window` (int64: as
-        on the wire, not scaled), `window_bytes` (float64: scaled, NaN where the handshake was not
-        captured), `repeat` (category: `no`, `retransmitted`, `duplicated`, which is captured
-        again, `reordered`). `rel_seq` is the stream offset of the first payload byte; FIN takes a
-        number behind the last one. Raises `CaptureError` if the capture cannot be read again
-        (standard input), `KeyError` for an unknown connection, `TypeError` for what is no integer.
+        `flags_text` (category) has the flags in Wireshark's words. Raises `CaptureError` if the
+        capture cannot be read again (standard input), `KeyError` for an unknown connection,
+        `TypeError` for what is no integer.
         """
         return self._result.segments(connection)
 
@@ -422,6 +377,9 @@ class Scan(Written):
         from nagle_scan.api.notebook import scan_html
 
         return scan_html(self._result)
+
+
+columns.add_to(Scan)
 
 
 def _trace(

@@ -1,0 +1,51 @@
+"""Docstrings of tables with their columns, which the engine declares once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from nagle_scan import _core
+
+ROWS = {
+    "connections": ("connection",),
+    "stalls": ("stall", "call"),
+    "waits": ("wait",),
+    "exchanges": ("exchange",),
+    "servers": ("server",),
+    "segments": ("segment",),
+}
+"""The rows that each table is made of."""
+DTYPES = {
+    "integer": "int64",
+    "integer, ns since the epoch": "int64",
+    "float": "float64",
+    "float, ms": "float64",
+    "true or false": "bool",
+    "enum": "category",
+}
+"""Types of columns by the kind of their values; the others are str."""
+
+
+def add_to(kind: type) -> None:
+    """Adds its columns to the docstring of each table that `kind` gives."""
+    for table, rows in ROWS.items():
+        member = inspect.getattr_static(kind, table)
+        told = "\n".join(line for row in rows for line in _columns(row))
+        member.__doc__ = f"{inspect.cleandoc(member.__doc__)}\n\n{told}\n"
+
+
+def _columns(row: str, prefix: str = "") -> Iterator[str]:
+    declared = _core.fields()
+    rows = {of for of, *_ in declared}
+    for of, name, kind, _, words, outputs, meaning in declared:
+        if of != row or "DataFrame" not in outputs:
+            continue
+        if kind in rows:
+            yield from _columns(kind, f"{name}_")
+            continue
+        dtype = DTYPES.get(kind, "str")
+        if 0 < len(words) < 6 and not any(f"`{word}`" in meaning for word in words):
+            dtype += ": " + ", ".join(f"`{word}`" for word in words)
+        time = f", and `{name.removesuffix('_ns')}`, the same as a time" if "epoch" in kind else ""
+        yield f"- `{prefix}{name}` ({dtype}){time}: {meaning}"
