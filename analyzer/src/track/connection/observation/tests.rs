@@ -113,7 +113,7 @@ fn the_ack_tells_what_was_unacked_before_it() {
         let story = sent.iter().fold(connected(), send).after_ms(40.0, server(0).ack(acked));
         only(story.after_ms(0.02, client(next)))
     };
-    // A small segment, behind another one or before it; and none.
+    // The small segment before a full-sized one was unacked, too.
     assert!(freed(&[100, 1460], 1560, 50).is(fact::UNACKED_SMALL | fact::PURE_ACK));
     assert!(!freed(&[1460], 1460, 50).is(fact::UNACKED_SMALL));
     assert!(freed(&[100, 1460], 100, 50).is(fact::PARTIAL_ACK | fact::PURE_ACK));
