@@ -1,7 +1,7 @@
 //! The sequence variables of a sender (RFC 9293, section 3.3.1), as far as the capture point sees them; the options of
 //! a SYN, and the window, whose scale is among them.
 
-use crate::decode::{Header, Options, SYN, seq};
+use crate::decode::{Header, SYN, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 
@@ -156,14 +156,6 @@ impl Half {
         is_closed.then(|| self.odd().closed)
     }
 
-    /// Takes the options of a SYN; those that the capture cut off stay unknown.
-    pub fn take_options(&mut self, options: Options) {
-        self.mss_option =
-            if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
-        self.set_window_scale(options.window_scale());
-        self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
-    }
-
     pub fn set_window_scale(&mut self, scale: Option<u8>) {
         self.sequence.window_scale = scale.unwrap_or(0);
         self.state.set(state::SCALE_KNOWN);
@@ -174,7 +166,12 @@ impl Half {
         self.settle_small();
         self.begin(first_payload);
         self.state.set(state::SYN);
-        self.take_options(segment.options);
+        // Those that the capture cut off stay unknown.
+        let options = segment.options;
+        self.mss_option =
+            if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
+        self.set_window_scale(options.window_scale());
+        self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
         self.note_sent(segment, now);
         self.time_last(now.time_ns);
         // The SYN itself is unacknowledged.

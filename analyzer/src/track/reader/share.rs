@@ -139,11 +139,6 @@ impl<T: FnMut(&Range, usize) + Send> Work<'_, T> {
         }
     }
 
-    fn fail(&self) {
-        self.turns().is_failed = true;
-        self.has_changed.notify_all();
-    }
-
     fn turns(&self) -> MutexGuard<'_, Turns> {
         held(self.turns.lock())
     }
@@ -155,7 +150,8 @@ struct Failing<'a, 'b, T: FnMut(&Range, usize) + Send>(&'a Work<'b, T>);
 impl<T: FnMut(&Range, usize) + Send> Drop for Failing<'_, '_, T> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.fail();
+            self.0.turns().is_failed = true;
+            self.0.has_changed.notify_all();
         }
     }
 }

@@ -27,6 +27,12 @@ impl Observation<'_> {
             Some(release) if !release.mark.after(from) => half.small_sent(),
             _ => (from, half.last_len),
         };
+        // When the capture point saw what the sender waited for last, if that was not its own data.
+        let seen_ns = match own_before {
+            true if data_arrived => Some(answered.time_ns),
+            false if since_ns > from.time_ns => Some(since_ns),
+            _ => None,
+        };
         Wait {
             facts,
             ack,
@@ -39,15 +45,8 @@ impl Observation<'_> {
                 Some(release) => half.last_data.time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
             },
-            turn_ns: match own_before {
-                true if data_arrived => {
-                    (answered.time_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
-                }
-                false if since_ns > from.time_ns => {
-                    (since_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
-                }
-                _ => Wait::NO_TURN,
-            },
+            turn_ns: seen_ns
+                .map_or(Wait::NO_TURN, |ns| (ns + half.rtt_or_zero_ns()).min(self.now.time_ns)),
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
             tsval: self.segment.options.tsval().unwrap_or(0),
