@@ -71,6 +71,7 @@ impl Half {
         }
     }
 
+    #[inline]
     fn add_to_bursts(&mut self, now: Mark) {
         let (begin, before) = (self.sequence.nxt, self.last_new());
         let last = (begin.wrapping_sub(self.last_len), before);

@@ -59,6 +59,7 @@ impl Contradictions {
 impl Half {
     /// A small segment left `now` while a small one was unacknowledged. `received`: receiver segments
     /// captured so far.
+    #[inline]
     pub fn contradict(&mut self, now: Mark, received: u32) {
         let last = self.last_data;
         self.state.set(state::CONTRADICTED);
