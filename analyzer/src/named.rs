@@ -21,6 +21,8 @@ macro_rules! named {
         impl $kind {
             /// In the order of the members.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+            #[allow(dead_code, reason = "not every kind is gone through")]
+            pub const MEMBERS: [Self; Self::NAMES.len()] = [$(Self::$member),+];
 
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize]

@@ -185,11 +185,7 @@ impl Turns<'_> {
         let median = self.waits_us.get(self.waits_us.len() / 2).filter(|_| has_times);
         Repeated {
             descriptor: socket.descriptor,
-            protocol: match socket.protocol {
-                Protocol::Tcp => "tcp",
-                Protocol::Socket => "socket",
-                Protocol::Unknown => "unknown",
-            },
+            protocol: socket.protocol.name(),
             is_server: socket.is_server,
             local: socket.local.map(|end| end.to_string()),
             remote: socket.remote.map(|end| end.to_string()),

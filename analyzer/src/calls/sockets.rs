@@ -6,6 +6,7 @@
 
 use super::line::{self, Ended};
 use super::name::Kind;
+use crate::named::named;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -45,14 +46,16 @@ pub struct Write {
     pub flags: u8,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protocol {
-    /// A descriptor of which nothing is known.
-    #[default]
-    Unknown,
-    /// A socket of which no more is known.
-    Socket,
-    Tcp,
+named! {
+    /// What is known of a descriptor.
+    #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Protocol {
+        #[default]
+        Unknown = "unknown",
+        /// A socket of which no more is known.
+        Socket = "socket",
+        Tcp = "tcp",
+    }
 }
 
 #[derive(Debug, Default)]

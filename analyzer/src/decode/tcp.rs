@@ -3,6 +3,7 @@
 use crate::capture::flags::{ACK, FIN, RST, SYN};
 use crate::decode::Options;
 use crate::decode::tunnel::Tunnel;
+use crate::named::named;
 
 /// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).
 pub(super) const IPV4_HEADER_LEN: usize = 20;
@@ -94,63 +95,24 @@ impl Segment<'_> {
     }
 }
 
-/// Why a frame is not analysed. Every frame is a segment or one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skip {
-    Filtered,
-    UnknownLink,
-    NotIp,
-    NotTcp,
-    Fragment,
-    Cut,
-    Malformed,
-    Mpls,
-    Esp,
-    Ah,
-    Macsec,
-    WlanNoData,
-    WlanEncrypted,
-    WlanPiece,
-    TooDeep,
-}
-
-impl Skip {
-    pub const ALL: [Skip; 15] = [
-        Skip::Filtered,
-        Skip::UnknownLink,
-        Skip::NotIp,
-        Skip::NotTcp,
-        Skip::Fragment,
-        Skip::Cut,
-        Skip::Malformed,
-        Skip::Mpls,
-        Skip::Esp,
-        Skip::Ah,
-        Skip::Macsec,
-        Skip::WlanNoData,
-        Skip::WlanEncrypted,
-        Skip::WlanPiece,
-        Skip::TooDeep,
-    ];
-
-    /// The notice, after the count.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Skip::Filtered => "left out by the filter",
-            Skip::UnknownLink => "of a link type that is not supported",
-            Skip::NotIp => "not IP (ARP and the like)",
-            Skip::NotTcp => "IP but not TCP (UDP, ICMP, tunnels ...)",
-            Skip::Fragment => "IP fragments, not reassembled",
-            Skip::Cut => "captured too short to hold a TCP header",
-            Skip::Malformed => "with a malformed IP or TCP header",
-            Skip::Mpls => "MPLS without IP or Ethernet in it",
-            Skip::Esp => "encrypted (IPsec ESP)",
-            Skip::Ah => "authenticated (IPsec AH over IPv4)",
-            Skip::Macsec => "encrypted or signed (MACsec)",
-            Skip::WlanNoData => "802.11 without data (beacons, acknowledgements ...)",
-            Skip::WlanEncrypted => "encrypted (802.11)",
-            Skip::WlanPiece => "802.11 fragments or aggregates, not reassembled or taken apart",
-            Skip::TooDeep => "in more tunnels than are followed",
-        }
+named! {
+    /// Why a frame is not analysed, as notices say it behind the count. Every frame is a segment or one of these.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Skip {
+        Filtered = "left out by the filter",
+        UnknownLink = "of a link type that is not supported",
+        NotIp = "not IP (ARP and the like)",
+        NotTcp = "IP but not TCP (UDP, ICMP, tunnels ...)",
+        Fragment = "IP fragments, not reassembled",
+        Cut = "captured too short to hold a TCP header",
+        Malformed = "with a malformed IP or TCP header",
+        Mpls = "MPLS without IP or Ethernet in it",
+        Esp = "encrypted (IPsec ESP)",
+        Ah = "authenticated (IPsec AH over IPv4)",
+        Macsec = "encrypted or signed (MACsec)",
+        WlanNoData = "802.11 without data (beacons, acknowledgements ...)",
+        WlanEncrypted = "encrypted (802.11)",
+        WlanPiece = "802.11 fragments or aggregates, not reassembled or taken apart",
+        TooDeep = "in more tunnels than are followed",
     }
 }

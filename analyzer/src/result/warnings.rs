@@ -60,13 +60,13 @@ fn ending(capture: &CaptureSummary) -> Option<String> {
 /// Frames that were not used, counted once, and why.
 fn unused(capture: &CaptureSummary) -> Option<String> {
     let count = |skip: Skip| capture.skipped[skip as usize];
-    let skipped: Vec<Skip> = Skip::ALL.into_iter().filter(|&skip| count(skip) > 0).collect();
+    let skipped: Vec<Skip> = Skip::MEMBERS.into_iter().filter(|&skip| count(skip) > 0).collect();
     let all: u64 = skipped.iter().map(|&skip| count(skip)).sum();
     let reason = |skip: Skip| match skip {
         Skip::Cut if capture.about_text.is_some() => {
             "cut off, or printed without all numbers of its header"
         }
-        _ => skip.reason(),
+        _ => skip.name(),
     };
     let why: Vec<String> = match skipped.as_slice() {
         [] => return None,

@@ -36,7 +36,7 @@ pub struct CaptureSummary {
     /// Where it jumps.
     pub jumps: ClockJumps,
     /// Frames that were not used, by [`Skip`].
-    pub skipped: [u64; Skip::ALL.len()],
+    pub skipped: [u64; Skip::MEMBERS.len()],
     /// Segments among them that the filter left out only because of their VLAN tags.
     pub missed_for_tags: u64,
     /// The filter, where it may be told.

@@ -81,7 +81,7 @@ pub struct Found {
     pub jumps: ClockJumps,
     /// Step of the clock, as the first frames of a capture show it.
     pub first_clock: ClockStep,
-    pub skipped: [u64; Skip::ALL.len()],
+    pub skipped: [u64; Skip::MEMBERS.len()],
     /// Segments among them that the filter left out only because of their VLAN tags.
     pub missed_for_tags: u64,
 }
