@@ -157,8 +157,9 @@ pub struct Conversation {
     pub frames: Vec<Frame>,
     pub world: World,
     link: Link,
-    is_tunnelled: bool,
-    is_whole: bool,
+    pub is_tunnelled: bool,
+    /// All headers were captured.
+    pub is_whole: bool,
 }
 
 impl Conversation {
@@ -175,15 +176,6 @@ impl Conversation {
     /// Filters see neither behind VLAN tags nor into tunnels.
     pub fn is_wrapped(&self) -> bool {
         self.link == Link::Vlan || self.is_tunnelled
-    }
-
-    pub fn is_tunnelled(&self) -> bool {
-        self.is_tunnelled
-    }
-
-    /// Were all headers captured?
-    pub fn is_whole(&self) -> bool {
-        self.is_whole
     }
 }
 

@@ -65,13 +65,13 @@ fn converse(at: usize, program: Program, may_jump: bool) {
     let whole = report(&[&capture], &usual()).unwrap();
     let frames = conversation.frames.len();
     assert_eq!(whole["captures"][0]["packets"], frames);
-    if conversation.is_whole() {
+    if conversation.is_whole {
         assert_eq!(whole["summary"]["tcp_packets"], frames, "each is a segment");
     }
     match at % TURNS {
         0 => properties::one_thread_is_as_many(&capture, Some(&whole)),
         1 if !conversation.is_wrapped() => properties::a_filter_changes_nothing(&capture, &whole),
-        2 if conversation.is_tunnelled() && conversation.is_whole() => {
+        2 if conversation.is_tunnelled && conversation.is_whole => {
             let bare = program.untunnelled().run(World::One, may_jump);
             properties::a_tunnel_changes_nothing(&bare.capture(), &whole);
         }

@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::capture::error::ScanError;
+use crate::capture::link::RAW;
 use crate::frames::pcapng::{self, FileComments};
 use crate::frames::{Excerpt, Policy, excerpt};
 use crate::track::reader;
@@ -30,9 +31,14 @@ pub fn write(
             while let Some(frame) = capture.next_frame() {
                 number += 1;
                 if !is_text {
-                    let kept = excerpt(&frame, number, policy);
-                    writer
-                        .frame(&kept.unwrap_or_else(|| Excerpt::empty(&frame, number, policy)))?;
+                    let no_segment = || Excerpt {
+                        frame: number,
+                        time_ns: frame.time_ns,
+                        wire_len: frame.wire_len,
+                        link_type: if policy.anonymizer.is_some() { RAW } else { frame.link_type },
+                        ..Excerpt::default()
+                    };
+                    writer.frame(&excerpt(&frame, number, policy).unwrap_or_else(no_segment))?;
                 }
             }
         }

@@ -45,19 +45,21 @@ pub fn choose(
     wanted: &[Wanted],
     reading: Reading,
 ) -> Result<Vec<Chosen>, ScanError> {
-    let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
+    let mut choosers = vec![Chooser::default(); wanted.len()];
     let place: HashMap<u32, usize> =
         wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
     let connections: Vec<u32> = wanted.iter().map(|one| one.connection).collect();
     let see = |connection: u32, segment: TrackedSegment| {
-        choosers[place[&connection]].see(segment.mark);
+        let at = place[&connection];
+        choosers[at].see(segment.mark, &wanted[at].spans);
     };
     segments::each_segment(paths, filter, &connections, reading, &Arc::default(), see)?;
-    Ok(choosers.into_iter().map(Chooser::finish).collect())
+    let connections = connections.into_iter();
+    Ok(connections.zip(choosers).map(|(connection, chooser)| chooser.finish(connection)).collect())
 }
 
-struct Chooser<'a> {
-    wanted: &'a Wanted,
+#[derive(Default, Clone)]
+struct Chooser {
     /// Spans already past.
     done: usize,
     seen: u64,
@@ -70,30 +72,18 @@ struct Chooser<'a> {
     after: usize,
 }
 
-impl<'a> Chooser<'a> {
-    fn new(wanted: &'a Wanted) -> Self {
-        Self {
-            wanted,
-            done: 0,
-            seen: 0,
-            all: Vec::new(),
-            near: Vec::new(),
-            recent: VecDeque::with_capacity(NEIGHBOURS + 1),
-            after: 0,
-        }
-    }
-
-    fn see(&mut self, mark: Mark) {
+impl Chooser {
+    fn see(&mut self, mark: Mark, spans: &[(u64, u64)]) {
         let frame = u64::from(mark.frame);
         self.seen += 1;
         if self.all.len() <= FEW {
             self.all.push((frame, self.seen));
         }
-        while self.wanted.spans.get(self.done).is_some_and(|span| span.1 < frame) {
+        while spans.get(self.done).is_some_and(|span| span.1 < frame) {
             self.done += 1;
             self.after = NEIGHBOURS;
         }
-        let inside = self.wanted.spans.get(self.done).is_some_and(|span| span.0 <= frame);
+        let inside = spans.get(self.done).is_some_and(|span| span.0 <= frame);
         if inside || self.after > 0 || self.seen <= BEGINNING {
             self.near.extend(self.recent.drain(..));
             self.near.push((frame, self.seen));
@@ -107,9 +97,9 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn finish(self) -> Chosen {
+    fn finish(self, connection: u32) -> Chosen {
         let frames = if self.all.len() <= FEW { self.all } else { self.near };
-        Chosen { connection: self.wanted.connection, frames, of: self.seen }
+        Chosen { connection, frames, of: self.seen }
     }
 }
 
@@ -119,12 +109,11 @@ mod tests {
 
     /// Shows a connection that has every second frame of a capture.
     fn shown(frames: u64, spans: &[(u64, u64)]) -> Vec<u64> {
-        let wanted = Wanted { connection: 0, spans: spans.to_vec() };
-        let mut chooser = Chooser::new(&wanted);
+        let mut chooser = Chooser::default();
         for index in 1..=frames {
-            chooser.see(Mark { time_ns: 0, frame: index as u32 * 2 });
+            chooser.see(Mark { time_ns: 0, frame: index as u32 * 2 }, spans);
         }
-        let shown = chooser.finish();
+        let shown = chooser.finish(0);
         assert_eq!(shown.of, frames);
         assert!(shown.frames.iter().all(|(frame, place)| *frame == place * 2));
         shown.frames.into_iter().map(|(frame, _)| frame).collect()

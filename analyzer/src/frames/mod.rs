@@ -26,7 +26,7 @@ const IDENTITY_LEN: usize = 12;
 
 /// A captured TCP segment, as it may leave. Of one in a tunnel only the innermost packet does, unless
 /// all may: addresses and checksums around it give away what is left out of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct Excerpt {
     /// Wireshark's `frame.number` in the captures.
     pub frame: u64,
@@ -40,22 +40,6 @@ pub struct Excerpt {
     pub payload_len: u32,
     /// Both IP addresses, both ports, sequence and acknowledgment numbers, as they are in `data`.
     pub identity: Vec<u8>,
-}
-
-impl Excerpt {
-    /// The excerpt of a frame that holds no segment.
-    fn empty(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Self {
-        Self {
-            frame: number,
-            time_ns: frame.time_ns,
-            wire_len: frame.wire_len,
-            link_type: if policy.anonymizer.is_some() { RAW } else { frame.link_type },
-            data: Vec::new(),
-            payload_at: 0,
-            payload_len: 0,
-            identity: Vec::new(),
-        }
-    }
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not

@@ -189,9 +189,7 @@ mod tests {
             wire_len: 1500,
             link_type,
             data: data.to_vec(),
-            payload_at: 0,
-            payload_len: 0,
-            identity: Vec::new(),
+            ..Excerpt::default()
         }
     }
 

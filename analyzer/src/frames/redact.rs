@@ -109,19 +109,21 @@ mod tests {
     use crate::capture::Frame;
     use crate::capture::link::tests::{MARKS, framed, numbers};
     use crate::capture::link::{ETHERNET, RAW};
+    use crate::decode::tests;
     use crate::result::anonymize::Anonymizer;
 
     const TCP_CHECKSUM_AT: usize = 16;
-    const ADDRESSES: [u8; 8] = [10, 0, 0, 1, 10, 0, 0, 2];
 
     /// An IPv4 packet with right checksums.
     fn packet(payload: &[u8]) -> Vec<u8> {
-        let mut data = vec![0x45, 0, 0, 40 + payload.len() as u8, 0, 1, 0x40, 0, 64, 6, 0, 0];
-        data.extend(ADDRESSES);
-        let checksum = ipv4_checksum(&data);
+        with_options(&[], payload)
+    }
+
+    fn with_options(options: &[u8], payload: &[u8]) -> Vec<u8> {
+        let len = 40 + options.len() + payload.len();
+        let mut data = [&tests::packet(len as u16, options, 0), payload].concat();
+        let checksum = ipv4_checksum(&data[..20]);
         write(&mut data, 10, checksum);
-        data.extend([0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x18, 1, 0, 0, 0, 0, 0]);
-        data.extend(payload);
         set_checksum(&mut data, ChecksumState::Right);
         data
     }
@@ -238,23 +240,12 @@ mod tests {
         }
     }
 
-    /// An empty segment with an MPTCP option that names an address, and timestamps.
-    fn with_tcp_options() -> Vec<u8> {
-        let mut data = packet(b"");
-        data.extend([30, 8, 0x30, 1]);
-        data.extend(&ADDRESSES[..4]);
-        data.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
-        data[3] += 20;
-        data[32] = 0xa0;
-        let checksum = ipv4_checksum(&data[..20]);
-        write(&mut data, 10, checksum);
-        set_checksum(&mut data, ChecksumState::Right);
-        data
-    }
+    /// An MPTCP option that names an address, and timestamps.
+    const OPTIONS: [u8; 20] = [30, 8, 0x30, 1, 10, 0, 0, 1, 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
 
     #[test]
     fn tcp_options_that_may_hold_an_address_are_blanked_only_when_addresses_are() {
-        let data = with_tcp_options();
+        let data = with_options(&OPTIONS, b"");
         assert_eq!(redact(&data, false, None), data);
         let out = redact(&data, false, Some(&anonymizer()));
         assert_eq!(out[40..48], [1; 8]);
@@ -264,10 +255,7 @@ mod tests {
 
     #[test]
     fn a_cut_segment_keeps_a_checksum_that_is_right_for_its_whole() {
-        for mut data in [packet(b""), with_tcp_options()] {
-            data.extend(b"abcdef");
-            data[3] += 6;
-            set_checksum(&mut data, ChecksumState::Right);
+        for data in [packet(b"abcdef"), with_options(&OPTIONS, b"abcdef")] {
             let cut = &data[..data.len() - 3];
             assert_eq!(state(cut), ChecksumState::Unknown);
             let mut kept = redact(cut, true, Some(&anonymizer()));
