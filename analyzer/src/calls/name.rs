@@ -1,63 +1,44 @@
 //! The calls that matter, and what they do to descriptors.
 
+use crate::named::named;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The effects of calls on descriptors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Writes to the descriptor at this place of its arguments.
-    Write(u8),
-    Read,
-    Poll,
-    Socket,
-    Accept,
-    Listen,
-    /// Its address is that of the socket's own end.
-    LocalName,
-    /// Its address is that of the other end.
-    RemoteName,
-    Duplicate,
-    Control,
-    Close,
-    /// Opens what is no socket.
-    Open,
-    Option,
-    Fork,
-    /// Submits work that strace does not see.
-    Ring,
-    /// None that a list of network calls would name: all are traced.
-    Plain,
+named! {
+    /// The effects of calls on descriptors, each with its calls as strace names them, old ones too.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Kind {
+        Write = "write writev send sendto sendmsg sendmmsg sendfile sendfile64",
+        /// Writes to the descriptor that is its third argument.
+        Splice = "splice",
+        Read = "read readv recv recvfrom recvmsg recvmmsg",
+        Poll = "poll ppoll select _newselect pselect6 epoll_wait epoll_pwait epoll_pwait2",
+        Socket = "socket",
+        Accept = "accept accept4",
+        /// Its address is that of the other end.
+        RemoteName = "connect getpeername",
+        /// Its address is that of the socket's own end.
+        LocalName = "bind getsockname",
+        Listen = "listen",
+        Duplicate = "dup dup2 dup3",
+        Control = "fcntl fcntl64",
+        Close = "close",
+        /// Opens what is no socket.
+        Open = "open openat creat pipe pipe2 socketpair eventfd2 epoll_create epoll_create1 \
+            timerfd_create memfd_create",
+        Option = "setsockopt",
+        Fork = "fork vfork clone clone3",
+        /// Submits work that strace does not see.
+        Ring = "io_uring_setup io_uring_enter",
+        /// None that a list of network calls would name: all are traced.
+        Plain = "mmap munmap brk",
+    }
 }
-
-/// Names as strace prints them, old ones too.
-const GROUPS: &[(Kind, &str)] = &[
-    (Kind::Write(0), "write writev send sendto sendmsg sendmmsg sendfile sendfile64"),
-    (Kind::Write(2), "splice"),
-    (Kind::Read, "read readv recv recvfrom recvmsg recvmmsg"),
-    (Kind::Poll, "poll ppoll select _newselect pselect6 epoll_wait epoll_pwait epoll_pwait2"),
-    (Kind::Socket, "socket"),
-    (Kind::Accept, "accept accept4"),
-    (Kind::RemoteName, "connect getpeername"),
-    (Kind::LocalName, "bind getsockname"),
-    (Kind::Listen, "listen"),
-    (Kind::Duplicate, "dup dup2 dup3"),
-    (Kind::Control, "fcntl fcntl64"),
-    (Kind::Close, "close"),
-    (Kind::Open, "open openat creat pipe pipe2 socketpair eventfd2 epoll_create epoll_create1"),
-    (Kind::Open, "timerfd_create memfd_create"),
-    (Kind::Option, "setsockopt"),
-    (Kind::Fork, "fork vfork clone clone3"),
-    (Kind::Ring, "io_uring_setup io_uring_enter"),
-    (Kind::Plain, "mmap munmap brk"),
-];
 
 /// All names, each with what it does.
 pub static NAMES: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
-    let each = |(kind, names): &(Kind, &'static str)| {
-        names.split(' ').map(|name| (name, *kind)).collect::<Vec<_>>()
-    };
-    GROUPS.iter().flat_map(each).collect()
+    let each = |kind: Kind| kind.name().split(' ').map(move |name| (name, kind));
+    Kind::MEMBERS.into_iter().flat_map(each).collect()
 });
 
 /// The effect of the call with the name at this place of [`NAMES`].

@@ -167,7 +167,8 @@ impl Reading {
         let first = ended.argument(0);
         let sockets = &mut self.sockets;
         match kind(name) {
-            Kind::Write(to) if number > 0 => self.write(begun, &ended, to.into()),
+            Kind::Write if number > 0 => self.write(begun, &ended, 0),
+            Kind::Splice if number > 0 => self.write(begun, &ended, 2),
             Kind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     if NAMES[usize::from(name)].0.starts_with("recv") {

@@ -5,66 +5,44 @@ use super::ends::EndNames;
 use super::packet::{Options, Outcome, Packet, Segment};
 use super::{rows, time};
 use crate::capture::flags::{self, ACK, PSH, SYN};
+use crate::named::named;
 use std::{iter, mem};
 
-/// The role of a column or of a named value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Time,
-    Source,
-    Destination,
-    SourcePort,
-    DestinationPort,
-    Protocol,
-    /// Length of the frame, and of as much as was captured.
-    Length,
-    Captured,
-    Info,
-    Flags,
-    Seq,
-    Ack,
-    /// Length of the payload.
-    Len,
-    Window,
-    /// Not scaled.
-    RawWindow,
-    Mss,
-    /// The factor of windows (`WS`), and its logarithm.
-    Scale,
-    Shift,
-    TsVal,
-    TsEcr,
-    Sack,
-    IpId,
+named! {
+    /// The roles of columns and named values, each with its names: those of columns, of display filter fields, in the
+    /// details of a packet and in its info. Case does not matter, and `_` is `.`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Role {
+        Time = "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc|arrival time|\
+            epoch time|epoch arrival time",
+        Source = "source|src|ip.src|ipv6.src",
+        Destination = "destination|dst|ip.dst|ipv6.dst",
+        SourcePort = "source port|src port|srcport|sport|tcp.srcport",
+        DestinationPort = "destination port|dest port|dst port|dstport|dport|tcp.dstport",
+        Protocol = "protocol|frame.protocols",
+        /// Length of the frame, and of as much as was captured.
+        Length = "length|frame.len",
+        Captured = "frame.cap.len|capture length",
+        Info = "info|description",
+        Flags = "flags|tcp.flags|tcp.flags.str",
+        Seq = "seq|sequence number|tcp.seq",
+        Ack = "ack|acknowledgment number|tcp.ack",
+        /// Length of the payload.
+        Len = "len|payloadlen|tcp.len",
+        Window = "win|tcp.window.size|calculated window size",
+        /// Not scaled.
+        RawWindow = "tcp.window.size.value|window|window size value",
+        Mss = "mss|tcp.options.mss.val|mss value",
+        /// The factor of windows, and its logarithm. `WS` is always written so.
+        Scale = "",
+        Shift = "tcp.options.wscale.shift|shift count",
+        TsVal = "tsval|timestamp value|tcp.options.timestamp.tsval",
+        TsEcr = "tsecr|timestamp echo reply|tcp.options.timestamp.tsecr",
+        /// All that follows the ports.
+        Sack = "",
+        IpId = "ip.id|identification",
+    }
 }
-
-const ROLES: usize = Role::IpId as usize + 1;
-
-/// By the names of columns, of display filter fields, in the details of a packet and in its info. Case
-/// does not matter, and `_` is `.`.
-const NAMES: [(Role, &str); 21] = [
-    (Role::Time, "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc"),
-    (Role::Time, "arrival time|epoch time|epoch arrival time"),
-    (Role::Source, "source|src|ip.src|ipv6.src"),
-    (Role::Destination, "destination|dst|ip.dst|ipv6.dst"),
-    (Role::SourcePort, "source port|src port|srcport|sport|tcp.srcport"),
-    (Role::DestinationPort, "destination port|dest port|dst port|dstport|dport|tcp.dstport"),
-    (Role::Protocol, "protocol|frame.protocols"),
-    (Role::Length, "length|frame.len"),
-    (Role::Captured, "frame.cap.len|capture length"),
-    (Role::Info, "info|description"),
-    (Role::Flags, "flags|tcp.flags|tcp.flags.str"),
-    (Role::Seq, "seq|sequence number|tcp.seq"),
-    (Role::Ack, "ack|acknowledgment number|tcp.ack"),
-    (Role::Len, "len|payloadlen|tcp.len"),
-    (Role::Window, "win|tcp.window.size|calculated window size"),
-    (Role::RawWindow, "tcp.window.size.value|window|window size value"),
-    (Role::Mss, "mss|tcp.options.mss.val|mss value"),
-    (Role::Shift, "tcp.options.wscale.shift|shift count"),
-    (Role::TsVal, "tsval|timestamp value|tcp.options.timestamp.tsval"),
-    (Role::TsEcr, "tsecr|timestamp echo reply|tcp.options.timestamp.tsecr"),
-    (Role::IpId, "ip.id|identification"),
-];
 
 /// The role of a column or a value of this name, if it is needed.
 pub fn role(name: &str) -> Option<Role> {
@@ -78,19 +56,17 @@ pub fn role(name: &str) -> Option<Role> {
         }
         _ => name,
     };
-    let is_same = |known: &&str| {
+    let is_same = |known: &str| {
         known.len() == name.len()
             && iter::zip(known.bytes(), name.bytes()).all(|(known, byte)| {
                 known == byte.to_ascii_lowercase() || known == b'.' && byte == b'_'
             })
     };
-    if name == "WS" {
-        return Some(Role::Scale);
+    match name {
+        "" => None,
+        "WS" => Some(Role::Scale),
+        _ => Role::MEMBERS.into_iter().find(|role| role.name().split('|').any(is_same)),
     }
-    NAMES
-        .iter()
-        .find(|(_, names)| names.split('|').any(|name| is_same(&name)))
-        .map(|(role, _)| *role)
 }
 
 /// Not TCP. Other protocols may be messages in TCP segments.
@@ -102,7 +78,7 @@ const LONGEST_ACK: u32 = 72;
 
 /// The values of one row, as printed; empty where there is none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Fields<'a>([&'a str; ROLES]);
+pub struct Fields<'a>([&'a str; Role::NAMES.len()]);
 
 impl<'a> Fields<'a> {
     /// The last of several values counts: that of the innermost packet.
@@ -242,7 +218,7 @@ impl<'a> Fields<'a> {
                 wire_len: self.number(Role::Length).unwrap_or(0),
                 ..Segment::default()
             }
-            .told(),
+            .with_cut_marked(),
         )
     }
 

@@ -29,7 +29,6 @@ use copies::Copies;
 use frame::Frames;
 use lines::Joiner;
 use packet::Row;
-use refusal::Beginning;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use time::{Course, Stamp};
@@ -79,15 +78,7 @@ impl Text {
     /// # Errors
     /// There is no packet in it, or it lacks what the analysis needs.
     pub fn open(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Self, ScanError> {
-        let beginning =
-            Beginning::read(buffer).map_err(|error| ScanError::unreadable(path, &error))?;
-        if !beginning.is_readable() {
-            return Err(match beginning.lack() {
-                Some(lack) => ScanError::not_a_capture(path, &lack),
-                None => otherwise,
-            });
-        }
-        let survey = beginning.survey;
+        let survey = refusal::survey(buffer, path, otherwise)?;
         Ok(Self {
             course: Course::new(survey.is_relative()),
             ahead: Ahead::new(survey.order()),

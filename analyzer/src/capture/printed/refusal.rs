@@ -6,6 +6,8 @@ use super::plain::Plain;
 use super::time::Survey;
 use super::{rows, tcpdump};
 use crate::capture::buffer::Buffer;
+use crate::capture::error::ScanError;
+use crate::named::named;
 use std::io;
 
 /// A text without a packet in its first bytes is not a capture.
@@ -19,73 +21,65 @@ const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 /// A list, with its columns as they are by default.
 const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
 
-/// The facts that a text may lack: of several the first one is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Lack {
-    Ports,
-    Numbers,
-    Seconds,
-    Times,
-    ListTimes,
-    Heading,
-    Segments,
-    Whole,
-    Tcp,
-    Lines,
-    Calls,
+named! {
+    /// The facts that a text may lack, as refusals say it; of several the first one is told.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Lack {
+        Ports = "text of packets without ports",
+        Numbers = "text that tcpdump printed with -q, so without sequence numbers and ACKs",
+        Seconds = "text with times in whole seconds, in which no wait of 40 ms shows",
+        Times = "text without the times of its packets, as tcpdump prints it with -t",
+        ListTimes = "a packet list without the times of its packets",
+        Heading = "rows of fields without a line that names them",
+        Segments = "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
+        Whole = "text of packets that are cut off before their sequence numbers and lengths",
+        Tcp = "text of packets, none of which is TCP",
+        Lines = "a hex dump without the lines of its packets",
+        Calls = "a trace of system calls",
+    }
 }
 
 impl Lack {
-    /// The reason, and what to do.
-    fn told(self) -> [&'static str; 2] {
+    fn remedy(self) -> &'static str {
         match self {
-            Self::Ports => ["text of packets without ports", AGAIN],
-            Self::Numbers => {
-                ["text that tcpdump printed with -q, so without sequence numbers and ACKs", AGAIN]
+            Self::ListTimes => WHOLE_LIST,
+            Self::Heading => "print them with 'tshark -T fields -E header=y -e ...'",
+            Self::Tcp => "capture with the filter 'tcp'",
+            Self::Calls => {
+                "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)"
             }
-            Self::Seconds => {
-                ["text with times in whole seconds, in which no wait of 40 ms shows", AGAIN]
-            }
-            Self::Times => {
-                ["text without the times of its packets, as tcpdump prints it with -t", AGAIN]
-            }
-            Self::ListTimes => ["a packet list without the times of its packets", WHOLE_LIST],
-            Self::Heading => [
-                "rows of fields without a line that names them",
-                "print them with 'tshark -T fields -E header=y -e ...'",
-            ],
-            Self::Segments => [
-                "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
-                AGAIN,
-            ],
-            Self::Whole => [
-                "text of packets that are cut off before their sequence numbers and lengths",
-                AGAIN,
-            ],
-            Self::Tcp => ["text of packets, none of which is TCP", "capture with the filter 'tcp'"],
-            Self::Lines => ["a hex dump without the lines of its packets", AGAIN],
-            Self::Calls => [
-                "a trace of system calls",
-                "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
-            ],
+            _ => AGAIN,
         }
+    }
+}
+
+/// The course of the times of a text.
+///
+/// # Errors
+/// It has no packet that can be read: the error names what they lack, or is `otherwise`.
+pub fn survey(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Survey, ScanError> {
+    let beginning = Beginning::read(buffer).map_err(|error| ScanError::unreadable(path, &error))?;
+    match beginning.lack() {
+        _ if beginning.packets > 0 => Ok(beginning.survey),
+        Some(lack) => Err(ScanError::not_a_capture(path, &lack)),
+        None => Err(otherwise),
     }
 }
 
 /// The beginning of a text.
 #[derive(Debug, Default)]
-pub struct Beginning {
+struct Beginning {
     /// TCP that can be read.
     packets: u32,
     lack: Option<Lack>,
     /// Fields that the header line of a list lacks.
     missing: Vec<&'static str>,
-    pub survey: Survey,
+    survey: Survey,
 }
 
 impl Beginning {
     /// Looks at as much of the input as is needed.
-    pub fn read(buffer: &mut Buffer) -> io::Result<Self> {
+    fn read(buffer: &mut Buffer) -> io::Result<Self> {
         let mut wanted = LOOKED_AT_FIRST;
         loop {
             let start = buffer.at_least(wanted)?;
@@ -98,13 +92,8 @@ impl Beginning {
         }
     }
 
-    /// Are there packets that can be read?
-    pub fn is_readable(&self) -> bool {
-        self.packets > 0
-    }
-
     /// The facts that its packets lack, and how to print them again; `None` where there are none.
-    pub fn lack(&self) -> Option<String> {
+    fn lack(&self) -> Option<String> {
         if !self.missing.is_empty() {
             let missing = self.missing.join(", ");
             return Some(format!(
@@ -112,14 +101,16 @@ impl Beginning {
                  ...), or {AGAIN}"
             ));
         }
-        Some(self.lack?.told().join(": "))
+        let lack = self.lack?;
+        Some(format!("{}: {}", lack.name(), lack.remedy()))
     }
 
     fn of(start: &[u8]) -> Self {
         let (mut found, mut joiner) = (Self::default(), Joiner::default());
         for line in start.split_inclusive(|&byte| byte == b'\n') {
-            let lack = if joiner.take(line) { lack_of(&Plain::of(line).text) } else { None };
-            found.lacks(lack);
+            if joiner.take(line) {
+                found.lacks(lack_of(&Plain::of(line).text));
+            }
             while let Some(packet) = joiner.next() {
                 found.see(packet);
             }
