@@ -30,10 +30,10 @@ impl Files {
         let open = |path: &String| File::open(path, paths.len() > 1, progress);
         let mut all = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let mut next = BinaryHeap::new();
-        for (at, file) in
-            all.iter_mut().enumerate().filter_map(|(at, file)| file.advance().then_some((at, file)))
-        {
-            next.push(Reverse((file.due_ns, at)));
+        for (at, file) in all.iter_mut().enumerate() {
+            if file.advance() {
+                next.push(Reverse((file.due_ns, at)));
+            }
         }
         Ok(Self { all, next, current: None })
     }

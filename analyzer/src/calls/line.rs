@@ -108,18 +108,19 @@ fn stamps(head: &str) -> (Option<u32>, Option<(Clock, i64)>) {
 
 fn time_of(token: &str) -> Option<(Clock, i64)> {
     let (whole, part) = token.split_once('.').unwrap_or((token, ""));
-    let is_number = |text: &str| text.bytes().all(|sign| sign.is_ascii_digit());
     let part_ns = decimals_ns(part)?;
-    let fields: Vec<&str> = whole.split(':').collect();
-    if !fields.iter().all(|field| !field.is_empty() && field.len() <= 10 && is_number(field)) {
-        return None;
-    }
-    let number = |at: usize| fields[at].parse::<i64>().ok();
-    let (clock, seconds) = match fields.len() {
-        3 => (Clock::Day, (number(0)? % 24) * 3600 + (number(1)? % 60) * 60 + number(2)? % 61),
-        1 if part.is_empty() => return None,
-        1 if number(0)? < 100_000_000 => (Clock::Relative, number(0)?),
-        1 => (Clock::Unix, number(0)?),
+    let number = |field: &str| {
+        let is_number = field.len() <= 10 && field.bytes().all(|sign| sign.is_ascii_digit());
+        field.parse::<i64>().ok().filter(|_| is_number)
+    };
+    let fields: Vec<i64> = whole.split(':').map(number).collect::<Option<_>>()?;
+    let (clock, seconds) = match *fields {
+        [hours, minutes, seconds] => {
+            (Clock::Day, hours % 24 * 3600 + minutes % 60 * 60 + seconds % 61)
+        }
+        [_] if part.is_empty() => return None,
+        [seconds] if seconds < 100_000_000 => (Clock::Relative, seconds),
+        [seconds] => (Clock::Unix, seconds),
         _ => return None,
     };
     Some((clock, seconds.checked_mul(SECOND_NS)?.checked_add(part_ns)?))

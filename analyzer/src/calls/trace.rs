@@ -38,7 +38,7 @@ pub struct Trace {
     pub calls: u64,
     pub clock: Option<Clock>,
     pub threads: usize,
-    /// Which of [`NAMES`] it has.
+    /// The calls that it has: a bit for each place of `name::NAMES`.
     pub seen: u64,
     /// Was it made with `-c`?
     pub(super) is_summary: bool,
