@@ -42,12 +42,12 @@ impl TimeRange {
 
 /// Whether it is the begin, its time, and what follows it.
 fn bound(expression: &str) -> Option<(bool, i64, &str)> {
-    let told = expression.strip_prefix("time ")?;
-    let (is_begin, told) = match told.strip_prefix(">= ") {
-        Some(told) => (true, told),
-        None => (false, told.strip_prefix("< ")?),
+    let bound = expression.strip_prefix("time ")?;
+    let (is_begin, bound) = match bound.strip_prefix(">= ") {
+        Some(bound) => (true, bound),
+        None => (false, bound.strip_prefix("< ")?),
     };
-    let (seconds, rest) = told.split_once(' ').unwrap_or((told, ""));
+    let (seconds, rest) = bound.split_once(' ').unwrap_or((bound, ""));
     Some((is_begin, nanoseconds(seconds)?, rest.trim_start()))
 }
 

@@ -1,8 +1,8 @@
 //! Two captures of the same packets in one text, as of both ends: one is judged.
 //!
 //! A second capture begins where the first row of a connection comes again with all its numbers, behind what
-//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows are left
-//! out, up to one that tells more than the first capture did.
+//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows
+//! are left out, up to one that tells more than the first capture did.
 
 use super::packet::{Ends, Packet, Row, Segment, keyed};
 use crate::capture::flags::SYN;
@@ -55,10 +55,10 @@ impl Copies {
         let is_late_syn = is_opening && segment.options.timestamps.is_some();
         known.last_ns = row.time_ns;
         let end = segment.seq.unwrap_or(0).saturating_add(segment.len);
-        let told = if is_syn { 0 } else { end.max(segment.ack.unwrap_or(0)) };
+        let largest = if is_syn { 0 } else { end.max(segment.ack.unwrap_or(0)) };
         let most = &mut known.most[usize::from(known.ends != [from, to])];
-        let is_news = told > *most;
-        *most = told.max(*most);
+        let is_news = largest > *most;
+        *most = largest.max(*most);
         if is_first_again && known.has_gone_on && (is_back || is_late_syn) {
             known.is_copied = true;
         } else if is_opening && known.segment != segment {

@@ -137,8 +137,8 @@ impl Joiner {
                 let is_elision = mem::take(&mut self.is_behind_packet) && is_elision(text);
                 self.elisions += u64::from(is_elision);
                 // By its indent it is more of the packet before; what has no words frames the text.
-                let is_told = plain.indent.is_none() && text.contains(char::is_alphanumeric);
-                self.foreign += u64::from(is_told && !is_elision);
+                let is_foreign = plain.indent.is_none() && text.contains(char::is_alphanumeric);
+                self.foreign += u64::from(is_foreign && !is_elision);
                 self.is_closed = true;
                 return is_elision;
             }

@@ -112,9 +112,9 @@ impl Segment {
         is_usual.then(|| self.wire_len.checked_sub(self.len)).flatten()
     }
 
-    /// The segment as a text tells it: any stack announces an MSS in its SYN (RFC 9293, section 3.7.1), so the options of one
-    /// without were not printed.
-    pub fn told(mut self) -> Self {
+    /// Marks the options of a SYN without an MSS as cut: any stack announces one (RFC 9293, section 3.7.1), so they were
+    /// not printed.
+    pub fn with_cut_marked(mut self) -> Self {
         self.is_cut |= self.flags & SYN != 0 && self.options.mss.is_none();
         self
     }

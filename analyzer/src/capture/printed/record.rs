@@ -97,9 +97,12 @@ impl Record {
             self.missing = rows::missing(has);
         }
         let Some((stamp, packet)) = row else { return fields.outcome(names).ended() };
-        let is_told = matches!(packet, Packet::Tcp(..));
-        let told = if is_told { None } else { fields.packet_of(names) };
-        Some((stamp, told.filter(|told| matches!(told, Packet::Tcp(..))).unwrap_or(packet)))
+        let has_numbers = matches!(packet, Packet::Tcp(..));
+        let detailed = if has_numbers { None } else { fields.packet_of(names) };
+        Some((
+            stamp,
+            detailed.filter(|detailed| matches!(detailed, Packet::Tcp(..))).unwrap_or(packet),
+        ))
     }
 
     fn add(&mut self, role: Role, value: &str) {

@@ -180,25 +180,15 @@ pub fn of_words(line: &str, times_before: usize, names: &mut EndNames) -> Outcom
         let unquoted = line.replace(&separator[1..], " ").replace('"', " ");
         return of_words(&unquoted, times_before, names);
     }
-    let mut words = [""; MOST_WORDS];
-    let mut count = 0;
-    for (into, word) in std::iter::zip(&mut words, line.split_whitespace()) {
-        *into = word;
-        count += 1;
+    let words: Vec<&str> = line.split_whitespace().take(MOST_WORDS).collect();
+    if let Some(fields) = row(line, &words, times_before) {
+        return fields.outcome(names);
     }
-    let words = &words[..count];
-    let row = row(line, words, times_before);
-    match row {
-        Some(fields) => fields.outcome(names),
-        // Broken off before the protocol.
-        None if count < 8
-            && is_digits(words.first().unwrap_or(&""))
-            && begins(line)
-            && is_address(words[count - 1]) =>
-        {
-            Outcome::More(None)
-        }
-        None => Outcome::Nothing,
+    // A row that was broken off before the protocol.
+    let is_short = words.len() < 8 && words.last().is_some_and(|last| is_address(last));
+    match is_short && is_digits(words[0]) && begins(line) {
+        true => Outcome::More(None),
+        false => Outcome::Nothing,
     }
 }
 

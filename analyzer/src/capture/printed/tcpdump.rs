@@ -189,7 +189,7 @@ fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
                 rest = &value[options.len() + 1..];
             }
             "length" => {
-                return (number(value)?.0 == segment.len).then_some(segment.told());
+                return (number(value)?.0 == segment.len).then_some(segment.with_cut_marked());
             }
             _ => return None,
         }
@@ -226,7 +226,7 @@ fn old_segment(text: &str) -> Option<Segment> {
     }
     let is_told = segment.seq.is_some() || segment.ack.is_some();
     let is_whole = text.contains(" win ") && text.matches('<').count() <= text.matches('>').count();
-    (is_told && is_whole).then_some(segment.told())
+    (is_told && is_whole).then_some(segment.with_cut_marked())
 }
 
 /// Are these flags, numbers or an ACK, that go on in the next line?
