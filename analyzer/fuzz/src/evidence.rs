@@ -16,9 +16,7 @@ pub struct Evidence {
     report: Value,
     clock_ns: i64,
     frames: usize,
-    pub pcapng: Vec<u8>,
-    json: Vec<u8>,
-    csv: Vec<u8>,
+    files: [(&'static str, Vec<u8>); 3],
 }
 
 pub fn of(conversation: &Conversation) -> Evidence {
@@ -43,9 +41,11 @@ pub fn of(conversation: &Conversation) -> Evidence {
         report,
         clock_ns,
         frames: frames.len(),
-        pcapng: written_to.content(),
-        json: written(&scan, "json"),
-        csv: written(&scan, "csv"),
+        files: [
+            ("pcapng", written_to.content()),
+            ("json", written(&scan, "json")),
+            ("csv", written(&scan, "csv")),
+        ],
     }
 }
 
@@ -61,11 +61,7 @@ fn frames(paths: &[String], connections: u32, anonymizer: &Anonymizer) -> Vec<Ex
 
 /// Bytes that are a host's address by chance are the same in both worlds; a byte of an address never is.
 pub fn holds_no_address(one: &Evidence, other: &Evidence) {
-    for (what, one_file, other_file) in [
-        ("pcapng", &one.pcapng, &other.pcapng),
-        ("json", &one.json, &other.json),
-        ("csv", &one.csv, &other.csv),
-    ] {
+    for ((what, one_file), (_, other_file)) in one.files.iter().zip(&other.files) {
         for host in 0..HOSTS {
             let addresses = one.world.all(host).into_iter().zip(other.world.all(host));
             for (address, in_other) in addresses {
@@ -76,7 +72,7 @@ pub fn holds_no_address(one: &Evidence, other: &Evidence) {
             }
             for address in one.world.printed(host) {
                 let text = String::from_utf8_lossy(one_file);
-                assert!(what == "pcapng" || !text.contains(&address), "{what}: {address}");
+                assert!(*what == "pcapng" || !text.contains(&address), "{what}: {address}");
             }
         }
     }
@@ -89,7 +85,7 @@ fn places<'a>(file: &'a [u8], address: &'a [u8]) -> impl Iterator<Item = usize> 
 
 /// The evidence file shows what the capture does.
 pub fn says_the_same(evidence: &Evidence) {
-    let again = report(&[&evidence.pcapng], &usual()).unwrap();
+    let again = report(&[&evidence.files[0].1], &usual()).unwrap();
     assert_eq!(again["captures"][0]["packets"], evidence.frames);
     let all = evidence.report["summary"]["tcp_packets"] == evidence.frames;
     // Other frames show a clock's step as well.

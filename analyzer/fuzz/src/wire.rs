@@ -75,36 +75,33 @@ impl Segment {
         Frame { time_ns, wire_len, data }
     }
 
-    fn link_header(&self, wiring: Wiring) -> Vec<u8> {
-        let tag: &[u8] = if wiring.link == Link::Vlan { &[0x81, 0, 0, 7] } else { &[] };
-        match wiring.link {
+    /// The header of a link before a packet of this type.
+    fn link_header(&self, link: Link, ether_type: [u8; 2], world: World) -> Vec<u8> {
+        let [to, from] = [self.to, self.from].map(|(host, _)| world.mac(host));
+        match link {
             Link::Raw => Vec::new(),
-            Link::Ethernet | Link::Vlan => self.ethernet(tag, ether_type(wiring.is_v6), wiring),
+            Link::Ethernet => [&to[..], &from, &ether_type].concat(),
+            Link::Vlan => [&to[..], &from, &[0x81, 0, 0, 7], &ether_type].concat(),
         }
-    }
-
-    fn ethernet(&self, tag: &[u8], ether_type: [u8; 2], wiring: Wiring) -> Vec<u8> {
-        let [to, from] = [self.to, self.from].map(|(host, _)| wiring.world.mac(host));
-        [&to, &from, tag, &ether_type].concat()
     }
 
     /// The frame of a packet whose payload follows; the outer packet of a tunnel is IPv4.
     fn wrapped(&self, packet: &[u8], wiring: Wiring) -> Vec<u8> {
         let kind = ether_type(wiring.is_v6);
+        let header = |link, kind| self.link_header(link, kind, wiring.world);
         let (protocol, inner) = match self.tunnel {
-            Tunnel::None => return [&self.link_header(wiring), packet].concat(),
+            Tunnel::None => return [&header(wiring.link, kind), packet].concat(),
             Tunnel::Gre(key) => (47, [&[0x20, 0], &kind[..], &[0, 0, 0, key], packet].concat()),
             Tunnel::Vxlan(network) => {
-                let frame = [&self.ethernet(&[], kind, wiring), packet].concat();
+                let frame = [&header(Link::Ethernet, kind), packet].concat();
                 let len = (16 + frame.len() + self.len) as u16;
                 let udp = [[0xc0, 0], 4789_u16.to_be_bytes(), len.to_be_bytes(), [0; 2]].concat();
                 (17, [&udp[..], &[8, 0, 0, 0, 0, 0, network, 0], &frame].concat())
             }
         };
         let addresses = TUNNEL_ENDS.map(|host| wiring.world.v4(host)).concat();
-        let header = ipv4_header(protocol, inner.len() + self.len, 0, &addresses, &[]);
-        let outer = Wiring { is_v6: false, ..wiring };
-        [self.link_header(outer), header, inner].concat()
+        let outer = ipv4_header(protocol, inner.len() + self.len, 0, &addresses, &[]);
+        [header(wiring.link, ether_type(false)), outer, inner].concat()
     }
 
     fn ip_header(&self, tcp_len: usize, wiring: Wiring) -> Vec<u8> {
