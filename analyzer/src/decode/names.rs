@@ -44,7 +44,7 @@ fn is_known(word: &str, before: &str) -> bool {
     is_plain(first) && lengths.split(':').all(is_decimal)
         || word.parse::<Ipv6Addr>().is_ok()
         || [':', '-'].iter().any(|&sign| is_mac(word, sign))
-        || before == "portrange" && word.split_once('-').is_some_and(is_range)
+        || before == "portrange" && word.split('-').count() == 2 && word.split('-').all(is_decimal)
         || OWN_TABLES.contains(&before) && !word.contains([':', '\\'])
 }
 
@@ -69,10 +69,6 @@ fn is_hex(word: &str) -> bool {
 fn is_mac(word: &str, sign: char) -> bool {
     let mut bytes = word.split(sign);
     word.split(sign).count() == 6 && bytes.all(|byte| byte.len() <= 2 && is_hex(byte))
-}
-
-fn is_range((from, to): (&str, &str)) -> bool {
-    is_decimal(from) && is_decimal(to)
 }
 
 #[cfg(test)]

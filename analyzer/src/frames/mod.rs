@@ -153,10 +153,11 @@ mod tests {
     use crate::track::reader::range::Range;
     use crate::track::reader::{Reading, read_all};
 
+    const ALL: Policy<'_> = Policy { payload: true, anonymizer: None };
+
     fn numbers_read(copies: usize, wanted: &[u64]) -> Vec<u64> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
-        let policy = Policy { payload: true, anonymizer: None };
-        let found = read(&vec![path.to_owned(); copies], &[], wanted, policy).unwrap();
+        let found = read(&vec![path.to_owned(); copies], &[], wanted, ALL).unwrap();
         found.into_iter().map(|excerpt| excerpt.frame).collect()
     }
 
@@ -184,10 +185,9 @@ mod tests {
         let nobody: Vec<fn(&Range, usize)> = vec![|_, _| ()];
         let known = read_all(&paths, &labels, None, reading, &progress, nobody).unwrap();
         assert!(known.iter().all(|known| known.index.before(known.last_frame(), 0).is_some()));
-        let policy = Policy { payload: true, anonymizer: None };
         let numbers: Vec<u64> = (1..=known[1].last_frame() + 1).collect();
         let data = |known: &[CaptureSummary], numbers: &[u64]| -> Vec<(u64, Vec<u8>)> {
-            let found = read(&paths, known, numbers, policy).unwrap();
+            let found = read(&paths, known, numbers, ALL).unwrap();
             found.into_iter().map(|excerpt| (excerpt.frame, excerpt.data)).collect()
         };
         let all = data(&[], &numbers);
@@ -209,8 +209,7 @@ mod tests {
         std::fs::write(&text, syn).unwrap();
         let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
         let paths = [text.to_str().unwrap(), capture].map(str::to_owned);
-        let policy = Policy { payload: true, anonymizer: None };
-        let found = read(&paths, &[], &[1, 2, 3], policy).unwrap();
+        let found = read(&paths, &[], &[1, 2, 3], ALL).unwrap();
         std::fs::remove_file(text).unwrap();
         let numbers: Vec<u64> = found.iter().map(|excerpt| excerpt.frame).collect();
         assert_eq!(numbers, [2, 3]);
@@ -225,8 +224,7 @@ mod tests {
         let data = [&outer[..], &mpls, &packet, &[0xee; 4]].concat();
         let frame = Frame { time_ns: 0, wire_len: data.len() as u32, link_type: 1, data: &data };
         let anonymizer = Anonymizer::new(std::array::from_fn(|index| index as u8));
-        let all = Policy { payload: true, anonymizer: None };
-        let whole = excerpt(&frame, 1, all).unwrap();
+        let whole = excerpt(&frame, 1, ALL).unwrap();
         assert_eq!((whole.link_type, &whole.data), (1, &data));
         for payload in [true, false] {
             let policy = Policy { payload, anonymizer: anonymizer.as_ref() };

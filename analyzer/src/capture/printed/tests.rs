@@ -228,11 +228,6 @@ fn ipv6_and_segments_beyond_64_kb_are_read() {
     }
 }
 
-/// Each line of a text as `form` makes it.
-fn each_line(text: &str, form: impl FnMut(&str) -> String) -> String {
-    text.lines().map(form).collect::<Vec<_>>().join("\n") + "\n"
-}
-
 const LISTED: &str = "\
     1   0.000000     10.0.0.1 → 10.0.0.2     TCP 74 4000 → 80 [SYN] Seq=0 Win=64240 Len=0 MSS=1460 SACK_PERM TSval=7 TSecr=0 WS=128
     2   0.000100     10.0.0.2 → 10.0.0.1     TCP 74 80 → 4000 [SYN, ACK] Seq=0 Ack=1 Win=65160 Len=0 MSS=1400 WS=512
@@ -298,8 +293,8 @@ fn messages_in_a_packet_list_get_the_numbers_that_the_rows_around_tell() {
 #[test]
 fn a_message_that_fits_two_connections_proves_nothing() {
     let other = MESSAGES.replace("4000", "5000");
-    let mut others = other.lines();
-    let both = each_line(MESSAGES, |row| format!("{row}\n{}", others.next().unwrap()));
+    let rows = MESSAGES.lines().zip(other.lines());
+    let both: String = rows.map(|(one, other)| format!("{one}\n{other}\n")).collect();
     for (text, expected) in [(both.as_str(), 3), (MESSAGES, 0)] {
         let mut capture = open(text.as_bytes()).unwrap();
         let mut inferred = 0;
