@@ -143,7 +143,7 @@ def test_globs_of_a_file_system_in_memory(monkeypatch: pytest.MonkeyPatch) -> No
         ("memory://gone/a.pcap", "memory://gone/a.pcap: cannot read: no such file or directory"),
         ("http://{web}/403/a", "http://{web}/403/a: cannot read: HTTP 403: forbidden"),
         ("http://u:pw@{web}/user/a", f"http://: {remote.NO_PASSWORD}"),
-        ("http://127.0.0.1:1/a", "http://127.0.0.1:1/a: cannot read: connect call failed*"),
+        ("http://127.0.0.1:1/a", "http://127.0.0.1:1/a: cannot read: connect call failed ..."),
     ],
 )
 def test_what_cannot_be_is_one_line(named: str, says: str, web: Web, tmp_path: Path) -> None:
@@ -152,11 +152,9 @@ def test_what_cannot_be_is_one_line(named: str, says: str, web: Web, tmp_path: P
     at = {"here": str(tmp_path), "web": f"127.0.0.1:{web.server_port}"}
     with pytest.raises(CaptureError) as told:
         inputs.find([named.format(**at)])
-    expected = says.format(**at)
-    if expected.endswith("*") and "failed" in expected:
-        assert str(told.value).startswith(expected[:-1])
-    else:
-        assert str(told.value) == expected
+    expected, is_begin, _ = says.format(**at).partition(" ...")
+    said = str(told.value)
+    assert said == expected or (is_begin and said.startswith(expected))
 
 
 @pytest.mark.parametrize("scheme", ["s3", "sftp", "http"])
