@@ -145,15 +145,23 @@ def test_a_cluster_gives_what_this_machine_gives(two_far: Cluster, tmp_path: Pat
 
 def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(two_far: Cluster) -> None:
     """Also while none is left for a moment: it is started anew, as Dask's nannies do."""
+    over = threading.Event()
 
     def start() -> None:
-        for number, process in enumerate(two_far.workers):
-            if process.poll() is not None:
-                two_far.start(number)
+        while not over.wait(0.1):
+            for number, process in enumerate(two_far.workers):
+                if process.poll() is not None:
+                    two_far.start(number)
 
+    starting = threading.Thread(target=start)
+    starting.start()
     tasks = [*[Task(["a"])] * 6, Task(["dies"]), *[Task(["b"])] * 6]
-    with connected(two_far.scheduler) as pool:
-        done = list(pool.run(work, tasks, start))
+    try:
+        with connected(two_far.scheduler) as pool:
+            done = list(pool.run(work, tasks))
+    finally:
+        over.set()
+        starting.join()
     assert told(done) == ([*"a" * 6, *"b" * 6], ["dies"], [DIED])
 
 
