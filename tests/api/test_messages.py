@@ -13,7 +13,7 @@ from conftest import CAPTURES
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from nagle_scan.messages import framings, services, split, texts
-from nagle_scan.messages.framings import Told
+from nagle_scan.messages.framings import Split
 from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.units import HTTP2_PREFACE
 
@@ -38,127 +38,172 @@ HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"
 REQUEST = b"POST /secret HTTP/1.1\r\nHost: secret\r\n\r\n"
 SET = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\n"
 
-
-def asked(unacked: bytes, held: bytes, port: int = 1) -> PayloadPair:
-    """Two segments of a client, the second held; no protocol has port 1."""
-    return PayloadPair(unacked, held, port, by_client=True)
-
-
-def replied(unacked: bytes, held: bytes, port: int = 1) -> PayloadPair:
-    return PayloadPair(unacked, held, port, by_client=False)
-
-
-MODBUS = b"\0\1\0\0\0\6\1\3\0\0\0\2"
-KEEPALIVE = b"\xff" * 16 + b"\0\x13\4"
-ADS = b"\0\0\x20\0\0\0" + bytes(32)
-
-TOLD = {
-    "HTTP response headers end with {a}, body in {b}": replied(HEADERS, b"secret", 80),
-    "HTTP request headers end with {a}, body in {b}": asked(REQUEST, b"secret", 80),
-    "HTTP request in {a}, the next request in {b}": asked(REQUEST, REQUEST, 80),
-    "HTTP response in {a}, the next response in {b}": replied(HEADERS, HEADERS, 80),
-    "HTTP response headers and the body's beginning in {a}, more in {b}": replied(
-        HEADERS + b"sec", b"ret", 80
+TOLD: dict[str, tuple[bytes, bytes, int, bool]] = {
+    "HTTP response headers end with {a}, body in {b}": (HEADERS, b"secret", 80, False),
+    "HTTP request headers end with {a}, body in {b}": (REQUEST, b"secret", 80, True),
+    "HTTP request in {a}, the next request in {b}": (REQUEST, REQUEST, 80, True),
+    "HTTP response in {a}, the next response in {b}": (HEADERS, HEADERS, 80, False),
+    "HTTP response headers and the body's beginning in {a}, more in {b}": (
+        HEADERS + b"sec",
+        b"ret",
+        80,
+        False,
     ),
-    "HTTP request headers and the body's beginning in {a}, more in {b}": asked(
-        REQUEST + b"sec", b"ret", 80
+    "HTTP request headers and the body's beginning in {a}, more in {b}": (
+        REQUEST + b"sec",
+        b"ret",
+        80,
+        True,
     ),
-    "HTTP response headers begin in {a} and go on in {b}": replied(HEADERS[:17], HEADERS[17:], 80),
-    "HTTP request headers begin in {a} and go on in {b}": asked(REQUEST[:23], REQUEST[23:], 80),
-    "HTTP chunk size in {a}, the chunk in {b}": replied(b"1f\r\n", b"secret", 8080),
-    "Redis RESP length ends with {a}, its data in ": asked(b"*2\r\n$3\r\n", b"GET\r\n"),
-    "Redis RESP command in {a}, the next in {b}": asked(SET + b"secret\r\n", SET),
-    "Redis RESP array begins in {a}, goes on in {b}": asked(SET, b"secret\r\n"),
-    "Redis RESP reply in {a}, the next in {b}": replied(b"+OK\r\n", b":1\r\n", 6379),
-    "memcached command line ends with {a}, its data in {b}": asked(
-        b"set k 0 0 6\r\n", b"secret\r\n"
+    "HTTP response headers begin in {a} and go on in {b}": (HEADERS[:17], HEADERS[17:], 80, False),
+    "HTTP request headers begin in {a} and go on in {b}": (REQUEST[:23], REQUEST[23:], 80, True),
+    "HTTP chunk size in {a}, the chunk in {b}": (b"1f\r\n", b"secret", 8080, False),
+    "Redis RESP length ends with {a}, its data in ": (b"*2\r\n$3\r\n", b"GET\r\n", 1, True),
+    "Redis RESP command in {a}, the next in {b}": (SET + b"secret\r\n", SET, 1, True),
+    "Redis RESP array begins in {a}, goes on in {b}": (SET, b"secret\r\n", 1, True),
+    "Redis RESP reply in {a}, the next in {b}": (b"+OK\r\n", b":1\r\n", 6379, False),
+    "memcached command line ends with {a}, its data in {b}": (
+        b"set k 0 0 6\r\n",
+        b"secret\r\n",
+        1,
+        True,
     ),
-    "memcached command in {a}, more in {b}": asked(b"set k 0 0 6\r\nsec", b"ret\r\n"),
-    "memcached value begins in {a}, goes on in {b}": replied(
-        b"VALUE k 0 6\r\nsec", b"ret\r\nEND\r\n", 11211
+    "memcached command in {a}, more in {b}": (b"set k 0 0 6\r\nsec", b"ret\r\n", 1, True),
+    "memcached value begins in {a}, goes on in {b}": (
+        b"VALUE k 0 6\r\nsec",
+        b"ret\r\nEND\r\n",
+        11211,
+        False,
     ),
-    "TLS record (handshake) ends with {a}, record (application data) in {b}": asked(
-        tls(22, 40), tls(23, 9)
+    "TLS record (handshake) ends with {a}, record (application data) in {b}": (
+        tls(22, 40),
+        tls(23, 9),
+        1,
+        True,
     ),
-    "TLS record (application data) ends with {a}, the next in {b}": replied(
-        tls(23, 9) + tls(23, 20), tls(23, 9) * 2
+    "TLS record (application data) ends with {a}, the next in {b}": (
+        tls(23, 9) + tls(23, 20),
+        tls(23, 9) * 2,
+        1,
+        False,
     ),
-    "TLS record (application data) begins in {a} and ends in {b}": replied(
-        tls(23, 40)[:20], tls(23, 40)[20:] + tls(21, 2)
+    "TLS record (application data) begins in {a} and ends in {b}": (
+        tls(23, 40)[:20],
+        tls(23, 40)[20:] + tls(21, 2),
+        1,
+        False,
     ),
-    "TLS header of record (application data) ends with {a}, its body in {b}": replied(
-        tls(23, 40)[:5], tls(23, 40)[5:]
+    "TLS header of record (application data) ends with {a}, its body in {b}": (
+        tls(23, 40)[:5],
+        tls(23, 40)[5:],
+        1,
+        False,
     ),
-    "HTTP/2 HEADERS ends with {a}, DATA in {b}": replied(http2(1, 30), http2(0, 9)),
-    "PostgreSQL Bind ends with {a}, Sync in {b}": asked(
-        postgres(b"P", 20) + postgres(b"B", 9), postgres(b"S", 0), 5432
+    "HTTP/2 HEADERS ends with {a}, DATA in {b}": (http2(1, 30), http2(0, 9), 1, False),
+    "PostgreSQL Bind ends with {a}, Sync in {b}": (
+        postgres(b"P", 20) + postgres(b"B", 9),
+        postgres(b"S", 0),
+        5432,
+        True,
     ),
-    "PostgreSQL RowDescription ends with {a}, DataRow in {b}": replied(
-        postgres(b"T", 20), postgres(b"D", 9) + postgres(b"Z", 1), 5432
+    "PostgreSQL RowDescription ends with {a}, DataRow in {b}": (
+        postgres(b"T", 20),
+        postgres(b"D", 9) + postgres(b"Z", 1),
+        5432,
+        False,
     ),
-    "MySQL header of packet ends with {a}, its body in {b}": asked(b"\x06\0\0\0", b"secret", 3306),
-    "TLS record (application data) begins with {b}": replied(b"end of a record", tls(23, 30)),
-    "TLS record (application data) begins in {a} and goes on beyond {b}": replied(
-        tls(23, 16000)[:90], b"S" * 80
+    "MySQL header of packet ends with {a}, its body in {b}": (b"\x06\0\0\0", b"secret", 3306, True),
+    "TLS record (application data) begins with {b}": (b"end of a record", tls(23, 30), 1, False),
+    "TLS record (application data) begins in {a} and goes on beyond {b}": (
+        tls(23, 16000)[:90],
+        b"S" * 80,
+        1,
+        False,
     ),
-    "PostgreSQL startup message begins in {a} and ends in {b}": asked(
-        (50).to_bytes(4) + (196608).to_bytes(4) + b"S" * 22, b"S" * 20
+    "PostgreSQL startup message begins in {a} and ends in {b}": (
+        (50).to_bytes(4) + (196608).to_bytes(4) + b"S" * 22,
+        b"S" * 20,
+        1,
+        True,
     ),
-    "Looks like PostgreSQL: Query begins in {a} and ends in {b}": asked(
-        postgres(b"Q", 30)[:20], postgres(b"Q", 30)[20:]
+    "Looks like PostgreSQL: Query begins in {a} and ends in {b}": (
+        postgres(b"Q", 30)[:20],
+        postgres(b"Q", 30)[20:],
+        1,
+        True,
     ),
-    "HTTP/2 header of DATA ends with {a}, its body in {b}": replied(http2(0, 9)[:9], b"S" * 9),
-    "HTTP/2 preface ends with {a}, SETTINGS in {b}": asked(
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\6\4\0\0\0\0\0" + b"S" * 6
+    "HTTP/2 header of DATA ends with {a}, its body in {b}": (http2(0, 9)[:9], b"S" * 9, 1, False),
+    "HTTP/2 preface ends with {a}, SETTINGS in {b}": (
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\0\0\6\4\0\0\0\0\0" + b"S" * 6,
+        1,
+        True,
     ),
-    "MySQL packet ends with {a}, the next in {b}": asked(mysql(0, 9), mysql(0, 9), 3306),
-    "memcached command in {a}, the next in {b}": asked(b"gets k\r\n", b"gets l\r\n", 11211),
-    "BGP KEEPALIVE message ends with {a}, the next in {b}": asked(KEEPALIVE, KEEPALIVE, 179),
-    "Modbus request ends with {a}, the next in {b}": asked(MODBUS, MODBUS, 502),
-    "ADS response ends with {a}, the next in {b}": replied(ADS, ADS, 48898),
+    "MySQL packet ends with {a}, the next in {b}": (mysql(0, 9), mysql(0, 9), 3306, True),
+    "memcached command in {a}, the next in {b}": (b"gets k\r\n", b"gets l\r\n", 11211, True),
+    "BGP KEEPALIVE message ends with {a}, the next in {b}": (
+        b"\xff" * 16 + b"\0\x13\4",
+        b"\xff" * 16 + b"\0\x13\4",
+        179,
+        True,
+    ),
+    "Modbus request ends with {a}, the next in {b}": (
+        b"\0\1\0\0\0\6\1\3\0\0\0\2",
+        b"\0\2\0\0\0\6\1\3\0\0\0\2",
+        502,
+        True,
+    ),
+    "ADS response ends with {a}, the next in {b}": (
+        b"\0\0\x20\0\0\0" + bytes(32),
+        b"\0\0\x20\0\0\0" + bytes(32),
+        48898,
+        False,
+    ),
 }
-"""Each sentence, or how it begins, and what was sent."""
+"""Each sentence, or how it begins: the bytes, the port and whether the client sent them."""
 
 
 @pytest.mark.parametrize("says", TOLD)
 def test_a_message_is_told_by_its_kind(says: str) -> None:
-    told = services.recognise(TOLD[says])
+    told = services.recognise(PayloadPair(*TOLD[says]))
     assert told is not None
     assert told.sentence("{a}", "{b}").startswith(says)
 
 
 def test_every_entry_has_an_example() -> None:
-    told = {found for pair in TOLD.values() if (found := services.recognise(pair))}
-    assert {text.told for text in texts.TEXTS} <= told
+    told = {found for row in TOLD.values() if (found := services.recognise(PayloadPair(*row)))}
+    assert {text.split for text in texts.TEXTS} <= told
     for framing in framings.FRAMINGS:
         assert framing.protocol in {found.protocol for found in told}
 
 
 @pytest.mark.parametrize(
-    "pair",
+    ("unacked", "held", "port", "by_client"),
     [
-        asked(b"\0" * 6, b"\0" * 7, 8000),
-        asked(b"secret", b"secret", 8000),
-        asked(b"USER secret\r\n", b"PASS secret\r\n", 8000),
+        (b"\0" * 6, b"\0" * 7, 8000, True),
+        (b"secret", b"secret", 8000, True),
+        (b"USER secret\r\n", b"PASS secret\r\n", 8000, True),
         # The second record ends neither here nor there.
-        asked(tls(23, 9), tls(23, 9)[:-1], 8000),
-        asked(tls(23, 20000)[:9], b"x" * 9, 8000),
-        asked(b"\x81\x06", b"secret", 8000),
-        asked(b"\x06\0\0\0", b"secret", 8000),
-        asked(b"\0\x06", b"secret", 8000),
-        replied(HEADERS[:12], HEADERS[12:], 80),
+        (tls(23, 9), tls(23, 9)[:-1], 8000, True),
+        (tls(23, 20000)[:9], b"x" * 9, 8000, True),
+        (b"\x81\x06", b"secret", 8000, True),
+        (b"\x06\0\0\0", b"secret", 8000, True),
+        (b"\0\x06", b"secret", 8000, True),
+        (HEADERS[:12], HEADERS[12:], 80, False),
     ],
 )
-def test_nothing_is_said_of_what_is_not_known(pair: PayloadPair) -> None:
-    assert services.recognise(pair) is None
+def test_nothing_is_said_of_what_is_not_known(
+    unacked: bytes, held: bytes, port: int, by_client: bool
+) -> None:
+    assert services.recognise(PayloadPair(unacked, held, port, by_client)) is None
 
 
-SAID = {text.told for text in texts.TEXTS}
+SAID = {text.split for text in texts.TEXTS}
 
 
-def told_anywhere(unacked: bytes, held: bytes) -> set[Told]:
+def told_anywhere(unacked: bytes, held: bytes) -> set[Split]:
     """Descriptions of these on a port of no protocol, whoever sent them."""
-    pairs = asked(unacked, held), replied(unacked, held)
+    pairs = [PayloadPair(unacked, held, 7001, by_client) for by_client in (False, True)]
     return {told for pair in pairs if (told := services.recognise(pair))}
 
 
@@ -210,7 +255,7 @@ def test_a_few_bytes_are_never_surely_a_protocol(unacked: bytes, held: bytes) ->
     assert not any(told.is_sure for told in told_anywhere(unacked, held) - SAID)
 
 
-BYTES = st.binary(max_size=80) | st.sampled_from([pair.unacked for pair in TOLD.values()])
+BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD.values()])
 
 
 @given(BYTES, BYTES, st.sampled_from([21, 53, 80, 3306, 5432, 6379, 11211]), st.booleans())
@@ -227,9 +272,9 @@ def test_arbitrary_bytes_are_never_repeated(
 
 def test_the_ticket_tells_it(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    clearest = scan._result.core.clearest()
+    clearest = scan.core.clearest()
     assert clearest is not None
-    said = split.describe(scan._result.paths, [clearest])[0]
+    said = split.describe(scan.paths, [clearest])[0]
     a, b = clearest.frame_from, clearest.frame_to
     assert said == [f"HTTP response headers end with frame {a}, body in frame {b}"]
     scan.write(tmp_path / "ticket.md")
@@ -245,7 +290,7 @@ def test_headers_suffice_where_messages_were_cut() -> None:
     assert told.says == "record (application data) ends with {a}, the next in {b}"
     assert services.recognise(pair._replace(unacked_cut=700)) is None
     two = PayloadPair((first + second)[:190], second, 443, False, len(first + second) - 190)
-    assert services.recognise(two) == Told(
+    assert services.recognise(two) == Split(
         "TLS", "record (application data) begins with {b}", is_split=None
     )
 

@@ -276,7 +276,7 @@ def test_messages_without_answers_are_not_pieces_of_one() -> None:
     remedies = for_group(group(stalls=90, exchanges=1))
     assert "TCP_NODELAY" in remedies[0].what
     assert all("segments of" not in remedy.what for remedy in remedies)
-    assert advice.test_well(group(stalls=90, exchanges=1)) == ""
+    assert advice.how_to_test(group(stalls=90, exchanges=1)) == ""
 
 
 MODBUS = b"\0\1\0\0\0\6\1\3\0\0\0\2"
@@ -316,12 +316,12 @@ def test_what_may_be_one_message_or_several_is_said_to_be_unknown() -> None:
 
 
 def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
-    assert "pause longer" in advice.test_well(group())
-    assert "thinks" not in advice.test_well(group(sender="client"))
-    assert "first exchange" in advice.test_well(group(quick_acks=True))
+    assert "pause longer" in advice.how_to_test(group())
+    assert "thinks" not in advice.how_to_test(group(sender="client"))
+    assert "first exchange" in advice.how_to_test(group(quick_acks=True))
     # Quick ACKs are Linux': elsewhere the first exchange may stall too.
-    assert "first exchange" not in advice.test_well(group(quick_acks=False))
-    assert advice.test_well(group(cause="nagle_rtt")) == ""
+    assert "first exchange" not in advice.how_to_test(group(quick_acks=False))
+    assert advice.how_to_test(group(cause="nagle_rtt")) == ""
 
 
 def test_a_capture_that_is_gone_costs_the_name_only(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from nagle_scan.messages.services import Sample, ends_http_head, ports_of, recog
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import range_ms
 
-__all__ = ["Remedy", "Setting", "for_groups", "test_well"]
+__all__ = ["Remedy", "Setting", "for_groups", "how_to_test"]
 
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth re-reading that much."""
@@ -138,9 +138,9 @@ def for_groups(
     return [_advised(group, _sample(group, found)) for group in groups]
 
 
-def of_relay(told: Advised, side: str) -> Advised:
+def of_relay(advised: Advised, side: str) -> Advised:
     """Advice for a relay of others' data, as the server or the client of a connection."""
-    hints = next((one for one in told.remedies if one.short == NODELAY.short), NODELAY)
+    hints = next((one for one in advised.remedies if one.short == NODELAY.short), NODELAY)
     leg = f"set TCP_NODELAY on {LEGS[side]}"
     nodelay = RELAY._replace(
         short=leg.rstrip(","),
@@ -148,7 +148,8 @@ def of_relay(told: Advised, side: str) -> Advised:
         known_by=hints.known_by,
         settings=hints.settings,
     )
-    return told._replace(remedies=[nodelay, *(one for one in told.remedies if one is QUICKACK)])
+    others = [one for one in advised.remedies if one is QUICKACK]
+    return advised._replace(remedies=[nodelay, *others])
 
 
 def _advised(group: _core.Group, sample: Sample) -> Advised:
@@ -190,8 +191,8 @@ def _by_bytes(sample: Sample) -> bool | None:
     """Are parts of one message held, by its bytes? `None` unless all pairs show the same."""
     if _ends_head(sample):
         return True
-    told = {one.is_split if one else None for one in recognised(sample)}
-    return told.pop() if len(told) == 1 else None
+    answers = {one.is_split if one else None for one in recognised(sample)}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def _ends_head(sample: Sample) -> bool:
@@ -229,11 +230,11 @@ def _receiver_delays(group: _core.Group) -> bool:
     return causes.of(group.cause).ack_was_delayed
 
 
-def test_well(
+def how_to_test(
     group: _core.Group,
     *,
-    first_told: bool = False,  # noqa: PT028
-    timer: bool = True,  # noqa: PT028
+    first_told: bool = False,
+    timer: bool = True,
 ) -> str:
     """Sentences on what hides this stall from a test; empty if nothing known does.
 
@@ -271,14 +272,14 @@ def _pieces(group: _core.Group, sample: Sample) -> str:
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) separately"
     unseen = not any(pair.unacked for pair in sample.pairs)
     guess = unseen and service_of(Sample(group.server_port, sample.by_client)).name == "HTTP"
-    told = ", perhaps an HTTP head and its body" if guess else _where_cut(sample)
-    return f"it sends segments of {first} and {second} bytes{told}"
+    where = ", perhaps an HTTP head and its body" if guess else _where_cut(sample)
+    return f"it sends segments of {first} and {second} bytes{where}"
 
 
 def _where_cut(sample: Sample) -> str:
     """Where it cuts them, if always in the same place."""
-    told = set(recognised(sample))
-    (only,) = told if len(told) == 1 else (None,)
+    splits = set(recognised(sample))
+    (only,) = splits if len(splits) == 1 else (None,)
     return f" ({only.sentence('the first', 'the second')})" if only else ""
 
 

@@ -13,7 +13,7 @@ from nagle_scan.messages.services import ports_of
 from nagle_scan.messages.units import HEADER_BYTES, Unit
 
 
-class Told(NamedTuple):
+class Split(NamedTuple):
     """Where a message was split, with `{a}` and `{b}` for the two segments."""
 
     protocol: str
@@ -56,13 +56,13 @@ class Walk(NamedTuple):
     has_magic: bool
 
 
-def recognise(pair: PayloadPair) -> Told | None:
+def recognise(pair: PayloadPair) -> Split | None:
     """Where a message was split; what is sure comes before what looks like it."""
-    told = [found for framing in FRAMINGS if (found := _told(framing, pair))]
-    return next((found for found in told if found.is_sure), told[0] if told else None)
+    splits = [split for framing in FRAMINGS if (split := _split(framing, pair))]
+    return next((split for split in splits if split.is_sure), splits[0] if splits else None)
 
 
-def _told(framing: Framing, pair: PayloadPair) -> Told | None:
+def _split(framing: Framing, pair: PayloadPair) -> Split | None:
     first = _walk(framing, pair.unacked, pair.unacked_cut, pair.by_client)
     if first is None:
         return _begun(framing, pair)
@@ -70,7 +70,7 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
     if first.missing > held_len:
         # Only the header of a message longer than both segments shows.
         says = f"{first.last.kind} begins in {{a}} and goes on beyond {{b}}"
-        return Told(framing.protocol, says) if first.has_magic else None
+        return Split(framing.protocol, says) if first.has_magic else None
     rest, cut = pair.held[first.missing :], held_len - max(first.missing, len(pair.held))
     then = _walk(framing, rest, cut, pair.by_client) if rest or cut else None
     if (rest or cut) and (then is None or then.missing):
@@ -80,28 +80,30 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
     magic = first.has_magic or (then is not None and then.has_magic)
     if not first.missing and then is None:
         return None
-    told = _weighed(framing, pair, fits, _split(first, then), magic)
-    return told and told._replace(is_split=first.missing > 0 or framing.parts)
+    split = _weighed(framing, pair, fits, _in_words(first, then), magic)
+    return split and split._replace(is_split=first.missing > 0 or framing.parts)
 
 
-def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
+def _begun(framing: Framing, pair: PayloadPair) -> Split | None:
     """The first segment ends a message that began before it: too little for a mere likeness."""
     then = _walk(framing, pair.held, pair.held_cut, pair.by_client)
     if then is None or then.missing:
         return None
     says = f"{then.first.kind} begins with {{b}}"
-    told = _weighed(framing, pair, then.messages, says, then.has_magic)
-    return told._replace(is_split=framing.parts) if told and told.is_sure else None
+    split = _weighed(framing, pair, then.messages, says, then.has_magic)
+    return split._replace(is_split=framing.parts) if split and split.is_sure else None
 
 
-def _weighed(framing: Framing, pair: PayloadPair, fits: int, says: str, magic: bool) -> Told | None:
+def _weighed(
+    framing: Framing, pair: PayloadPair, fits: int, says: str, magic: bool
+) -> Split | None:
     is_here = pair.server_port in framing.ports
     if not (magic or is_here or (framing.anywhere and fits)):
         return None
-    return Told(framing.protocol, says, magic or is_here or fits > 1)
+    return Split(framing.protocol, says, magic or is_here or fits > 1)
 
 
-def _split(walk: Walk, then: Walk | None) -> str:
+def _in_words(walk: Walk, then: Walk | None) -> str:
     last = walk.last
     if walk.missing == 0 and then is not None:
         following = "the next" if then.first.kind == last.kind else then.first.kind

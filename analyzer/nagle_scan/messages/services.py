@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nagle_scan.messages.payloads import PayloadPair
 
 if TYPE_CHECKING:
-    from nagle_scan.messages.framings import Told
+    from nagle_scan.messages.framings import Split
 
 MAX_BYTES = 1024
 """Enough for the head of a message; patterns need not be linear in more."""
@@ -115,12 +115,12 @@ def _spoken(sample: Sample) -> Named:
     return _recognised(recognised(sample))
 
 
-def recognised(sample: Sample) -> "list[Told | None]":
+def recognised(sample: Sample) -> "list[Split | None]":
     """Where the messages of each pair were split."""
     return [recognise(pair) for pair in sample.pairs]
 
 
-def recognise(pair: PayloadPair) -> "Told | None":
+def recognise(pair: PayloadPair) -> "Split | None":
     """Where a message was split; `None` if unknown. What is sure comes first."""
     # Most calls of the command need none of them, and patterns take long to compile.
     from nagle_scan.messages import framings
@@ -134,13 +134,13 @@ def recognise(pair: PayloadPair) -> "Told | None":
     return texts.recognise(pair) or binary
 
 
-def _recognised(told: "Sequence[Told | None]") -> Named:
+def _recognised(splits: "Sequence[Split | None]") -> Named:
     """A likeness counts only where every pair has it."""
     names = {service.name for service in SERVICES}
-    for one in told:
+    for one in splits:
         if one is not None and one.is_sure and one.protocol in names:
             return _speaks(one.protocol)
-    protocols = {one.protocol if one else "" for one in told}
+    protocols = {one.protocol if one else "" for one in splits}
     (name,) = protocols if len(protocols) == 1 else ("",)
     return Named(name, f"It looks like {name}.") if name in names else Named()
 

@@ -29,6 +29,6 @@ def _described(stall: _core.WaitRow, found: Mapping[int, Payload]) -> list[str]:
         return []
     server = stall.sender_end if stall.sender == "server" else stall.receiver_end
     port = int(server.rpartition(":")[2])
-    told = recognise(pair_of(unacked, held, port, stall.sender == "client"))
+    split = recognise(pair_of(unacked, held, port, stall.sender == "client"))
     names = f"frame {stall.frame_from}", f"frame {stall.frame_to}"
-    return [] if told is None else [told.sentence(*names)]
+    return [] if split is None else [split.sentence(*names)]

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from nagle_scan.messages.framings import Told
+from nagle_scan.messages.framings import Split
 from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.services import ports_of
 
@@ -13,15 +13,15 @@ class Text(NamedTuple):
 
     unacked: bytes
     held: bytes
-    told: Told
+    split: Split
     ports: frozenset[int] = frozenset()
 
 
 def _text(unacked: bytes, held: bytes, says: str, ports: frozenset[int] = frozenset()) -> Text:
     """`says` begins with the protocol, and has `{a}` and `{b}` for the two segments."""
     protocol, _, words = says.partition(" ")
-    told = Told(protocol, words, is_split=", the next " not in words)
-    return Text(unacked, held, told, ports)
+    split = Split(protocol, words, is_split=", the next " not in words)
+    return Text(unacked, held, split, ports)
 
 
 METHOD = rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [^\r\n]* HTTP/1\.[01]\r\n"
@@ -107,7 +107,7 @@ TEXTS = (
 """The first that matches both payloads counts."""
 
 
-def recognise(pair: PayloadPair) -> Told | None:
+def recognise(pair: PayloadPair) -> Split | None:
     """Where a message was split; `None` if too little of it was captured."""
     if pair.unacked_cut or (pair.held_cut and _matches(CUT_LINE, pair.held)):
         return None
@@ -115,7 +115,7 @@ def recognise(pair: PayloadPair) -> Told | None:
         if text.ports and pair.server_port not in text.ports:
             continue
         if _matches(text.unacked, pair.unacked) and _matches(text.held, pair.held):
-            return text.told
+            return text.split
     return None
 
 

@@ -82,15 +82,15 @@ def _party(row: _core.ConnectionRow | None, sender: str) -> str:
     return row.server if sender == "server" else f"{addr} (client of port {port})"
 
 
-def call(told: Row) -> str:
+def call(row: Row) -> str:
     """`sendto 143 B in serve() (line 12)`."""
-    where = f" in {function(told['function'])}" if told["function"] else ""
-    return f"{told['name']} {told['bytes']:,} B{where} ({line(told)})"
+    where = f" in {function(row['function'])}" if row["function"] else ""
+    return f"{row['name']} {row['bytes']:,} B{where} ({line(row)})"
 
 
-def line(told: Row) -> str:
+def line(row: Row) -> str:
     """Its place in the trace, with the file if there are several."""
-    return f"line {told['line']}" + (f" of {printable(told['file'])}" if "file" in told else "")
+    return f"line {row['line']}" + (f" of {printable(row['file'])}" if "file" in row else "")
 
 
 def function(name: str) -> str:

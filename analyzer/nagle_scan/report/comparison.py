@@ -85,8 +85,8 @@ def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
-    told = (text, *_paired_by_port(comparison), *_missing(comparison, can_map))
-    return head, " ".join(filter(None, told))
+    sentences = (text, *_paired_by_port(comparison), *_missing(comparison, can_map))
+    return head, " ".join(filter(None, sentences))
 
 
 def _paired_by_port(comparison: Comparison) -> Iterator[str]:

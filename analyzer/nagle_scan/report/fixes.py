@@ -184,7 +184,7 @@ def in_short(fixes: Sequence[Fix]) -> str:
             key if remedy and SENDER in remedy.where else (*key, fix.sender), []
         ).append(fix)
     proxies = dict.fromkeys(address for fix in fixes for address in fix.proxies)
-    told = [
+    sentences = [
         same[0]
         ._replace(
             senders=[sender for fix in same for sender in fix.senders],
@@ -195,7 +195,7 @@ def in_short(fixes: Sequence[Fix]) -> str:
         for same in alike.values()
     ]
     first = fixes[0]._replace(proxies=tuple(proxies)).first
-    return " ".join(filter(None, (first, *told)))
+    return " ".join(filter(None, (first, *sentences)))
 
 
 def of_each(
@@ -218,11 +218,11 @@ def _parties(
     advised = advice.for_groups([group.worst for _, group in chosen], paths, scan)
     relays = _relays(scan)
     parties = []
-    for (name, group), told in zip(chosen, advised, strict=True):
+    for (name, group), advice_of in zip(chosen, advised, strict=True):
         pair = group.worst
         if (pair.sender, held.server(pair), pair.sender_addr) in relays:
-            told = advice.of_relay(told, pair.sender)
-        parties.append(_Party(name, group, told, frozenset(receivers[name])))
+            advice_of = advice.of_relay(advice_of, pair.sender)
+        parties.append(_Party(name, group, advice_of, frozenset(receivers[name])))
     return parties
 
 
@@ -248,9 +248,9 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
 def _test_well(alike: Sequence[_Party], first_told: bool) -> str:
     """For the first side that a test may miss; how late its ACKs were, if that holds for all."""
     alike = [party for party in alike if advice.KEY_EXCHANGE not in party.remedies]
-    told = {advice.test_well(party.group.worst) for party in alike}
+    texts = {advice.how_to_test(party.group.worst) for party in alike}
     every = (
-        advice.test_well(party.group.worst, first_told=first_told, timer=len(told) == 1)
+        advice.how_to_test(party.group.worst, first_told=first_told, timer=len(texts) == 1)
         for party in alike
     )
     return next(filter(None, every), "")

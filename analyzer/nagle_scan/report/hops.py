@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nagle_scan import _core
 from nagle_scan.report import held
 from nagle_scan.report.nodelay import IN_EFFECT
-from nagle_scan.words.wording import count, duration, maybe_duration
+from nagle_scan.words.wording import count, duration, maybe_duration, sentence_start
 
 HEADS = (
     "hop",
@@ -69,8 +69,8 @@ def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) ->
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
     """Where else what this group holds is waited for, as a sentence; empty if nowhere."""
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
-    told = _elsewhere(hop, rows, [group.worst.sender]) if hop else ""
-    return f"{told[0].upper()}{told[1:]}: the same time, counted once." if told else ""
+    elsewhere = _elsewhere(hop, rows, [group.worst.sender]) if hop else ""
+    return f"{sentence_start(elsewhere)}: the same time, counted once." if elsewhere else ""
 
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -117,14 +117,14 @@ def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
 
 def _elsewhere(hop: _core.HopRow, chain: Sequence[_core.HopRow], sides: Sequence[str]) -> str:
     """Which other hops wait for what these sides of a hop hold."""
-    told = []
+    places = []
     if relays := {relay for side in sides for relay in _relays(hop, chain, side)}:
         forward = "forwards" if len(relays) == 1 else "forward"
-        told.append(f"{count(len(relays), 'relay')} {forward} it")
+        places.append(f"{count(len(relays), 'relay')} {forward} it")
     replying = [row for row in chain if row.server in hop.called_by and row.server_passed_on]
     if "client" in sides and replying:
-        told.append("its own replies are as late")
-    return ", and ".join(told)
+        places.append("its own replies are as late")
+    return ", and ".join(places)
 
 
 def _relays(hop: _core.HopRow, chain: Sequence[_core.HopRow], side: str) -> list[str]:
@@ -154,17 +154,17 @@ def _unless(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
     """Relays that may hold what they forward today."""
     outwards = [row for row in chain if row.number < hop.number and row.server_nagle != "off"]
     inwards = [row for row in chain if row.number > hop.number and row.client_nagle != "off"]
-    told = []
+    ends = []
     if hop.server_stalls and outwards:
-        told.append(f"{_names([row.server for row in outwards])} towards the client")
+        ends.append(f"{_names([row.server for row in outwards])} towards the client")
     if hop.client_stalls and inwards:
         relays = dict.fromkeys(relay for row in inwards for relay in row.called_by)
-        told.append(f"{_names(list(relays))} towards the server")
-    if not told:
+        ends.append(f"{_names(list(relays))} towards the server")
+    if not ends:
         return ""
     return (
         " Once this is fixed, the relay may stall instead: no evidence of TCP_NODELAY on "
-        f"{', '.join(told)}."
+        f"{', '.join(ends)}."
     )
 
 

@@ -55,7 +55,7 @@ def part(result: Result, options: Options, name: str) -> bytes:
     for key, value in _properties(view):
         SubElement(properties, "property", name=key, value=_allowed(value))
     _add_cases(suite, view)
-    SubElement(suite, "system-out").text = _allowed("\n".join(_told(view)))
+    SubElement(suite, "system-out").text = _allowed("\n".join(_output(view)))
     return _finished(suite, name)
 
 
@@ -123,12 +123,12 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
         return
     failure = SubElement(case, "failure", type=surely[0].worst.cause)
     failure.set("message", _allowed(view.sentence(surely[0])))
-    told = [view.told(group) for group in surely]
+    sentences = [view.told(group) for group in surely]
     fixes = view.fixes_of({held.party(group) for group in surely})
-    failure.text = _allowed("\n".join(filter(None, [*told, *(fix.in_full for fix in fixes)])))
+    failure.text = _allowed("\n".join(filter(None, [*sentences, *(fix.in_full for fix in fixes)])))
 
 
-def _told(view: View) -> list[str]:
+def _output(view: View) -> list[str]:
     """Sentences that belong to no single test, and possible stalls."""
     possible = [group for group in view.shown_groups if certainty.is_only_possible(group)]
     hidden = view.groups_more + view.servers_more

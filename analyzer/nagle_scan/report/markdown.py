@@ -76,7 +76,7 @@ def _clean(view: View) -> Iterator[str]:
     yield from _laid_out(sections.latencies(view, marks))
     if view.waits:
         yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks))
-    yield from (f"{escaped(told)}\n" for told in view.other_waits)
+    yield from (f"{escaped(sentence)}\n" for sentence in view.other_waits)
 
 
 def _laid_out(blocks: Iterable[Block]) -> Iterator[str]:
@@ -165,8 +165,8 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
     yield from (f"- note: {escaped(note)}." for note in notes[: MAX_NOTES - 1])
     if notes[MAX_NOTES - 1 :]:
         more = len(notes) - MAX_NOTES
-        told = f" ... and {count(more, 'more note')}" if more > 0 else ""
-        yield f"- note: {escaped(notes[MAX_NOTES - 1])}.{told}"
+        others = f" ... and {count(more, 'more note')}" if more > 0 else ""
+        yield f"- note: {escaped(notes[MAX_NOTES - 1])}.{others}"
 
 
 def _versions(result: Result, summary: _core.Summary) -> str:

@@ -101,10 +101,10 @@ class Page(View):
         """The worst connections, each with its clearest stalls."""
         rows = self.connections[:MAX_IN_DETAIL]
         stalls = [self.core.stalls_of(row.connection, MAX_STALLS) for row in rows]
-        told = split.describe(self.result.files, [clearest[0] for clearest in stalls])
+        messages = split.describe(self.result.files, [clearest[0] for clearest in stalls])
         return [
-            Detail(row, stalls_of, kinds, self._pictures_of(row.connection))
-            for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)
+            Detail(row, stalls_of, messages_of, self._pictures_of(row.connection))
+            for row, stalls_of, messages_of in zip(rows, stalls, messages, strict=True)
         ]
 
     def _pictures_of(self, connection: int) -> list[Picture]:

@@ -29,8 +29,8 @@ def render(result: Result, number: int, style: Style) -> str:
         parts += text.clearest(stalls[0], style)
     waits = result.core.longest_waits(MOST_ROWS, number)
     if waits:
-        told = [(wait, causes.meaning_of(wait)) for wait in waits]
-        section = sections.waits("Its longest other waits", told, sections.PLAIN)
+        meanings = [(wait, causes.meaning_of(wait)) for wait in waits]
+        section = sections.waits("Its longest other waits", meanings, sections.PLAIN)
         parts += text.laid_out(section, style)
     return "\n".join(parts)
 

@@ -72,11 +72,11 @@ def _answer(view: View, style: Style) -> Iterator[str]:
     return items([(head.upper(), text) for head, text in header.of(view)], style)
 
 
-def items(told: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
+def items(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
     """Heads, of one width, and their texts."""
     colours = {"STALLS": style.bad, "STALLS, MINOR": style.bad, "CLEAN": style.good}
-    width = max(len(head) for head, _ in told)
-    for head, text in told:
+    width = max(len(head) for head, _ in pairs)
+    for head, text in pairs:
         yield style.headed(head.ljust(width), colours.get(head, style.bold), text)
 
 

@@ -336,10 +336,10 @@ def _in_vain(wait: _core.WaitRow) -> str:
     if wait.len_unacked:
         return _unacknowledged(wait, until)
     acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
-    told = f"a request sent in {wait.frame_from}, {acknowledged}not answered {until}"
+    request = f"a request sent in {wait.frame_from}, {acknowledged}not answered {until}"
     if wait.is_mute:
-        return f"{told}; the server sent nothing at all, as in a protocol without answers"
-    return f"{told}: look into the server's program, which has it, unless it owed no answer"
+        return f"{request}; the server sent nothing at all, as in a protocol without answers"
+    return f"{request}: look into the server's program, which has it, unless it owed no answer"
 
 
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:

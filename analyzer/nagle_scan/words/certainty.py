@@ -183,5 +183,5 @@ def lost(counted: Counted) -> str:
 
 def cell(counted: Counted) -> str:
     """Both in one cell: '28 certain 1.1 s, 3 likely 121.0 ms'."""
-    told = (f"{one.stalls:,} {one.word} {duration(one.lost_ms)}" for one in shares(counted))
-    return ", ".join(one.replace(" ", UNBROKEN) for one in told)
+    parts = (f"{one.stalls:,} {one.word} {duration(one.lost_ms)}" for one in shares(counted))
+    return ", ".join(one.replace(" ", UNBROKEN) for one in parts)

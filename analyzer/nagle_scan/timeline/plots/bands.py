@@ -34,10 +34,10 @@ def bands(
         if wait is None or stall.frame_held != wait.frame_to:
             frames = (stall.frame_unacked, stall.frame_ack, stall.frame_held)
             shown.append((frames, float(stall.wait_ms), None))
-    for (begin, release, end), wait_ms, told in shown:
+    for (begin, release, end), wait_ms, shown_wait in shown:
         if begin in by_frame and release in by_frame and end in by_frame:
             ends = (by_frame[begin], by_frame[release], by_frame[end])
-            yield from _band(drawn, lines, ends, wait_ms, told)
+            yield from _band(drawn, lines, ends, wait_ms, shown_wait)
 
 
 def _band(

@@ -30,7 +30,7 @@ COLUMNS = 360
 FEW = 500
 """At most this many segments are drawn one by one; more, as their range in each column."""
 WAITS_SHOWN = 12
-"""Where the stalls are too many to be told apart, an excerpt is drawn: it lasts this many times as
+"""Where the stalls are too many to tell apart, an excerpt is drawn: it lasts this many times as
 long as the clearest stall."""
 LEAST_HEIGHT = 0.025
 """The least share of the picture's height, so that a held segment of 6 bytes can be seen."""
