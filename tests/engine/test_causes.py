@@ -8,7 +8,7 @@ from typing import cast
 import nagle_scan
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.words import causes
+from nagle_scan.words import causes, certainty
 
 
 def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False) -> _core.WaitRow:
@@ -28,6 +28,12 @@ def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False
 
 def test_python_knows_the_causes_of_the_engine_in_its_order() -> None:
     assert tuple(cause.name for cause in causes.CAUSES) == _core.CAUSES
+
+
+def test_python_knows_the_confidences_and_verdicts_of_the_engine() -> None:
+    values = {(kind, name): values for kind, name, _, _, values, *_ in _core.fields()}
+    assert values["stall", "confidence"] == [*certainty.CONFIDENCES[::-1]]
+    assert values["connection", "verdict"] == [*certainty.VERDICTS]
 
 
 def test_the_documented_ledger_is_the_one_that_is_asked() -> None:

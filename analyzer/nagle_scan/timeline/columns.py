@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 
+COLUMNS = 360
+"""Columns of a picture in which many events are drawn."""
+
+
 def covered(begins: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
     """The share of each column that the intervals cover, 0 to 1; overlaps count once."""
     begins, ends = merged(begins, ends)

@@ -73,6 +73,14 @@ def whole_ticks(low: float, high: float, most: int = 7) -> list[tuple[float, str
     return [(at, label) for at, label in ticks(low, high, most) if at == round(at)]
 
 
+def time_axis(begin_ms: float, end_ms: float) -> tuple[Axis, float]:
+    """Time since the first segment, in ms or s, and one millisecond in that unit."""
+    unit, per_ms = ("s", 1e-3) if end_ms >= 2000 else ("ms", 1.0)
+    begin, end = begin_ms * per_ms, end_ms * per_ms
+    name = f"time since the first segment in {unit}"
+    return Axis(begin, end, ticks(begin, end), name), per_ms
+
+
 def drawing(graph: Graph, width_pt: float) -> Drawing:
     """The graph on paper: title, legend, axes, shapes."""
     head = [*_title(graph, width_pt)]

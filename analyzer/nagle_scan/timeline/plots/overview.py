@@ -10,7 +10,7 @@ import numpy as np
 from nagle_scan.timeline import columns, graph
 from nagle_scan.timeline.graph import Axis, Graph
 from nagle_scan.timeline.shapes import Drawing, Path, Text
-from nagle_scan.timeline.subject import Subject, of
+from nagle_scan.timeline.subject import NS_PER_MS, Subject, of
 from nagle_scan.words import certainty, colours
 from nagle_scan.words.wording import duration
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Intervals = tuple[np.ndarray, np.ndarray]
 
 HEIGHT_PT = 165.0
-COLUMNS = 360
-"""Columns of the picture, where single events would be narrower."""
 FEW = 120
 """At most this many waits are drawn one by one; more, as their share of each column."""
 
@@ -35,9 +33,8 @@ def drawing(scan: Result, connection: int | None, *, width_pt: float) -> Drawing
 def planned(scan: Result, connection: int | None) -> Graph:
     """Raises `KeyError`, `TypeError`."""
     subject = of(scan, connection)
-    unit, per_ms = ("s", 1e-3) if subject.span_ms >= 2000 else ("ms", 1.0)
-    span = subject.span_ms * per_ms
-    edges = np.linspace(0, span, COLUMNS + 1)
+    axis, per_ms = graph.time_axis(0.0, subject.span_ms)
+    edges = np.linspace(0, axis.high, columns.COLUMNS + 1)
     names = [
         f"stalls ({len(subject.stalls):,})",
         f"other waits ({len(subject.waits):,})",
@@ -48,13 +45,13 @@ def planned(scan: Result, connection: int | None) -> Graph:
         *_lane(_intervals(subject, subject.waits, per_ms), edges, 2.0, colours.OTHER),
         *_bytes(subject, "client", edges, per_ms),
         *_bytes(subject, "server", edges, per_ms),
-        *_clearest(subject, span, per_ms),
+        *_clearest(subject, axis.high, per_ms),
     ]
     return Graph(
         f"The whole connection (tcp.stream {subject.row.connection})",
         *_in_words(subject),
         HEIGHT_PT,
-        Axis(0, span, graph.ticks(0, span), f"time since the first segment in {unit}"),
+        axis,
         Axis(-0.1, 4.35, [*zip((3.4, 2.4, 1.4, 0.4), names, strict=True)]),
         shapes,
     )
@@ -111,7 +108,7 @@ def _clearest(subject: Subject, span: float, per_ms: float) -> Iterator[Path | T
     if subject.clearest is None:
         return
     middle_ns = (subject.clearest.from_ns + subject.clearest.to_ns) / 2
-    at, step = (middle_ns - subject.row.first_ns) / 1e6 * per_ms, span / 150
+    at, step = (middle_ns - subject.row.first_ns) / NS_PER_MS * per_ms, span / 150
     yield Path([[(at - step, 4.3), (at + step, 4.3), (at, 3.95)]], colours.INK)
     is_left = at < span / 2
     x, anchor = (at + 2 * step, "start") if is_left else (at - 2 * step, "end")

@@ -12,7 +12,7 @@ from nagle_scan.timeline import columns, graph
 from nagle_scan.timeline.graph import Axis, Graph
 from nagle_scan.timeline.shapes import Drawing, Path
 from nagle_scan.timeline.stream import Stream, stream
-from nagle_scan.timeline.subject import NOT_READ_AGAIN, Subject, of
+from nagle_scan.timeline.subject import NOT_READ_AGAIN, NS_PER_MS, Subject, of
 from nagle_scan.words import colours
 from nagle_scan.words.wording import count, duration
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 HEIGHT_PT = 245.0
-COLUMNS = 360
 FEW = 500
 """At most this many segments are drawn one by one; more, as their range in each column."""
 WAITS_SHOWN = 12
@@ -55,9 +54,8 @@ def planned(scan: Result, connection: int | None) -> Graph:
     shown = stream(subject, segments, side, begin_ms, end_ms)
     if not len(shown.sent_ms):
         return _nothing(subject, "No data was sent")
-    unit, per_ms = ("s", 1e-3) if end_ms >= 2000 else ("ms", 1.0)
-    edges = np.linspace(begin_ms, end_ms, COLUMNS + 1) * per_ms
-    begin, end = begin_ms * per_ms, end_ms * per_ms
+    axis, per_ms = graph.time_axis(begin_ms, end_ms)
+    edges = np.linspace(begin_ms, end_ms, columns.COLUMNS + 1) * per_ms
     low, high = _range(shown)
     shapes = [
         *_waits(shown, per_ms, low, high),
@@ -68,7 +66,7 @@ def planned(scan: Result, connection: int | None) -> Graph:
         _title(subject, side, begin_ms, end_ms),
         *_in_words(subject, side, begin_ms, end_ms),
         HEIGHT_PT,
-        Axis(begin, end, graph.ticks(begin, end), f"time since the first segment in {unit}"),
+        axis,
         Axis(low, high, graph.whole_ticks(low, high), "bytes of the stream"),
         shapes,
     )
@@ -95,7 +93,7 @@ def _excerpt(subject: Subject, segments: Rows) -> tuple[float, float]:
             return 0.0, span
         known_ms = subject.since_begin_ms(segments["time_ns"])
         return float(known_ms.min()), float(known_ms.max())
-    middle = ((clearest.from_ns + clearest.to_ns) / 2 - subject.row.first_ns) / 1e6
+    middle = ((clearest.from_ns + clearest.to_ns) / 2 - subject.row.first_ns) / NS_PER_MS
     half = min(clearest.wait_ms * WAITS_SHOWN, span) / 2
     begin = min(max(0.0, middle - half), span - 2 * half)
     return begin, begin + 2 * half
