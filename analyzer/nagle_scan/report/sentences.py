@@ -20,24 +20,17 @@ MOST_HANDSHAKES = 10_000
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
 
 
-def cost(
-    summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool = False
-) -> str:
+def cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool) -> str:
     """The share of the latency that stalls are, and an exchange with and without them.
 
     It covers the stalls that count; a second sentence counts possible ones beside them. `servers`
     are those with stalls that count. `elsewhere`: the capture was not taken at the client.
     """
-    said = _cost(summary, servers, elsewhere), _perhaps(summary)
-    return " ".join(filter(None, said))
-
-
-def _perhaps(summary: _core.Summary) -> str:
-    """A sentence on stalls that are only possible, where others are surer."""
-    more = certainty.possible(summary)
+    counted, more = _cost(summary, servers, elsewhere), certainty.possible(summary)
     if more is None:
-        return ""
-    return f"{count(more.stalls, 'possible stall')} ({duration(more.lost_ms)}) not counted."
+        return counted
+    possible = count(more.stalls, "possible stall")
+    return f"{counted} {possible} ({duration(more.lost_ms)}) not counted."
 
 
 def _part(summary: _core.Summary) -> float | None:

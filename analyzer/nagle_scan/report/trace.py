@@ -19,6 +19,10 @@ PROVE = (
     "{why}: tcpdump -i any -s 256 -w traffic.pcap{port}, beside "
     "the strace that `nagle-scan --calls` prints; then nagle-scan traffic.pcap --calls calls.txt."
 )
+NO_PATTERN = (
+    "As far as the trace shows, no socket has the pattern that stalls: two writes that leave "
+    "apart, and then a read."
+)
 ALIKE = "A busy program or a far host would look the same: only packets tell."
 
 
@@ -34,11 +38,11 @@ def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
 
 def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
     patterns = alone["patterns"]
+    note = f"{sentence_start(alone['note'])}." if alone["note"] else ""
     if not patterns:
-        yield "PATTERN", _without(alone)
+        yield "PATTERN", note or NO_PATTERN
     for pattern in patterns[: calls.MOST_PATTERNS]:
-        more = f" {sentence_start(alone['note'])}." if alone["note"] else ""
-        yield "PATTERN", _pattern(pattern, hides=hides) + more
+        yield "PATTERN", f"{_pattern(pattern, hides=hides)} {note}".rstrip()
         yield "WAIT", _wait(pattern)
     harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
     yield "OPTION", calls.option(alone["options"], alone["nodelay"], "on these sockets")
@@ -47,15 +51,6 @@ def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
     port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)
     why = "A capture of the same minutes proves it" if harmful else "To find out, capture as well"
     yield "NEXT", PROVE.format(why=why, port=f" tcp port {port}" if port else "")
-
-
-def _without(alone: Row) -> str:
-    if alone["note"]:
-        return f"{sentence_start(alone['note'])}."
-    return (
-        "As far as the trace shows, no socket has the pattern that stalls: two writes that leave "
-        "apart, and then a read."
-    )
 
 
 def _pattern(pattern: Row, *, hides: bool) -> str:

@@ -46,7 +46,13 @@ SHORT_LISTED_MS = 1.0
 
 def in_one_line(summary: _core.Summary) -> str:
     """The verdict for a title, without a full stop."""
-    return _in_one_line(summary) + mark(summary)
+    if summary.stalls:
+        said = certainty.on_connections(summary)
+    elif summary.verdict == "clean":
+        said = f"no Nagle stall on {certainty.clean_of(summary)}"
+    else:
+        said = why_inconclusive(summary)
+    return f"{heading(summary)}: {said}{mark(summary)}"
 
 
 def mark(summary: _core.Summary) -> str:
@@ -59,15 +65,6 @@ def mark(summary: _core.Summary) -> str:
 def heading(summary: _core.Summary) -> str:
     """The verdict above a report; stalls that cost hardly anything are minor."""
     return summary.verdict.capitalize() + (", minor" if sentences.is_minor(summary) else "")
-
-
-def _in_one_line(summary: _core.Summary) -> str:
-    head = heading(summary)
-    if summary.stalls:
-        return f"{head}: {certainty.on_connections(summary)}"
-    if summary.verdict == "clean":
-        return f"{head}: no Nagle stall on {certainty.clean_of(summary)}"
-    return f"{head}: {why_inconclusive(summary)}"
 
 
 def why_inconclusive(summary: _core.Summary) -> str:
