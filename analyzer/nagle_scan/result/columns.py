@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 
 from nagle_scan import _core
+
+Declared = list[tuple[str, str, str, str, list[str], list[str], str]]
 
 ROWS = {
     "connections": ("connection",),
@@ -25,24 +26,27 @@ DTYPES = {
     "enum": "category",
 }
 """Types of columns by the kind of their values; the others are str."""
+INDENT = 8 * " "
+"""The indentation of these docstrings, which Python takes away when it shows them."""
 
 
 def add_to(kind: type) -> None:
     """Adds its columns to the docstring of each table that `kind` gives."""
-    for table, rows in ROWS.items():
-        member = inspect.getattr_static(kind, table)
-        told = "\n".join(line for row in rows for line in _columns(row))
-        member.__doc__ = f"{inspect.cleandoc(member.__doc__)}\n\n{told}\n"
-
-
-def _columns(row: str, prefix: str = "") -> Iterator[str]:
     declared = _core.fields()
+    for table, rows in ROWS.items():
+        member = vars(kind)[table]
+        lines = [INDENT + line for row in rows for line in _columns(row, declared)]
+        # With -OO there are no docstrings.
+        member.__doc__ = "\n".join([(member.__doc__ or "").rstrip() + "\n", *lines, INDENT])
+
+
+def _columns(row: str, declared: Declared, prefix: str = "") -> Iterator[str]:
     rows = {of for of, *_ in declared}
     for of, name, kind, _, words, outputs, meaning in declared:
         if of != row or "DataFrame" not in outputs:
             continue
         if kind in rows:
-            yield from _columns(kind, f"{name}_")
+            yield from _columns(kind, declared, f"{name}_")
             continue
         dtype = DTYPES.get(kind, "str")
         if 0 < len(words) < 6 and not any(f"`{word}`" in meaning for word in words):
