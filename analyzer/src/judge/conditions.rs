@@ -1,6 +1,5 @@
 //! Properties of the whole scan that judging depends on.
 
-use crate::judge::model::{DirectionModel, Held};
 use crate::track::clock::Clocks;
 use crate::track::wait::Wait;
 
@@ -27,11 +26,4 @@ impl Conditions {
             is_elided: clocks.is_elided,
         }
     }
-}
-
-/// The model's answers on a connection: on each of its waits, and on its directions with candidates.
-#[derive(Debug, Clone, Copy)]
-pub struct ConnectionModel<'a> {
-    pub held: &'a [Held],
-    pub directions: [Option<&'a DirectionModel>; 2],
 }

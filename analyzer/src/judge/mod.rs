@@ -24,13 +24,13 @@ use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::made_up;
 use crate::judge::capture::point::capture_point;
 use crate::judge::causes::DirectionFacts;
-use crate::judge::conditions::{Conditions, ConnectionModel};
+use crate::judge::conditions::Conditions;
 use crate::judge::finding::hidden::Seen;
-use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
 use crate::judge::finding::{half, short, superseded, unanswered};
 use crate::judge::findings::{Findings, Ruling};
-use crate::judge::model::{BlockModel, Held, model};
+use crate::judge::model::{BlockModel, ConnectionModel, Held, model};
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
@@ -105,10 +105,8 @@ pub fn judge(
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     let halves = Side::BOTH.map(|side| {
-        let (proven, model) = (proven[side as usize], model.directions[side as usize]);
-        let late = half::late_acks(connection, side, all, acks[side.other() as usize]);
-        let detail = Detail::of(connection, side, proven.0, all, listed, (model, late));
-        JudgedHalf::new(connection, side, proven, detail)
+        let known = (model.directions[side as usize], acks[side.other() as usize]);
+        JudgedHalf::of(connection, side, proven[side as usize], all, listed, known)
     });
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
     let findings = Findings::new(waits, &rulings[first..]);

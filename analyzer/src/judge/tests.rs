@@ -8,7 +8,7 @@ mod words;
 
 use crate::judge::capture::point::CapturePoint;
 use crate::judge::causes::Cause;
-use crate::judge::conditions::{Conditions, ConnectionModel};
+use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Ruling;
 use crate::judge::model::{Confidence, by_data};
@@ -59,8 +59,7 @@ fn judge_all<'a>(
         told.waits = blocks[0].waits.iter().filter(is_own).copied().collect();
         let own = begin..begin + told.waits.len();
         begin = own.end;
-        let of_connection =
-            ConnectionModel { held: &model.held[own], directions: model.of_connection(place) };
+        let of_connection = model.of_connection(place, own);
         let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &told.waits));
         let mut rulings = Vec::new();
         let judged =

@@ -2,7 +2,7 @@
 
 use crate::calls::written::Written;
 use crate::cores::{blocks_at_once, in_order};
-use crate::judge::conditions::{Conditions, ConnectionModel};
+use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::model::{BlockModel, by_data};
@@ -120,10 +120,7 @@ impl Sums {
             connection.id = numbers[place as usize];
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
-            let model = ConnectionModel {
-                held: &model.held[own.clone()],
-                directions: model.of_connection(at),
-            };
+            let model = model.of_connection(at, own.clone());
             let conditions = Conditions::of(min_wait_ns, clocks, &waits[own.clone()]);
             let waits_of = &mut waits[own.clone()];
             let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);

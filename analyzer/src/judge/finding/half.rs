@@ -5,7 +5,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::{Detail, JudgedHalf};
 use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::model::DirectionModel;
+use crate::judge::model::{DirectionModel, Models};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::{LateAcks, Timer};
@@ -30,7 +30,9 @@ pub fn nagle_of_both(
         let half = connection.half(side);
         let contradictions = match half.contradictions() {
             0 => 0,
-            _ if proves_nothing(connection, side, findings) => 0,
+            // ACKs may be missing that allowed what looks like `TCP_NODELAY`.
+            _ if losses::is_lossy(connection) => 0,
+            _ if losses::may_release(connection, side, findings) => 0,
             contradictions => contradictions,
         };
         match nagle(half, side, findings, contradictions, corked[side as usize]) {
@@ -41,13 +43,18 @@ pub fn nagle_of_both(
 }
 
 impl JudgedHalf {
-    pub fn new(
+    /// By all findings on its connection, and by those that are `listed`; by the model's answers on its waits, and by
+    /// how its ACKs come.
+    pub fn of(
         connection: &Connection,
         side: Side,
         (nagle, proof): (Nagle, (u32, u32)),
-        detail: Option<Box<Detail>>,
+        findings: Findings<'_>,
+        listed: impl Fn(&Wait) -> bool,
+        (models, acks): (Models<&DirectionModel>, AckDelay),
     ) -> Self {
         let half = connection.half(side);
+        let late_acks = late_acks(connection, side, findings, acks);
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -56,21 +63,20 @@ impl JudgedHalf {
             bytes: half.bytes(),
             contradictions: half.contradictions(),
             rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
-            detail,
+            detail: Detail::of(connection, side, nagle, findings, listed, (models, late_acks)),
         }
     }
 }
 
 impl Detail {
-    /// A host's details, by all findings on its connection and by those that are `listed`. Most have nothing
-    /// to tell.
-    pub fn of(
+    /// Most hosts have nothing to tell.
+    fn of(
         connection: &Connection,
         side: Side,
         nagle: Nagle,
         findings: Findings<'_>,
         listed: impl Fn(&Wait) -> bool,
-        (model, late_acks): (Option<&DirectionModel>, Option<LateAcks>),
+        (models, late_acks): (Models<&DirectionModel>, Option<LateAcks>),
     ) -> Option<Box<Self>> {
         let half = connection.half(side);
         let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.odd().repeats;
@@ -94,21 +100,16 @@ impl Detail {
             reordered,
             unseen_bytes,
             late_acks,
-            model: model.filter(|_| has_stall()).copied(),
+            models: if has_stall() { models.map(Option::<&_>::copied) } else { [None; 2] },
             connecting: connection.connecting().filter(|_| has_connected),
         };
         (detail != Self::default()).then(|| Box::new(detail))
     }
 }
 
-/// May ACKs be missing that allowed what looks like `TCP_NODELAY`?
-fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -> bool {
-    losses::is_lossy(connection) || losses::may_release(connection, side, findings)
-}
-
 /// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short. How late they are
 /// the round trip to it tells.
-pub fn late_acks(
+fn late_acks(
     connection: &Connection,
     side: Side,
     findings: Findings<'_>,

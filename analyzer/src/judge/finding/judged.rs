@@ -3,11 +3,11 @@
 use crate::judge::capture::point::CapturePoint;
 use crate::judge::finding::short::Short;
 use crate::judge::finding::verdict::{Hidden, Verdict};
-use crate::judge::model::DirectionModel;
+use crate::judge::model::{DirectionModel, Models};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
@@ -41,8 +41,8 @@ pub struct Detail {
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
     pub late_acks: Option<LateAcks>,
-    /// The model's answer on this end's waits.
-    pub model: Option<DirectionModel>,
+    /// The model's answers on this end's waits.
+    pub models: Models<DirectionModel>,
     /// Two times of a server: from the first SYN until the connection was established, and until the end of the first
     /// reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
@@ -61,7 +61,13 @@ impl JudgedHalf {
 
     /// Properties that its stalls share.
     pub fn model(&self) -> DirectionModel {
-        self.detail().model.unwrap_or_default()
+        let [by_ack, by_data] = self.detail().models;
+        by_ack.or(by_data).unwrap_or_default()
+    }
+
+    /// Properties that stalls of this kind share.
+    pub fn model_of(&self, wait: &Wait) -> DirectionModel {
+        self.detail().models[usize::from(wait.is(fact::DATA_ACK))].unwrap_or_default()
     }
 }
 

@@ -1,19 +1,23 @@
-//! Posterior answers: one per direction and one per candidate wait.
+//! Posterior answers: one per direction and one per candidate wait; and the terms of one, as `--why` prints them, from
+//! which it can be computed.
 
 use crate::cores;
+use crate::judge::model::candidates::{self, Exclusion};
 use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
-use crate::judge::model::directions::Direction;
+use crate::judge::model::directions::{Direction, directions};
 use crate::judge::model::groups::{Group, Member};
-use crate::judge::model::held::{ByData, DirectionModel, Held};
+use crate::judge::model::held::{DirectionModel, Held};
+use crate::judge::model::ratios::Densities;
 use crate::judge::model::relay::{self, LateRelay};
 use crate::judge::model::settle::{AT_ONCE, Weighing};
-use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
+use crate::track::clock::Clocks;
 use crate::track::half::Half;
 use crate::track::reactions::Reactions;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use std::convert::Infallible;
 use std::mem;
@@ -24,6 +28,41 @@ const SUREST_ON: f32 = 0.99999;
 const SHARE_ROUNDS: usize = 8;
 /// No printed digit of a probability moves by less.
 const STILL: f64 = 1e-9;
+
+/// The terms from which the probability of a wait was computed.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Why it is no candidate.
+    pub exclusion: Option<Exclusion>,
+    pub held: Held,
+    pub direction: DirectionModel,
+    /// Densities of its release and of its pause, per ms; `None` for no candidate.
+    pub densities: Option<Densities>,
+    /// The ratio at most.
+    pub most: f64,
+}
+
+/// The terms of a wait of a block, by its place there.
+pub fn explain(
+    blocks: &[Block],
+    clocks: &Clocks,
+    threads: usize,
+    block: usize,
+    at: usize,
+) -> Terms {
+    let wait = &blocks[block].waits[at];
+    let connection = blocks[block].place_of(wait).map(|place| &blocks[block].connections[place]);
+    let weighed = Weighing::of(directions(blocks, clocks, threads), threads);
+    weighed.terms(block as u32, at).unwrap_or(Terms {
+        exclusion: connection.and_then(|connection| {
+            candidates::exclusion(wait, connection, &blocks[block].waits[..at])
+        }),
+        held: Held::NOT,
+        direction: DirectionModel::default(),
+        densities: None,
+        most: 1.0,
+    })
+}
 
 impl<'a> Weighing<'a> {
     /// Hands over what was found: each direction, and its candidates in their order.
@@ -44,7 +83,7 @@ impl<'a> Weighing<'a> {
     }
 
     /// The terms of a candidate, by its place in its block.
-    pub fn terms(&self, block: u32, wait: usize) -> Option<Terms> {
+    fn terms(&self, block: u32, wait: usize) -> Option<Terms> {
         let mut of_block = self.members().filter(|(_, member)| member.direction.block == block);
         of_block.find_map(|(group, member)| {
             let direction = &member.direction;
@@ -79,28 +118,22 @@ impl Member<'_> {
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
         let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
         let release_ns = statistics::upper(&mut releases).unwrap_or(0);
-        let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
-        let by_data = |reactions: &Reactions| ByData {
-            reactions: reactions.count(),
-            quickest_ms: reactions.quickest_ns().unwrap_or(0) as f64 / 1e6,
-            candidates: common.candidates,
-            holds: common.holds,
-            relay,
-        };
+        let quickest_ns = direction.reactions.as_ref().and_then(Reactions::quickest_ns);
         let model = DirectionModel {
             path: direction.path,
             release_ms: release_ns as f64 / 1e6,
-            spread_ms: spread_ns as f64 / 1e6,
             relay,
             late,
             siblings: state.siblings,
             sibling_count: state.sibling_count,
             by_sender_clock: state.own_clock.as_ref().map_or(0.0, |own| own.weight),
             is_inferred: direction.connection.halves.iter().any(Half::is_inferred),
-            by_data: direction.reactions.as_ref().map_or_else(ByData::default, by_data),
+            reactions: direction.reactions.as_ref().map_or(0, Reactions::count),
+            quickest_ms: quickest_ns.unwrap_or(0) as f64 / 1e6,
             ..common
         };
-        // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses show says little about Nagle's algorithm.
+        // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses show says little about
+        // Nagle's algorithm.
         let is_unknown = direction.path.yardstick_ms().is_none();
         let one = |place: usize| {
             let wait = direction.wait(place);

@@ -94,20 +94,20 @@ impl Held {
     }
 }
 
-/// The parameters that all waits of one direction share.
+/// The parameters that all waits of one direction share which pure ACKs may have ended, or all of those that data may
+/// have.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionModel {
     /// The path between the capture point and the sender.
     pub path: Path,
-    /// In the middle the held segments left this long after their ACKs, in ms, and half of them within so much of
-    /// that.
+    /// In the middle the held segments left this long after their ACKs, in ms.
     pub release_ms: f64,
-    pub spread_ms: f64,
     /// Candidates, and how many of them are expected to have been held; with those of other connections of the
     /// same server.
     pub candidates: f64,
     pub holds: f64,
-    /// Probability that what looks held was passed on, and what adds to it for late ones.
+    /// Probability that what looks held was passed on, or answers data as soon as a kernel releases; and what adds to it
+    /// for late ones.
     pub relay: f64,
     pub late: LateRelay,
     /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
@@ -117,22 +117,10 @@ pub struct DirectionModel {
     pub by_sender_clock: f64,
     /// Rows that show the connection were inferred.
     pub is_inferred: bool,
-    /// Parameters of the segments that data may have released.
-    pub by_data: ByData,
-}
-
-/// Parameters that differ for segments that data may have released.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ByData {
-    /// Reactions of the program to data while nothing of its own was outstanding, and how soon the quickest
-    /// twentieth of them came, in ms.
+    /// Where data may have released them: reactions of the program to data while nothing of its own was outstanding, and
+    /// how soon the quickest twentieth of those came, in ms.
     pub reactions: u32,
     pub quickest_ms: f64,
-    /// Number of candidates, as in `DirectionModel`.
-    pub candidates: f64,
-    pub holds: f64,
-    /// Probability that the program is as quick as a kernel.
-    pub relay: f64,
 }
 
 impl DirectionModel {
@@ -161,12 +149,6 @@ impl DirectionModel {
             false if steps < FEW_STEPS => (MOST_OF_FEW_STEPS, clock),
             false => (MOST_BY_COARSE_CLOCK, clock),
         }
-    }
-
-    /// The model of those that data may have released.
-    pub fn for_data(self) -> Self {
-        let ByData { candidates, holds, relay, .. } = self.by_data;
-        Self { candidates, holds, relay, late: LateRelay::default(), ..self }
     }
 
     /// Probability that this wait, if it looks held, was passed on.

@@ -24,76 +24,90 @@ mod relay;
 pub mod sender_clock;
 mod settle;
 mod siblings;
-mod terms;
 
+pub use answers::{Terms, explain};
 pub use candidates::Exclusion;
-pub use held::{ByData, Confidence, DirectionModel, Held, Proof};
-pub use terms::{Terms, explain};
+pub use held::{Confidence, DirectionModel, Held, Proof};
 
 use crate::judge::model::directions::directions;
 use crate::judge::model::settle::Weighing;
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
+use std::ops::Range;
 
 /// The model's answers on the waits of one block, which are sorted by connection and time.
 #[derive(Debug, Default)]
 pub struct BlockModel {
     /// One for each wait.
     pub held: Vec<Held>,
-    /// Answers on the directions with candidates, by the place of the connection in its block.
-    directions: Vec<((u32, u8), DirectionModel)>,
+    /// Answers on the directions with candidates, in the order of their keys.
+    directions: Vec<(DirectionKey, DirectionModel)>,
 }
 
+/// The place of a connection in its block, and the side; then, may data have released the waits?
+type DirectionKey = (u32, u8, bool);
+
+/// The answers on a connection: on each of its waits, and on its sides.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectionModel<'a> {
+    pub held: &'a [Held],
+    pub directions: [Models<&'a DirectionModel>; 2],
+}
+
+/// The answers on one direction: on waits that pure ACKs may have ended, and on those that data may have.
+pub type Models<T> = [Option<T>; 2];
+
 impl BlockModel {
-    /// The model of the block's connection at this place.
-    pub fn of_connection(&self, place: usize) -> [Option<&DirectionModel>; 2] {
-        Side::BOTH.map(|side| {
-            let key = (place as u32, side as u8);
+    /// The answers on the block's connection at this place, which has these `waits`.
+    pub fn of_connection(&self, place: usize, waits: Range<usize>) -> ConnectionModel<'_> {
+        let answer = |side, by_data| {
+            let key = (place as u32, side as u8, by_data);
             let at = self.directions.binary_search_by_key(&key, |(key, _)| *key).ok()?;
             Some(&self.directions[at].1)
-        })
-    }
-}
-
-impl BlockModel {
-    fn none(block: &Block) -> Self {
-        Self { held: vec![Held::NOT; block.waits.len()], directions: Vec::new() }
+        };
+        ConnectionModel {
+            held: &self.held[waits],
+            directions: Side::BOTH.map(|side| [false, true].map(|by_data| answer(side, by_data))),
+        }
     }
 }
 
 /// The model of all `blocks`. Waits that are evidence are judged by each other alone, whatever is listed besides;
 /// shorter ones, by them and by each other.
 pub fn model(blocks: &[Block], clocks: &Clocks, threads: usize) -> Vec<BlockModel> {
-    let mut all: Vec<BlockModel> = blocks.iter().map(BlockModel::none).collect();
+    let none = |block: &Block| BlockModel {
+        held: vec![Held::NOT; block.waits.len()],
+        directions: Vec::new(),
+    };
+    let mut all: Vec<BlockModel> = blocks.iter().map(none).collect();
     let directions = directions(blocks, clocks, threads);
     if directions.is_empty() {
         return all;
     }
-    let mut others = Vec::new();
+    let mut of_short = Vec::new();
     Weighing::of(directions, threads).answers(|direction, model, held| {
         let block = &mut all[direction.block as usize];
-        let key = (direction.place, direction.side as u8);
         let by_data = direction.reactions.is_some();
-        if !by_data && !direction.is_short {
-            block.directions.push((key, model));
-        } else if !by_data || held.iter().any(|held| held.confidence().is_some()) {
-            others.push((direction.block, key, model, by_data));
+        if !by_data || held.iter().any(|held| held.confidence().is_some()) {
+            let answer = ((direction.place, direction.side as u8, by_data), model);
+            if direction.is_short {
+                of_short.push((direction.block, answer));
+            } else {
+                block.directions.push(answer);
+            }
         }
         for (&candidate, held) in direction.candidates.iter().zip(held) {
             block.held[direction.begin + candidate as usize] = held;
         }
     });
-    for block in &mut all {
-        block.directions.sort_unstable_by_key(|(key, _)| *key);
+    // Short waits answer for a direction that has no others: a stable sort leaves them behind.
+    for (block, answer) in of_short {
+        all[block as usize].directions.push(answer);
     }
-    for (block, key, model, by_data) in others {
-        let directions = &mut all[block as usize].directions;
-        match directions.binary_search_by_key(&key, |(key, _)| *key) {
-            Ok(at) if by_data => directions[at].1.by_data = model.by_data,
-            Ok(_) => {}
-            Err(at) => directions.insert(at, (key, model)),
-        }
+    for block in &mut all {
+        block.directions.sort_by_key(|(key, _)| *key);
+        block.directions.dedup_by_key(|(key, _)| *key);
     }
     all
 }

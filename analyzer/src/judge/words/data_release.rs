@@ -18,21 +18,21 @@ impl ExplainedStall<'_> {
     }
 
     pub(super) fn data_release(&self, out: &mut String) -> fmt::Result {
-        let (wait, data, by) = (self.wait, self.model.by_data, self.by);
+        let (wait, model, by) = (self.wait, &self.model, self.by);
         write!(
             out,
             "frame {} follows that data by {}, as the kernel sends before the program wakes up. ",
             wait.to.frame,
             Ms(wait.release_ns())
         )?;
-        match data.reactions {
+        match model.reactions {
             0 => write!(out, "How soon this {by} reacts to other data is not shown"),
             count => write!(
                 out,
                 "While nothing of its own was outstanding, this {by} reacted {count} time{} to data, the quickest \
                  twentieth within {}",
                 plural(count),
-                Ms::of(data.quickest_ms)
+                Ms::of(model.quickest_ms)
             ),
         }?;
         let likelier = Likelier(self.finding.held.ratio.into());

@@ -42,7 +42,8 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
         add(&|out| {
             write!(
                 out,
-                "by the system calls of the program, frame {frame} was written {hold} before it left, before {ack} came (frame {at}): the kernel held it"
+                "by the system calls of the program, frame {frame} was written {hold} before it left, before {ack} came \
+                 (frame {at}): the kernel held it"
             )
         });
         return;
@@ -82,8 +83,7 @@ impl<'a> ExplainedStall<'a> {
     pub fn new(finding: Finding<'a>, judged: &'a JudgedConnection) -> Self {
         let wait = finding.wait;
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
-        let model = judged.half(wait.by).model();
-        let model = if wait.is(fact::DATA_ACK) { model.for_data() } else { model };
+        let model = judged.half(wait.by).model_of(wait);
         Self { finding, wait, judged, model, by, receiver }
     }
 

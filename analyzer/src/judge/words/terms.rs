@@ -1,6 +1,6 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{ByData, DirectionModel, Exclusion, Held, Proof, Terms};
+use crate::judge::model::{DirectionModel, Exclusion, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
 use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
@@ -109,7 +109,7 @@ fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
 
 /// Other explanations why it left then, and of all such segments.
 fn rivals(wait: &Wait, direction: &DirectionModel, by: &str) -> (String, String) {
-    let ByData { reactions, quickest_ms, .. } = direction.by_data;
+    let DirectionModel { reactions, quickest_ms, .. } = *direction;
     if wait.is(fact::DATA_ACK) {
         return (
             format!(
