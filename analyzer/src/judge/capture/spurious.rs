@@ -107,16 +107,6 @@ mod tests {
         assert_eq!(causes(other.after_ms(90.0, server(200)))[0].1, Cause::Retransmission);
     }
 
-    #[test]
-    fn after_a_needless_retransmission_the_program_goes_on_when_it_likes() {
-        let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
-        let paused = causes(reported.after_ms(60.0, client(50).ip_id(3)));
-        assert_eq!(paused, [("client", Cause::SenderApp)]);
-        let lost = sent_again().after_ms(1.0, server(0)).after_ms(60.0, client(50).ip_id(3));
-        let then_paused = [("client", Cause::Retransmission), ("client", Cause::SenderApp)];
-        assert_eq!(causes(lost), then_paused);
-    }
-
     /// It ends with the ACK that the second copy draws: the timer of the ACK is longer than the other.
     #[test]
     fn what_a_needless_retransmission_let_go_was_held() {

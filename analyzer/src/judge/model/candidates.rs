@@ -208,6 +208,10 @@ mod tests {
             assert_eq!(stalls(story), 0, "{carried}");
         }
         assert_eq!(stalls(upload(Story::new(), 8948).times(6, held(client(2000)))), 6);
+        // With a handshake that announced 1,460 bytes.
+        let opened = || Story::new().handshake(0.02, 1.0);
+        assert_eq!(stalls(opened().times(6, held(client(1024)))), 6);
+        assert_eq!(stalls(upload(opened(), 1024).times(6, held(client(1024)))), 0);
     }
 
     /// The path carries 1,400 bytes, whatever the SYN announced.

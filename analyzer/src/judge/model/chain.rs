@@ -187,30 +187,6 @@ pub fn logistic(log_odds: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn chain(ratios: &[f32], contradictions: &[u32]) -> Chain {
-        let evidence = Evidence { contradictions, late: false, step_ms: 0.001 };
-        Chain::of(ratios, evidence, -1.0)
-    }
-
-    #[test]
-    fn one_late_release_leaves_the_others_as_they_are() {
-        let mut ratios = [300.0; 8];
-        let all = chain(&ratios, &[0; 9]);
-        ratios[3] = 0.05;
-        let late = chain(&ratios, &[0; 9]);
-        for at in [0, 2, 4, 7] {
-            let moved = all.held(at, 300.0) - late.held(at, 300.0);
-            assert!(moved.abs() < 0.02, "{at}: {moved}");
-        }
-    }
-
-    #[test]
-    fn nodelay_set_in_the_middle_ends_the_holds() {
-        let ratios = [300.0, 300.0, 300.0, 300.0, 1.0, 1.0, 1.0, 1.0];
-        let switched = chain(&ratios, &[0, 0, 0, 0, 3, 3, 3, 3, 3]);
-        assert!(switched.on[1] > 0.99 && switched.on[6] < 0.05, "{:?}", switched.on);
-    }
-
     #[test]
     fn many_waits_of_a_program_are_not_independent() {
         assert!((independence(50, 0.001) - 1.0).abs() < 1e-9);
