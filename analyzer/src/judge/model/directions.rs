@@ -77,38 +77,34 @@ fn of_block<'a>(number: usize, block: &'a Block, clocks: &Clocks) -> Vec<Directi
     let mut all = Vec::new();
     let mut begin = 0;
     for waits in block.waits.chunk_by(|one, next| one.connection == next.connection) {
-        let own = begin;
+        let first = begin;
         begin += waits.len();
         let Some(place) = block.place_of(&waits[0]) else { continue };
         let connection = &block.connections[place];
         let clock_ns = clocks.behind_ns(waits);
         let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
         let may_be_by_data = !rules::off("by_data") && has_data && clock_ns <= COARSE_NS;
-        let kinds = Side::BOTH.map(|side| [(side, false), (side, true)]);
-        let each = kinds.into_iter().flatten().filter(|(_, by_data)| !by_data || may_be_by_data);
-        let of_kinds = each.flat_map(|(side, by_data)| {
-            let (long, short): (Vec<u32>, Vec<u32>) = candidates(connection, side, waits, by_data)
-                .into_iter()
-                .partition(|&at| waits[at as usize].is_evidence());
-            [(side, by_data, false, long), (side, by_data, true, short)]
-        });
-        for (side, by_data, is_short, candidates) in of_kinds {
-            if candidates.is_empty() {
-                continue;
-            }
-            all.push(Direction {
-                connection,
-                side,
-                block: number as u32,
-                place: place as u32,
-                waits,
-                begin: own,
-                candidates,
-                reactions: by_data.then(|| connection.half(side).odd().reactions.clone()),
-                path: Path::of(connection.half(side), clock_ns),
-                acks: AckDelay::of(connection, side, waits, clock_ns),
-                is_short,
-            });
+        let kinds = Side::BOTH.into_iter().flat_map(|side| [(side, false), (side, true)]);
+        for (side, by_data) in kinds.filter(|(_, by_data)| !by_data || may_be_by_data) {
+            let own = candidates(connection, side, waits, by_data).into_iter();
+            let (long, short): (Vec<u32>, Vec<u32>) =
+                own.partition(|&at| waits[at as usize].is_evidence());
+            let both = [(false, long), (true, short)].into_iter();
+            all.extend(both.filter(|(_, own)| !own.is_empty()).map(|(is_short, candidates)| {
+                Direction {
+                    connection,
+                    side,
+                    block: number as u32,
+                    place: place as u32,
+                    waits,
+                    begin: first,
+                    candidates,
+                    reactions: by_data.then(|| connection.half(side).odd().reactions.clone()),
+                    path: Path::of(connection.half(side), clock_ns),
+                    acks: AckDelay::of(connection, side, waits, clock_ns),
+                    is_short,
+                }
+            }));
         }
     }
     all

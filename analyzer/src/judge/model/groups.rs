@@ -48,7 +48,7 @@ pub struct Group<'a> {
     pub is_moving: bool,
 }
 
-/// A direction, and what is known of it between rounds.
+/// A direction, and its state between rounds.
 pub struct Member<'a> {
     pub direction: Direction<'a>,
     /// Where its candidates are among the events of its group.
@@ -56,7 +56,7 @@ pub struct Member<'a> {
     pub state: State,
 }
 
-/// What is known of a direction.
+/// The state of a direction between rounds.
 #[derive(Default)]
 pub struct State {
     /// Was Nagle's algorithm on, by its waits and its siblings?

@@ -56,7 +56,7 @@ pub struct Series {
 /// A pause that nothing can have held: when it ended, and how long it was.
 pub type OtherPause = (i64, f64);
 
-/// What a window of a series has shown so far. It is made once per thread: its memory is used again.
+/// The densities that events of a window have shown so far. Made once per thread: its memory is used again.
 #[derive(Debug, Default)]
 pub struct Learning {
     releases: Learnt,
