@@ -290,6 +290,8 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "tcp.stream 1 is not in this scan: it has 0 only",
     ),
     "stall": (lambda scan: scan.connection(3).ladder(99), IndexError, "tcp.stream 3 has 0 to 24"),
+    "negative stall": (lambda scan: scan.connection(3).ladder(-1), IndexError, "stall -1"),
+    "a ladder of none": (lambda scan: timeline.ladder(scan, 7), KeyError, "tcp.stream 7 is not"),
     "no stall": (lambda scan: scan.connection(0).ladder(1), IndexError, "tcp.stream 0 has none"),
     "kind of stall": (
         lambda scan: scan.connection(3).ladder("x"),

@@ -128,6 +128,15 @@ def test_what_is_only_possible_fails_no_test_but_is_told(tmp_path: Path) -> None
     assert "may have held" in (told.text or "")
 
 
+def test_a_capture_that_cannot_tell_is_skipped(tmp_path: Path) -> None:
+    """A test that passes would say that the server is well."""
+    scan = nagle_scan.scan(STALLS, filter="tcp port 1")
+    (case,) = junit(scan, tmp_path).iter("testcase")
+    assert [(child.tag, child.get("message")) for child in case] == [
+        ("skipped", "No TCP packet matches the filter.")
+    ]
+
+
 def test_a_server_that_cannot_be_judged_is_skipped(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "labelled/body-200k-rtt26/server.pcap.gz")
     assert "inconclusive" in {row.verdict for row in scan._result.core.servers(9)}
