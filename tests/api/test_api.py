@@ -248,6 +248,7 @@ def test_tab_completion_lists_public_names_only(scan: Scan) -> None:
 
 
 PATH = str(CAPTURES / "epoll-fd0.pcap")
+SPLIT = nagle_scan.scan(CAPTURES / "java-split.pcap")
 
 
 def asked(**how: Any) -> Callable[[Any], object]:
@@ -257,11 +258,7 @@ def asked(**how: Any) -> Callable[[Any], object]:
 
 WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "path": (lambda _: nagle_scan.scan(5), TypeError, "a capture is a path .*, not int"),  # type: ignore[arg-type]
-    "text file": (
-        lambda _: nagle_scan.scan(io.StringIO("text")),
-        TypeError,
-        "<bytes>: a capture is read as bytes: open it with 'rb'",
-    ),
+    "text file": (lambda _: nagle_scan.scan(io.StringIO("x")), TypeError, "open it with 'rb'"),
     "at once": (lambda _: nagle_scan.scan_each([], at_once=0), ValueError, "at_once must"),
     "filter": (asked(filter=80), TypeError, r"filter is a BPF expression \(str\), not int"),
     "min_wait_ms": (asked(min_wait_ms="10"), TypeError, "min_wait_ms is a number, not str"),
@@ -272,51 +269,27 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "key": (asked(anonymize="secret"), TypeError, "anonymize is a key of 32 bytes, not str"),
     "names": (asked(names=["a"]), TypeError, "names is a mapping of addresses to names, not list"),
     "suffix": (lambda scan: scan.write("x.gif"), nagle_scan.OutputError, "'x.gif' has no known"),
-    "format": (
-        lambda scan: scan.render("gif"),
-        nagle_scan.OutputError,
-        "'result.gif' has no known",
-    ),
+    "format": (lambda scan: scan.render("gif"), nagle_scan.OutputError, "'result.gif' has no"),
     "payload": (
         lambda scan: scan.write("x.html", payload=True),
         nagle_scan.OutputError,
-        r"\.html shows no payload",
+        "shows no payload",
     ),
     "negative": (lambda scan: scan.segments(-1), KeyError, "tcp.stream -1 is not in this scan"),
     "text": (lambda scan: scan.connection("3"), TypeError, "a connection is a number, .*not str"),
-    "the only one": (
-        lambda _: nagle_scan.scan(CAPTURES / "java-split.pcap").connection(1),
-        KeyError,
-        "tcp.stream 1 is not in this scan: it has 0 only",
-    ),
+    "the only one": (lambda _: SPLIT.connection(1), KeyError, "1 is not .*: it has 0 only"),
     "stall": (lambda scan: scan.connection(3).ladder(99), IndexError, "tcp.stream 3 has 0 to 24"),
     "negative stall": (lambda scan: scan.connection(3).ladder(-1), IndexError, "stall -1"),
     "a ladder of none": (lambda scan: timeline.ladder(scan, 7), KeyError, "tcp.stream 7 is not"),
     "no stall": (lambda scan: scan.connection(0).ladder(1), IndexError, "tcp.stream 0 has none"),
-    "kind of stall": (
-        lambda scan: scan.connection(3).ladder("x"),
-        TypeError,
-        "a stall is a number, 0 for the clearest, not str",
-    ),
-    "axes": (
-        lambda scan: scan.connection(3).sequence(ax=Figure()),
-        TypeError,
-        "ax is matplotlib Axes, not Figure",
-    ),
-    "map": (
-        lambda scan: scan.compare(scan, baseline_map=5),
-        TypeError,
-        "baseline_map is a mapping of .*, not int",
-    ),
+    "kind": (lambda scan: scan.connection(3).ladder("x"), TypeError, "a stall is a number"),
+    "axes": (lambda scan: scan.connection(3).sequence(ax=Figure()), TypeError, "Axes, not Figure"),
+    "map": (lambda scan: scan.compare(scan, baseline_map=5), TypeError, "is a mapping of .*int"),
     "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
     "frame 0": (lambda scan: scan.packets([0]), ValueError, "from 1"),
     "frame -1": (lambda scan: scan.packets([-1]), ValueError, "from 1"),
     "large frame": (lambda scan: scan.packets([1 << 70]), ValueError, "from 1"),
-    "half a frame": (
-        lambda scan: scan.packets([1.5]),
-        TypeError,
-        "a frame is a number, .*, not float",
-    ),
+    "half a frame": (lambda scan: scan.packets([1.5]), TypeError, "a frame is a number, .*float"),
     "calls": (asked(calls=[1]), TypeError, "calls are paths of traces, not int"),
     "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
 }
