@@ -103,12 +103,13 @@ def test_timelines_can_be_seen(width: int, report: Report, browser: Browser) -> 
 
 
 def test_page_and_pictures_are_other_in_the_dark(report: Report, browser: Browser) -> None:
-    held = "document.querySelector(\"#drawn svg [style*='stroke: #d55e00']\")"
-    for look in ("document.body).backgroundColor", f"{held}).stroke"):
+    held = "#drawn svg [style*='stroke: #d55e00']"
+    for place, look in (("body", "backgroundColor"), (held, "stroke")):
         colours = set()
         for scheme in ("light", "dark"):
             with opened(browser, report(STALLED), scheme=scheme) as page:
-                colours.add(page.page.evaluate(f"getComputedStyle({look}"))
+                drawn = page.page.locator(place).first
+                colours.add(drawn.evaluate(f"it => getComputedStyle(it).{look}"))
         assert len(colours) == 2
 
 
