@@ -7,11 +7,10 @@ import io
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND, Run, in_a_terminal
+from conftest import CAPTURES, COMMAND, Run, in_a_terminal, program
 from nagle_scan.command.cli import main
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -29,10 +28,8 @@ def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
     (tmp_path / "captures").mkdir()
     (tmp_path / "captures/traffic.pcap").write_bytes(SPLIT.read_bytes())
     for example in examples:
-        done = subprocess.run(
-            ["sh", "-c", f'"$0" {example}', COMMAND], cwd=tmp_path, capture_output=True, check=False
-        )
-        assert (done.returncode in (0, 1, 4), done.stderr) == (True, b""), example
+        there = program("sh", "-c", f'"$0" {example}', COMMAND, cwd=tmp_path)
+        assert (there.returncode in (0, 1, 4), there.stderr) == (True, ""), example
 
 
 def test_short_help_fits_on_one_screen(run: Run) -> None:
@@ -89,15 +86,11 @@ def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
         os.write(writer, path.read_bytes())
         os.close(writer)
     result = tmp_path / "result.json"
-    done = subprocess.run(
-        [COMMAND, "--merge", *(f"/dev/fd/{reader}" for reader in readers), "-o", result],
-        pass_fds=readers,
-        capture_output=True,
-        check=False,
-    )
+    pipes = [f"/dev/fd/{reader}" for reader in readers]
+    done = program(COMMAND, "--merge", *pipes, "-o", result, pass_fds=readers)
     for reader in readers:
         os.close(reader)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (1, "")
     assert json.loads(result.read_text())["summary"]["stalls"] == 9 + 29
 
 

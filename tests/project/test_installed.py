@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import installed
 import pytest
+from conftest import program
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +30,8 @@ def test_bash_completes(words: list[str], offered: str, share: Path) -> None:
         'COMP_WORDS=(nagle-scan "$@"); COMP_CWORD=$#; '
         '_shtab_nagle_scan nagle-scan "${!#}"; echo "${COMPREPLY[*]}"'
     )
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == offered
+    done = program("bash", "-c", script, "bash", *words)
+    assert (done.returncode, done.stdout.strip()) == (0, offered)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +49,5 @@ def test_the_man_page_has_every_option_and_no_error(name: str, option: str, shar
         assert word in text
     groff = shutil.which("groff")
     if groff is not None:
-        done = subprocess.run(
-            [groff, "-man", "-Tutf8", "-ww", "-z", page], capture_output=True, check=True
-        )
-        assert done.stderr == b""
+        done = program(groff, "-man", "-Tutf8", "-ww", "-z", page)
+        assert (done.returncode, done.stderr) == (0, "")
