@@ -272,9 +272,9 @@ def test_arbitrary_bytes_are_never_repeated(
 
 def test_the_ticket_tells_it(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    clearest = scan.core.clearest()
+    clearest = scan._result.core.clearest()
     assert clearest is not None
-    said = split.describe(scan.paths, [clearest])[0]
+    said = split.describe(scan._result.paths, [clearest])[0]
     a, b = clearest.frame_from, clearest.frame_to
     assert said == [f"HTTP response headers end with frame {a}, body in frame {b}"]
     scan.write(tmp_path / "ticket.md")
