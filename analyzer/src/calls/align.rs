@@ -16,14 +16,15 @@ const CLEARLY: i64 = 3;
 /// Where the clocks do not agree, nine tenths of the times vary by so much less: timers of the kernel give runs of one
 /// program nearly the same rhythm. 0.01 to 0.06 ms were measured of one run (0.11 with `-k`), 0.13 ms and more of others.
 pub const STRICTLY: i64 = 3;
-/// Clocks of one host, or of two zones: a trace's stamp comes within this before the segment, or so long before one that
-/// was held.
+/// The time from a trace's stamp to the segment, by clocks of one host or of two zones, where the segment left at once.
 const AT_ONCE_NS: i64 = 5_000_000;
+/// Longest such time of a segment that was held.
 const HELD_NS: i64 = 1_000_000_000;
 /// Zones differ by multiples of this.
 const ZONE_NS: i64 = 900_000_000_000;
-/// First writes that tell a clock by themselves, and writes that are looked at to find a place.
+/// First writes that tell a clock by themselves.
 pub const FEW: usize = 3;
+/// Writes that are looked at to find a place.
 const LOOK: usize = 2048;
 /// Places that are tried.
 const MOST_PLACES: usize = 4096;
@@ -44,8 +45,9 @@ pub struct Fit {
     pub shift: i64,
     /// From the call until the capture point, of pieces that left at once.
     pub delta_ns: i64,
-    /// How much half of them, and nine tenths, vary. strace, above all with `-k`, may hold a call up that it has stamped.
+    /// Width of the shortest range that holds half of these times.
     pub spread_ns: i64,
+    /// Width of the one that holds nine tenths. strace, above all with `-k`, may hold a call up that it has stamped.
     pub range_ns: i64,
     /// Were there first writes to tell it?
     pub by_first: bool,
@@ -97,7 +99,7 @@ pub fn is_first(write: &Write) -> bool {
     write.flags & (flag::FIRST | flag::MORE) == flag::FIRST
 }
 
-/// How long first writes took, the shortest first.
+/// The times that first writes took, the shortest first.
 pub fn samples(writes: &[Write], pieces: &[Piece], shift: i64) -> Vec<i64> {
     let first = steps(writes, pieces, shift).filter(|(write, _)| is_first(write)).take(LOOK);
     let mut samples: Vec<i64> = first.filter_map(|(_, took_ns)| took_ns).collect();
@@ -182,7 +184,7 @@ pub fn densest(sorted: &[i64], tenths: usize) -> (i64, i64) {
     (middle_ns, spread_ns)
 }
 
-/// Does a clock that agrees with the capture's, in another zone or not, say so little?
+/// The trace's clock agrees with the capture's, in another zone or not: what left at once took so little.
 pub fn agrees(clock: Option<Clock>, delta_ns: i64) -> bool {
     let off_ns = match clock {
         Some(Clock::Unix) => delta_ns.saturating_abs(),

@@ -45,8 +45,9 @@ pub struct Repeated {
     /// Was `TCP_NODELAY` set meanwhile? And does the trace show the socket from its beginning?
     pub nodelay: bool,
     pub is_whole: bool,
-    /// How often, and how often something was written before a read at all.
+    /// Turns of this pattern.
     pub count: u64,
+    /// All turns of its sockets in which something was written before a read.
     pub turns: u64,
     /// From the last write until something had been read: the median, and how many took 35 to 60 ms, or 150 to 250.
     pub wait_ms: Option<f64>,

@@ -11,10 +11,11 @@ use hashbrown::HashMap;
 /// Writes and options that are kept: 80 MB.
 const MOST_WRITES: usize = 2_000_000;
 const MOST_OPTIONS: usize = 10_000;
-/// Calls that wait for their end at once, and signs of each that are kept.
+/// Calls that wait for their end at once.
 const MOST_UNFINISHED: usize = 10_000;
+/// Characters of a call that are kept.
 pub const LONGEST_TEXT: usize = 1000;
-/// Signs of a line in which several calls are looked for.
+/// A longer line is not searched for several calls.
 const LONGEST_PAGE: usize = 1 << 14;
 
 /// A call that has begun: its thread, time, line and text so far.
@@ -32,7 +33,7 @@ struct Begun {
     name: u8,
 }
 
-/// To what the frames of a stack belong.
+/// The call to which the frames of a stack belong: a write of a socket, or an option.
 #[derive(Clone, Copy)]
 enum Stack {
     Write(u32, usize),
@@ -50,11 +51,12 @@ pub struct Reading {
     /// A call into whose line its program wrote.
     open: Option<Unfinished>,
     stack: Option<Stack>,
+    /// Writes that were kept.
     kept: usize,
 }
 
 impl Reading {
-    /// Takes the line at which a file is, the one of this number.
+    /// Takes the current line of a file; `at` is the place of the file among all.
     pub fn take(&mut self, file: &mut File, at: u16) {
         let bytes = std::mem::take(&mut file.line);
         let text = String::from_utf8_lossy(&bytes);
@@ -124,7 +126,7 @@ impl Reading {
         }
     }
 
-    /// The thread that is making one now, and whether both share descriptors.
+    /// The thread that makes another one now, and whether the two share descriptors.
     fn maker(&self) -> Option<(Thread, bool)> {
         let maker = self.forking.last()?;
         let call = self.unfinished.get(maker)?;

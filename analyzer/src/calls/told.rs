@@ -42,7 +42,7 @@ pub struct OptionRow {
     pub name: &'static str,
     pub value: i64,
     pub descriptor: i32,
-    /// How many other descriptors.
+    /// The number of other descriptors.
     pub others: u64,
     /// For what the descriptor stood.
     pub what: String,

@@ -71,7 +71,7 @@ impl Written {
     /// Reads the captures again for the segments of what the trace may have written.
     ///
     /// # Errors
-    /// The same as those of a scan.
+    /// See a scan: the captures are read again.
     pub fn of(
         trace: &Arc<Trace>,
         blocks: &[Block],
