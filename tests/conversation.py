@@ -133,7 +133,7 @@ class Conversation:
         """New data; it acknowledges nothing that `ack` has not acknowledged before."""
         seq = self.isn[sender] + 1 + self.sent[sender]
         frame = self._segment(sender, flags, seq, bytes(length))
-        self.sent[sender] += length + ("F" in flags)
+        self.sent[sender] += length
         return frame
 
     def again(self, sender: Side, length: int) -> Frame:
