@@ -33,5 +33,5 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"|{'|'.join(aligned)}|"
     for row in others:
-        yield f"| {' | '.join(row)} |".replace("\N{NO-BREAK SPACE}", " ")
+        yield f"| {' | '.join(row)} |".replace("\xa0", " ")
     yield ""

@@ -57,7 +57,7 @@ class Style(NamedTuple):
                     cell.rjust(width) if is_number else cell.ljust(width)
                     for cell, width, is_number in columns
                 )
-                yield f"  {'  '.join(aligned)}".rstrip().replace("\N{NO-BREAK SPACE}", " ")
+                yield f"  {'  '.join(aligned)}".rstrip().replace("\xa0", " ")
 
 
 PLAIN = Style()

@@ -4,7 +4,7 @@
 def _by_character(widths: str) -> dict[str, float]:
     """The widths of the printable ASCII characters, two digits each."""
     ems = [int(widths[at : at + 2]) / 100 for at in range(0, len(widths), 2)]
-    return {chr(ord(" ") + at): em for at, em in enumerate(ems)} | {"\N{NO-BREAK SPACE}": ems[0]}
+    return {chr(ord(" ") + at): em for at, em in enumerate(ems)} | {"\xa0": ems[0]}
 
 
 WIDTHS_EM = _by_character(

@@ -140,11 +140,11 @@ def _heads(
 
 def _label(arrow: Arrow, wait: _core.WaitRow | None, width_pt: float, size_pt: float) -> list[Line]:
     """Frame, content, time; and for the three that make a stall, what they mean."""
-    what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\N{NO-BREAK SPACE}B")
+    what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\xa0B")
     when = words.since(arrow.captured_ms)
     if arrow.role and wait is not None:
         head = fit.wrapped(what, width_pt, size_pt, bold=True)
-        meant = f"{when} · {words.note(arrow.role, wait)}".replace(" ms", "\N{NO-BREAK SPACE}ms")
+        meant = f"{when} · {words.note(arrow.role, wait)}".replace(" ms", "\xa0ms")
         meaning = fit.wrapped(meant, width_pt, size_pt)
         return [*(Line(line, True) for line in head), *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"

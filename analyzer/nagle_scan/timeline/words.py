@@ -37,7 +37,7 @@ def headline(subject: Subject, wait: _core.WaitRow | None) -> tuple[str, str]:
     until = acks.until.format(other=peer(wait.sender))
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
     first = f"The {wait.sender} {held} for {duration(wait.wait_ms)}"
-    first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
+    first = first.replace(" ms", "\xa0ms")
     return first, f"{until} ({wait.cause}; {stream}, {frames})"
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from nagle_scan import _core
 from nagle_scan.words.wording import count, duration
 
-UNBROKEN = "\N{NO-BREAK SPACE}"
+UNBROKEN = "\xa0"
 CONFIDENCES = ("certain", "likely", "possible")
 """The surest first; the engine counts in the reverse order."""
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
