@@ -34,7 +34,7 @@ def likely(sample: Sample) -> Hints:
     named = tuple(setting for setting in of_role if _is_named(setting, heads, headers))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
-    # What was cut from an HTTP head may name the program.
+    # The part of an HTTP head that was cut may name the program.
     cut = "" if service.is_sure and service.name != "HTTP" else _cut(sample.cut_at)
     suggested = tuple(s for s in of_role if service.name and s.service == service.name)
     if not suggested:

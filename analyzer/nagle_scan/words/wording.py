@@ -43,7 +43,7 @@ def endpoint(addr: str, port: int) -> str:
 
 
 def peer(side: str) -> str:
-    """The other one of `client` and `server`."""
+    """The opposite side of `client` or `server`."""
     return "server" if side == "client" else "client"
 
 

@@ -47,7 +47,7 @@ pub struct Write {
 }
 
 named! {
-    /// What is known of a descriptor.
+    /// Facts known of a descriptor.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Protocol {
         #[default]

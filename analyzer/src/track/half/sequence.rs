@@ -166,7 +166,7 @@ impl Half {
         self.settle_small();
         self.begin(first_payload);
         self.state.set(state::SYN);
-        // Those that the capture cut off stay unknown.
+        // Options that the capture cut off stay unknown.
         let options = segment.options;
         self.mss_option =
             if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };

@@ -17,7 +17,7 @@ const MAX_OTHER_WAITS: usize = (1 << 17) / SHARDS;
 /// Fewer pauses of clients, as they are no problem; most waits are.
 const MAX_PAUSES: usize = (1 << 15) / SHARDS;
 
-/// What a wait was for, by its facts: each kind has room of its own.
+/// Kinds of waits, by what each was for: every kind has room of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitKind {
     /// The client had its answer, and nothing kept it from asking more.
