@@ -280,7 +280,11 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "the only one": (lambda _: SPLIT.connection(1), KeyError, "1 is not .*: it has 0 only"),
     "stall": (lambda scan: scan.connection(3).ladder(99), IndexError, "tcp.stream 3 has 0 to 24"),
     "negative stall": (lambda scan: scan.connection(3).ladder(-1), IndexError, "stall -1"),
-    "a ladder of none": (lambda scan: timeline.ladder(scan, 7), KeyError, "tcp.stream 7 is not"),
+    "a ladder of none": (
+        lambda scan: timeline.ladder(scan._result, 7),
+        KeyError,
+        "tcp.stream 7 is not",
+    ),
     "no stall": (lambda scan: scan.connection(0).ladder(1), IndexError, "tcp.stream 0 has none"),
     "kind": (lambda scan: scan.connection(3).ladder("x"), TypeError, "a stall is a number"),
     "axes": (lambda scan: scan.connection(3).sequence(ax=Figure()), TypeError, "Axes, not Figure"),
