@@ -132,10 +132,11 @@ impl Mixture {
         for _ in 0..ROUNDS {
             let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
             for (excess_ms, densities) in &excess {
-                let delayed = fit.delayed_by(*excess_ms, *densities);
+                // What a queue delayed says nothing of the spread of the others.
+                let [delayed, spread] = fit.shares_of(*excess_ms, *densities);
                 late += delayed;
-                prompt += 1.0 - delayed;
-                prompt_ms += (1.0 - delayed) * excess_ms;
+                prompt += spread;
+                prompt_ms += spread * excess_ms;
             }
             let spread_ms = (prompt_ms + weight * usual_ms).max(0.3) / (prompt + weight);
             let timer = (late + 0.5) / (excess.len() as f64 + 1.0);
@@ -151,14 +152,16 @@ impl Mixture {
     /// Probability that a timer delayed an ACK that came this much later than its data.
     fn delayed(&self, ack_ms: f64) -> f64 {
         let excess_ms = (ack_ms - self.rtt_ms).max(0.0);
-        self.delayed_by(excess_ms, Densities::of(excess_ms, self.queue_ms))
+        self.shares_of(excess_ms, Densities::of(excess_ms, self.queue_ms))[0]
     }
 
-    fn delayed_by(&self, excess_ms: f64, densities: Densities) -> f64 {
+    /// Probabilities that a timer delayed an ACK, and that neither a timer nor a queue did.
+    fn shares_of(&self, excess_ms: f64, densities: Densities) -> [f64; 2] {
         let timer = self.timer * densities.timer;
-        let path = (1.0 - self.queue) * exponential(excess_ms, self.spread_ms)
-            + self.queue * densities.queue;
-        timer / (timer + (1.0 - self.timer) * path + 1e-300)
+        let prompt = 1.0 - self.timer;
+        let spread = prompt * (1.0 - self.queue) * exponential(excess_ms, self.spread_ms);
+        let all = timer + spread + prompt * self.queue * densities.queue + 1e-300;
+        [timer, spread].map(|part| part / all)
     }
 }
 
