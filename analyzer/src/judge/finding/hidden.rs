@@ -74,7 +74,7 @@ pub fn is_blurred(seen: &Seen<'_>) -> bool {
         let findings = seen.findings.iter();
         let own = || findings.clone().filter(|one| one.wait.by == side && !one.is_stall());
         let open: f64 = own().map(|finding| f64::from(finding.held.probability)).sum();
-        let undecided = own().any(|finding| finding.held.is_open);
+        let undecided = own().any(|finding| finding.held.is_unsure());
         match nagle {
             Nagle::Unknown => open >= OPEN_HOLDS || undecided,
             // A program that sets and clears the option for each message.
