@@ -2,7 +2,7 @@
 //! timestamps. Nothing else excludes a hold.
 
 use crate::judge::capture::spurious;
-use crate::track::half::Half;
+use crate::track::half::{Half, MSS_CUT};
 use crate::track::thresholds::{
     JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
     SHORTEST_DELAYED_ACK_NS,
@@ -78,6 +78,12 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
             NotJudged("all frames are equally far apart: the times are made up"),
         ),
         (connection.is_out_of_order(), NotJudged("frames are not in the order of time")),
+        (
+            is_within_a_program(connection, wait.by),
+            NotJudged(
+                "a stack that announces no MSS answered for the host: it may send one block at a time",
+            ),
+        ),
         (wait.is(fact::ACK_ONLY), NotJudged("no data followed the ACK")),
         (
             wait.is(fact::DATA_ACK) && connection.is_disordered(),
@@ -118,6 +124,17 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
         ),
     ];
     each.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
+}
+
+/// Is the server's stack one within a program, as filters and capture applications on phones have? Its SYN-ACK announces
+/// no MSS, though the SYN did.
+fn is_within_a_program(connection: &Connection, side: Side) -> bool {
+    let [client, server] = &connection.halves;
+    side == Side::Server
+        && client.has_syn()
+        && server.has_syn()
+        && server.mss_option == 0
+        && (1..MSS_CUT).contains(&client.mss_option)
 }
 
 /// Did it leave before the ACK came, by the timestamp that it echoes? Then the program sent it.
