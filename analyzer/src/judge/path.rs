@@ -164,6 +164,11 @@ impl Path {
         self.known() > ENOUGH_KNOWN
     }
 
+    /// Is the sender known to be beside the capture point, by one clock for both directions?
+    pub fn is_seen_here(&self) -> bool {
+        !self.far && self.is_known() && self.behind_ms == 0.0
+    }
+
     /// The round trip, if releases are to be compared with it.
     pub fn yardstick_ms(&self) -> Option<f64> {
         self.rtt_ms.filter(|_| self.far && self.is_known())

@@ -111,8 +111,11 @@ impl Member<'_> {
         let probabilities = held.iter().map(|&held| f64::from(held));
         let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
         let (relay, late) = match &direction.reactions {
-            Some(reactions) => (relay::answers(reactions, &weighed), LateRelay::default()),
-            None => (relay::relay(direction, &weighed), LateRelay::of(&direction.path, &weighed)),
+            Some(reactions) => (relay::answers(reactions, &weighed), LateRelay::Unknown),
+            None => (
+                relay::relay(direction, &weighed),
+                LateRelay::of(&direction.path, direction.connection, &weighed),
+            ),
         };
         let common = self.common(group, &held);
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);

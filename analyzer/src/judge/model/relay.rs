@@ -2,14 +2,15 @@
 //! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
 
 use crate::judge::model::chain::logistic;
+use crate::judge::model::density::kernel;
 use crate::judge::model::directions::Direction;
 use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::statistics::log_normal;
 use crate::judge::thresholds::{
-    FRAME_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_RTT_NS,
-    PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD,
-    WAKE_QUARTILE,
+    FRAME_MS, KERNEL_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY,
+    ONE_HOST_RTT_NS, PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_ASKED_HERE, RELAY_LIKELY,
+    RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD, RELAY_UNTOLD, WAKE_QUARTILE,
 };
 use crate::rules;
 use crate::track::half::Half;
@@ -34,8 +35,10 @@ pub fn relay(direction: &Direction<'_>, holds: &[(&Wait, f64)]) -> f64 {
         Side::Client => 1.0,
         Side::Server => asked(connection, releases.count),
     };
+    // The less of the path is known, the less its releases tell.
+    let asked_relay = logistic(RELAY_ASKED * path.known() + RELAY_UNTOLD * (1.0 - path.known()));
     if !passes_on && asked >= 1.0 && !is_one_host(connection) {
-        return logistic(RELAY_ASKED);
+        return asked_relay;
     }
     // Stamps that differ between the directions tell no reaction.
     let is_timed = !path.far && path.behind_ms == 0.0;
@@ -54,7 +57,7 @@ pub fn relay(direction: &Direction<'_>, holds: &[(&Wait, f64)]) -> f64 {
         log_odds -= close * prompt / releases.count.max(1e-9);
     }
     let unasked = logistic(if passes_on { log_odds } else { log_odds.min(MOST_RELAY) });
-    asked * logistic(RELAY_ASKED) + (1.0 - asked) * unasked
+    asked * asked_relay + (1.0 - asked) * unasked
 }
 
 /// Part of a server's holds that its client asked for, as far as was seen: of nine in ten, all.
@@ -119,22 +122,36 @@ pub fn answers(reactions: &Reactions, holds: &[(&Wait, f64)]) -> f64 {
     1.0 - (1.0 - quick) * (1.0 - logistic(wakes.min(MOST_RELAY)))
 }
 
-/// A relay across a network: both of its timers fire apart, by their ticks, so that its releases spread more than the
-/// path does. It explains what comes later than the path.
+/// A relay that is asked across a network. It explains what comes later than a kernel's release.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct LateRelay {
-    /// Its probability, by the spread.
-    relay: f64,
-    /// Releases are compared with this.
-    rtt_ms: f64,
+pub enum LateRelay {
+    #[default]
+    Unknown,
+    /// Seen from afar: both of its timers fire apart, by their ticks, so that its releases spread more than the path
+    /// does. Its probability by that, and the round trip with which releases are compared.
+    Far { relay: f64, rtt_ms: f64 },
+    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`PARTS`].
+    Here([f64; 4]),
 }
 
+/// Parts of what looks held that a relay passes on.
+const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+
 impl LateRelay {
-    pub fn of(path: &Path, holds: &[(&Wait, f64)]) -> Self {
+    pub fn of(path: &Path, connection: &Connection, holds: &[(&Wait, f64)]) -> Self {
         let releases = Releases::of(holds);
-        if !path.far || releases.count < 3.0 || rules::off("late") {
-            return Self::default();
+        if rules::off("late") {
+            Self::Unknown
+        } else if path.far && releases.count >= 3.0 {
+            Self::far(path, &releases)
+        } else if path.is_seen_here() && !is_one_host(connection) {
+            Self::here(path, &releases)
+        } else {
+            Self::Unknown
         }
+    }
+
+    fn far(path: &Path, releases: &Releases) -> Self {
         let usual_ms = releases.usual_ms(path);
         let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
         let slow = 0.001 * log_normal(spread_ms, 1.0, 2.0);
@@ -142,17 +159,68 @@ impl LateRelay {
         let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
         let most = MOST_BY_SPREAD * (releases.count / 8.0).min(1.0);
         let by_spread = ((relays + slow) / (kernel + slow)).ln().clamp(0.0, most);
-        Self {
+        Self::Far {
             relay: logistic(RELAY_ASKED + by_spread) - logistic(RELAY_ASKED),
             rtt_ms: path.yardstick_ms().unwrap_or_else(|| releases.quantile(0.1)),
         }
     }
 
+    fn here(path: &Path, releases: &Releases) -> Self {
+        let likelier = PARTS.map(|part| {
+            let each = releases.sorted.iter();
+            each.map(|&(ms, held)| held * Reaction::of(path, ms).times(part).ln()).sum::<f64>()
+        });
+        let best = likelier.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let parts = likelier.map(|log| (log - best).exp());
+        let sum: f64 = parts.iter().sum();
+        let log_odds = RELAY_ASKED_HERE + best + (sum / PARTS.len() as f64).ln();
+        Self::Here(parts.map(|part| logistic(log_odds.min(MOST_RELAY)) * part / sum))
+    }
+
     /// The probability that it passed on what this wait held back.
     pub fn probability(&self, path: &Path, wait: &Wait) -> f64 {
-        let off_ms = release_ms(wait) - self.rtt_ms;
-        let relayed = log_normal(off_ms.max(0.01), RELAY_SPREAD.0, RELAY_SPREAD.1);
-        self.relay * relayed / (relayed + path.across(off_ms, self.rtt_ms) + 1e-6)
+        match self {
+            Self::Unknown => 0.0,
+            Self::Far { relay, rtt_ms } => {
+                let off_ms = release_ms(wait) - rtt_ms;
+                let relayed = log_normal(off_ms.max(0.01), RELAY_SPREAD.0, RELAY_SPREAD.1);
+                relay * relayed / (relayed + path.across(off_ms, *rtt_ms) + 1e-6)
+            }
+            Self::Here(relays) => {
+                let reaction = Reaction::of(path, release_ms(wait));
+                let each = PARTS.into_iter().zip(relays);
+                each.map(|(part, relay)| relay * part * reaction.wakes / reaction.of_both(part))
+                    .sum()
+            }
+        }
+    }
+}
+
+/// Densities of a reaction at its own host: of a program that wakes up, and of a kernel.
+struct Reaction {
+    wakes: f64,
+    kernel: f64,
+}
+
+impl Reaction {
+    fn of(path: &Path, ms: f64) -> Self {
+        // A slow host is slow in both: its kernel shows it in the shortest round trip.
+        let times = KERNEL_QUARTILE.0 * path.rtt_or_zero_ms() / KERNEL_MS.0;
+        let ms = ms.max(0.001) / times.max(1.0);
+        Self {
+            wakes: log_normal(ms, WAKE_QUARTILE.0, WAKE_QUARTILE.1) + 1e-9,
+            kernel: kernel(ms, path.step_ms) + 1e-9,
+        }
+    }
+
+    /// Where this part comes from the program.
+    fn of_both(&self, part: f64) -> f64 {
+        part * self.wakes + (1.0 - part) * self.kernel
+    }
+
+    /// How much likelier it is then than where all come from the kernel.
+    fn times(&self, part: f64) -> f64 {
+        self.of_both(part) / self.kernel
     }
 }
 
