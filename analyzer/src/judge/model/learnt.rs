@@ -4,6 +4,8 @@
 /// lost.
 pub type Widths = [(f64, f64); 3];
 
+/// Events that count as much as what was known of the widths before.
+const WIDTHS_KNOWN: f64 = 3.0;
 /// A weight that adds nothing.
 const NOTHING: f64 = 1e-4;
 /// Bins on either side of zero that a histogram has at most.
@@ -52,6 +54,21 @@ impl Learnt {
         }
     }
 
+    /// Weighs its widths by how well each foretells every event from all others: even releases are narrow, those on a
+    /// path with jitter are not.
+    pub fn weigh_widths(&mut self, events: impl Iterator<Item = (f64, f64)>) {
+        let mut weights = self.bins.each_ref().map(|bins| WIDTHS_KNOWN * bins.weight);
+        for (at_ms, weight) in events.filter(|(_, weight)| *weight >= NOTHING) {
+            let parts = self.bins.each_ref().map(|bins| bins.weight * bins.beside(at_ms, weight));
+            let all: f64 = parts.iter().sum();
+            if all > 0.0 {
+                weights.iter_mut().zip(parts).for_each(|(sum, part)| *sum += weight * part / all);
+            }
+        }
+        let all: f64 = weights.iter().sum();
+        self.bins.iter_mut().zip(weights).for_each(|(bins, weight)| bins.weight = weight / all);
+    }
+
     /// Weights of all events by their density at `at_ms`, per ms. Divided by `mass` it is the density of one.
     pub fn at(&self, at_ms: f64) -> f64 {
         let used = self.bins.iter().filter(|bins| bins.weight > 0.0);
@@ -94,6 +111,11 @@ impl Bins {
         let Some((below, beyond)) = self.place(at_ms) else { return 0.0 };
         let weight = |at: usize| f64::from(self.weights.get(at).copied().unwrap_or(0.0));
         (weight(below) * (1.0 - beyond) + weight(below + 1) * beyond) * self.per_ms
+    }
+
+    /// The density of all others than an event of this weight.
+    fn beside(&self, at_ms: f64, weight: f64) -> f64 {
+        if self.weight > 0.0 { (self.at(at_ms) - weight * self.own(at_ms)).max(0.0) } else { 0.0 }
     }
 
     fn own(&self, at_ms: f64) -> f64 {

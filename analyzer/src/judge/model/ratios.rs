@@ -146,10 +146,14 @@ impl Series {
     fn learn_all(&self, held: &[f32], learning: &mut Learning, window: Range<usize>) {
         learning.clear(self.manner);
         let all = window.start.saturating_sub(BEFORE)..window.end;
-        for (event, &held) in self.events[all.clone()].iter().zip(&held[all.clone()]) {
+        let each = || self.events[all.clone()].iter().zip(&held[all.clone()]);
+        for (event, &held) in each() {
             learning.learn(event, held.into(), 1.0 - f64::from(held));
         }
-        let others = self.others_near(&self.events[all]);
+        let known = each().filter(|(event, _)| event.is_known());
+        let releases = known.map(|(event, &held)| (event.release_ms.into(), held.into()));
+        learning.releases.weigh_widths(releases);
+        let others = self.others_near(&self.events[all.clone()]);
         others.for_each(|&(_, pause_ms)| learning.others.add(pause_ms, 1.0));
     }
 
