@@ -2,7 +2,8 @@
 //! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
 
 use crate::judge::thresholds::{
-    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, SET_LATER, SWITCH, SWITCHERS, TOGGLED,
+    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, SESSIONS_SET_LATER, SET_LATER, SWITCH,
+    SWITCHERS, TOGGLED,
 };
 use crate::rules;
 
@@ -18,10 +19,14 @@ const MOST_CONTRADICTIONS: u32 = 3;
 pub struct Evidence<'a> {
     /// Small segments sent unheld, before each wait and behind the last.
     pub contradictions: &'a [u32],
+    /// Would each wait have been sent unheld had the option been set? Not what waits for a window or answers data.
+    pub shows: &'a [bool],
     /// May late ACKs be missing that released those, as other frames are?
     pub late: bool,
     /// Step of the clock.
     pub step_ms: f64,
+    /// Does its protocol set the option once the session has begun?
+    pub sets_later: bool,
 }
 
 /// The chain of a direction.
@@ -45,42 +50,57 @@ impl Chain {
             .map(|&count| contradiction.powi(count.min(MOST_CONTRADICTIONS) as i32))
             .collect();
         let weight = independence(ratios.len(), evidence.step_ms);
+        let shown =
+            ratios.iter().zip(evidence.shows).filter(|&(&ratio, &shows)| shows && is_known(ratio));
+        let shown = shown.count() as f64;
         let mut all = Self { on: vec![0.0; ratios.len()], ..Self::default() };
         let after = cost[ratios.len()];
         // Where nothing contradicts, a switch explains nothing.
         let contradicted = evidence.contradictions.iter().any(|&count| count > 0);
+        let (later, sets_later) = match evidence.sets_later {
+            true => (SESSIONS_SET_LATER.0, (SESSIONS_SET_LATER.1, SET_LATER.1)),
+            false => (SWITCHERS.0, SET_LATER),
+        };
         let switches = [
-            ((SWITCH, SWITCH), 1.0 - SWITCHERS.0 - SWITCHERS.1),
-            (SET_LATER, SWITCHERS.0),
+            ((SWITCH, SWITCH), 1.0 - later - SWITCHERS.1),
+            (sets_later, later),
             ((TOGGLED, TOGGLED), SWITCHERS.1),
         ];
         let is_asked = contradicted && !rules::off("switches");
         let switches = &switches[..if is_asked { switches.len() } else { 1 }];
+        // With the option set the same share of segments would have left unheld: that none did has this likelihood.
+        let is_silent = !contradicted && !rules::off("silence");
+        let unheld = SHARES.map(|share| if is_silent { 1.0 - share } else { 1.0 });
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
-        for (at, share) in SHARES.into_iter().enumerate() {
-            let power = |ratio: f32| {
-                let mixed = 1.0 - share + share * f64::from(ratio);
+        for (at, (share, unheld)) in SHARES.into_iter().zip(unheld).enumerate() {
+            let power = |ratio: f32, shows: bool| {
+                let off = if shows && is_known(ratio) { unheld } else { 1.0 };
+                let mixed = (1.0 - share + share * f64::from(ratio)) / off;
                 if weight < 1.0 { mixed.powf(weight) } else { mixed }
             };
             for &(switch, chance) in switches {
                 // Many ratios are at their bound.
-                let mut last = (1.0_f32, power(1.0));
-                let emits = |(&ratio, &cost): (&f32, &f64)| {
-                    if ratio.to_bits() != last.0.to_bits() {
-                        last = (ratio, power(ratio));
+                let mut last = (1.0_f32, true, power(1.0, true));
+                let emits = |((&ratio, &shows), &cost): ((&f32, &bool), &f64)| {
+                    if ratio.to_bits() != last.0.to_bits() || shows != last.1 {
+                        last = (ratio, shows, power(ratio, shows));
                     }
                     // It may have been cleared since what contradicts.
-                    (cost + (1.0 - cost) * switch.1) * last.1
+                    (cost + (1.0 - cost) * switch.1) * last.2
                 };
-                let emitted = ratios.iter().zip(&cost).map(emits);
+                let emitted = ratios.iter().zip(evidence.shows).zip(&cost).map(emits);
                 passes.push((at, chance, Forward::of(emitted, after, log_odds, switch)));
             }
         }
-        let best = passes.iter().map(|(_, _, pass)| pass.log).fold(f64::NEG_INFINITY, f64::max);
-        let likelihood =
-            |(_, chance, pass): &(usize, f64, Forward)| chance * (pass.log - best).exp();
+        let off = unheld.map(|unheld| weight * shown * unheld.ln());
+        let log = |(at, _, pass): &(usize, f64, Forward)| off[*at] + pass.log;
+        let best = passes.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
+        let likelihood = |pass: &(usize, f64, Forward)| pass.1 * (log(pass) - best).exp();
         let sum: f64 = passes.iter().map(likelihood).sum();
-        all.evidence = best + (sum / SHARES.len() as f64).ln();
+        // The last share is the least, so that its logarithm is the largest.
+        let most = off[SHARES.len() - 1];
+        let off: f64 = off.iter().map(|off| (off - most).exp()).sum();
+        all.evidence = best - most + (sum / off).ln();
         for pass in &passes {
             let part = likelihood(pass) / sum;
             all.shares[pass.0] += part;
@@ -97,6 +117,11 @@ impl Chain {
         let held: f64 = by_share.map(|(weight, share)| weight * of_share(share, ratio)).sum();
         f64::from(self.on[at]) * held
     }
+}
+
+/// Does it tell anything? Where no path is known, it is one.
+fn is_known(ratio: f32) -> bool {
+    ratio.to_bits() != 1.0_f32.to_bits()
 }
 
 /// Probability of a hold while the algorithm is on.

@@ -5,8 +5,8 @@ use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{
-    ANSWERS_DATA, BOUND, KERNEL_LATE, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_LATE,
-    REACTION_MS, RIVALLED,
+    ANSWERS_DATA, BEHIND_FULL, BOUND, KERNEL_LATE, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS,
+    PATH_LATE, REACTION_MS, RIVALLED,
 };
 use crate::rules;
 use crate::track::Connection;
@@ -97,6 +97,8 @@ pub fn most(wait: &Wait, connection: &Connection) -> f64 {
     let is_behind_window = wait.is(fact::LARGE_FLIGHT) && !wait.is(fact::UNACKED_SMALL);
     if wait.is(fact::ACK_FIN) || is_behind_window {
         RIVALLED
+    } else if !wait.is(fact::UNACKED_SMALL) {
+        BEHIND_FULL
     } else if Size::of(wait, connection) == Size::Longest {
         LONGEST_IS_SMALL
     } else if wait.has_any(fact::DATA_CAME | fact::DATA_ACK) {

@@ -7,10 +7,13 @@ use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, BOUND, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
 use crate::rules;
 use crate::track::wait::Wait;
+
+/// OpenSSH sets `TCP_NODELAY` at both ends once the user is known, and no sooner.
+const SSH_PORT: u16 = 22;
 
 /// The waits of a direction by the clock of its sender.
 pub struct OwnClock {
@@ -70,21 +73,22 @@ impl Direction<'_> {
     ) -> Chain {
         let half = self.connection.half(self.side);
         let mut last = 0;
-        let mut contradictions: Vec<u32> = waits
-            .map(|wait| {
-                let count = wait.contradictions;
-                let more = count.saturating_sub(last);
-                last = last.max(count);
-                more
-            })
-            .collect();
+        let both = waits.map(|wait| {
+            let more = wait.contradictions.saturating_sub(last);
+            last = last.max(wait.contradictions);
+            (more, most(wait, self.connection) >= BOUND)
+        });
+        let (mut contradictions, shows): (Vec<u32>, Vec<bool>) = both.unzip();
         let rest = half.contradictions().saturating_sub(last);
         contradictions.push(rest + half.doubtful_contradictions());
         let evidence = Evidence {
             contradictions: &contradictions,
+            shows: &shows,
             late: half.contradicts_late()
-                && self.connection.halves.iter().any(|half| half.unseen().0 > 0),
+                && self.connection.halves.iter().any(|half| half.unseen().0 > 0)
+                || half.contradicts_at_once(),
             step_ms: self.path.step_ms,
+            sets_later: self.connection.ends().server.port == SSH_PORT,
         };
         Chain::of(ratios, evidence, log_odds)
     }

@@ -7,11 +7,18 @@ use crate::track::thresholds::{
     LATE_STAMP_NS, LATE_STAMPS, SHORT_HOLD_NS, SHORTEST_DELAYED_ACK_NS,
 };
 
+/// Two segments of one call leave within this time: http.sys writes a TLS Finished and its settings.
+const AT_ONCE_NS: i64 = 2_000;
+/// So many such pairs are the beginning of a session; more are a habit.
+const FEW_PAIRS: u32 = 2;
+
 #[derive(Debug, Clone)]
 pub struct Contradictions {
     count: u32,
     /// Contradictions after which a delayed ACK may have come that the capture lacks.
     late: u32,
+    /// Those that left in the same instant as the segment before them: one call may have written both.
+    at_once: u32,
     /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     fresh: u32,
     received: u32,
@@ -22,7 +29,7 @@ pub struct Contradictions {
 
 impl Contradictions {
     pub const NONE: Self =
-        Self { count: 0, late: 0, fresh: 0, received: 0, last: (0, 0), before: (0, 0) };
+        Self { count: 0, late: 0, at_once: 0, fresh: 0, received: 0, last: (0, 0), before: (0, 0) };
 
     /// A segment left `now` while the one of `last` was unacknowledged; `received` segments of the receiver
     /// were captured so far.
@@ -33,6 +40,7 @@ impl Contradictions {
         self.fresh += 1;
         self.count += 1;
         self.late += u32::from(now.time_ns - last.time_ns >= SHORTEST_DELAYED_ACK_NS);
+        self.at_once += u32::from(now.time_ns - last.time_ns <= AT_ONCE_NS);
         self.last = (last.frame, now.frame);
     }
 
@@ -132,6 +140,12 @@ impl Half {
     pub fn contradicts_late(&self) -> bool {
         let Contradictions { late, count, .. } = self.rare().contradictions;
         2 * late > count
+    }
+
+    /// Are they one pair or two, each in one instant?
+    pub fn contradicts_at_once(&self) -> bool {
+        let Contradictions { at_once, count, .. } = self.rare().contradictions;
+        self.has_contradicted() && count <= FEW_PAIRS && at_once >= count
     }
 
     /// Frames of the last two such segments.
