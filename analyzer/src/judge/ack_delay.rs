@@ -132,7 +132,7 @@ impl Mixture {
         for _ in 0..ROUNDS {
             let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
             for (excess_ms, densities) in &excess {
-                // What a queue delayed says nothing of the spread of the others.
+                // An ACK that a queue delayed says nothing of the spread of the others.
                 let [delayed, spread] = fit.shares_of(*excess_ms, *densities);
                 late += delayed;
                 prompt += spread;

@@ -297,7 +297,7 @@ thresholds! {
         from "judgement: one in twenty; 429 directions that hold react within 0.04 ms, relays after 0.09 to 0.4 ms",
         larger "calls fewer stalls of loaded hosts likely";
 
-    /// The same where nothing measured the path.
+    /// Log-odds of such a relay where nothing measured the path.
     RELAY_UNTOLD: f64 = (-6.0) log_odds,
         from "judgement: nothing is certain there",
         larger "calls fewer stalls of captures that begin in the middle certain";

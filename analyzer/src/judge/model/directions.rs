@@ -114,8 +114,12 @@ fn of_block<'a>(number: usize, block: &'a Block, clocks: &Clocks) -> Vec<Directi
 fn share_reactions(directions: &mut [Direction<'_>]) {
     let program = |direction: &Direction<'_>| (direction.connection.ends().server, direction.side);
     let mut shared: HashMap<(Endpoint, Side), Reactions, RandomState> = HashMap::default();
+    let mut last = None;
     for direction in &*directions {
-        if let Some(own) = &direction.reactions {
+        let Some(own) = &direction.reactions else { continue };
+        // Short waits and long ones of one socket have the same.
+        let socket = (direction.block, direction.place, direction.side);
+        if last.replace(socket) != Some(socket) {
             shared.entry(program(direction)).or_insert(Reactions::NONE).extend(own);
         }
     }

@@ -17,7 +17,7 @@ pub struct Contradictions {
     count: u32,
     /// Contradictions after which a delayed ACK may have come that the capture lacks.
     late: u32,
-    /// Those that left in the same instant as the segment before them: one call may have written both.
+    /// Contradictions in one instant with the segment before: one call may have written both.
     at_once: u32,
     /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     fresh: u32,
