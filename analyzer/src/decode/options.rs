@@ -11,7 +11,7 @@ pub struct Options {
     /// where the first block begins; else the end of the timestamp echo.
     detail: [u8; 2],
     /// Which options are present. The upper four bits: of a SYN, the window scale's shift count plus 1, 0 for
-    /// none; of any other segment, free for four more facts.
+    /// none; of any other segment, [`INFERRED`], and three that are free.
     present: u8,
 }
 

@@ -72,9 +72,8 @@ impl AckDelay {
             wait.by == side && wait.has_pure_ack() && wait.is_evidence() && !wait.is(fact::RESENT)
         };
         let acks = waits.iter().filter(is_own).map(|wait| wait.ack_ns() as f64 / 1e6);
-        let late = |wait: &&Wait| {
-            wait.by != side && wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED)
-        };
+        let late =
+            |wait: &&Wait| wait.by != side && wait.is_connecting() && !wait.is(fact::RETRANSMITTED);
         Self {
             mixture: Some(Mixture::of(&acks.collect::<Vec<f64>>(), way)),
             syn_took_ns: waits.iter().find(late).map(Wait::span_ns),

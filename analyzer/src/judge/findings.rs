@@ -51,7 +51,7 @@ impl Finding<'_> {
     /// Was something lost before the capture point? `None` if unknown.
     pub fn lost_before_capture(&self) -> Option<bool> {
         let after = self.wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
-        let missing = self.wait.skipped_ids > 0 && !self.wait.is(fact::UNSEEN);
+        let missing = self.wait.is(fact::SKIPPED_IDS) && !self.wait.is(fact::UNSEEN);
         match self.cause {
             Cause::Retransmission => Some(self.wait.is(fact::LOST_BEFORE) || !after),
             Cause::Unknown if missing => None,

@@ -45,7 +45,7 @@ use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait, fact};
 use crate::track::{Connection, Side};
 use std::sync::{Mutex, PoisonError};
 
@@ -177,10 +177,10 @@ pub fn rule(
 /// answer to a SYN what other round trips do not take, if it took two of them.
 fn is_listed(wait: &Wait, connection: &Connection, min_wait_ns: i64) -> bool {
     let receiver_rtt_ns = connection.half(wait.acknowledged_by()).measured_rtt_ns();
-    if wait.is(fact::ACK_ONLY) {
+    if wait.end == End::Ack {
         return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
-    if wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED) {
+    if wait.is_connecting() && !wait.is(fact::RETRANSMITTED) {
         let way_ns = connection.half(wait.by).rtt_or_zero_ns();
         return wait.wait_ns() - way_ns >= min_wait_ns.max(way_ns);
     }

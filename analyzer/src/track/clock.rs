@@ -3,7 +3,7 @@
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::{COARSEST_NS, ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait};
 
 /// The finest of clocks that tick: 1,000 times a second.
 const TICK_NS: i64 = 1_000_000;
@@ -117,7 +117,7 @@ fn own_ns(waits: &[Wait]) -> i64 {
     // Another side ended a wait in vain, or the capture.
     for wait in waits.iter().filter(|wait| wait.ending().is_none()) {
         let ack = (wait.by.other(), wait.ack);
-        let ack = Some(ack).filter(|_| wait.has_ack() && !wait.is(fact::ACK_ONLY));
+        let ack = Some(ack).filter(|_| wait.has_ack() && wait.end != End::Ack);
         for (side, mark) in [(wait.by, wait.to)].into_iter().chain(ack) {
             let (clock, times) = &mut clocks[side as usize];
             clock.see(mark.time_ns);

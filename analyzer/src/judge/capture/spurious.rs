@@ -54,11 +54,11 @@ pub fn is_at_receiver(connection: &Connection, side: Side) -> bool {
 /// Do these bytes, sent again, come a second time, and did the receiver keep its ACK back till then? A
 /// capture taken there shows both copies, and no ACK of the first that could have been lost.
 pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
-    const ANOTHER: u32 = fact::LOST_BEFORE | fact::ZERO_WINDOW | fact::RECOVERY | fact::UNSEEN;
+    let another = fact::LOST_BEFORE | fact::ZERO_WINDOW | fact::RECOVERY | fact::UNSEEN;
     !rules::off("second_copy")
         && at_receiver
         && wait.is(fact::RETRANSMITTED)
-        && !wait.has_any(ANOTHER)
+        && !wait.has_any(another)
         && wait.len > 0
         && wait.unacked_len > 0
         && wait.span_ns() <= LONGEST_DELAYED_ACK_NS

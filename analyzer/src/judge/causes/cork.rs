@@ -94,14 +94,10 @@ impl Corks {
 
 /// A small segment that nothing else let go, or kept.
 fn may_be_corked(wait: &Wait) -> bool {
-    const OTHER: u32 = fact::FIN
-        | fact::URGENT
-        | fact::HINDERED
-        | fact::RETRANSMITTED
-        | fact::UNACKED_AT_SEND
-        | fact::ACK_ONLY;
+    let other =
+        fact::FIN | fact::URGENT | fact::HINDERED | fact::RETRANSMITTED | fact::UNACKED_AT_SEND;
     let late_ack = wait.has_pure_ack() && 2 * wait.release_ns() <= wait.span_ns();
-    wait.is(fact::SMALL) && !wait.has_any(OTHER) && !late_ack
+    wait.is(fact::SMALL) && !wait.has_any(other) && !late_ack
 }
 
 /// Is the path between the sender and the capture point even enough for the kernel's timer to be told from a

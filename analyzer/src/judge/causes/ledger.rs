@@ -8,7 +8,7 @@ use crate::judge::capture::spurious;
 use crate::judge::causes::{Cause, DirectionFacts as Facts, stop_and_wait};
 use crate::rules;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait, fact};
 
 /// A cell of the ledger in words, and its cause.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Facts {
     }
 
     fn connection(&self, wait: &Wait) -> bool {
-        wait.is(fact::CONNECTING)
+        wait.is_connecting()
     }
 
     fn request(&self, wait: &Wait) -> bool {
@@ -135,7 +135,7 @@ impl Facts {
     }
 
     fn nothing(&self, wait: &Wait) -> bool {
-        !wait.is(fact::ACK_ONLY)
+        wait.end != End::Ack
     }
 
     fn missing_bytes(&self, wait: &Wait) -> bool {
@@ -247,7 +247,7 @@ impl Facts {
     }
 
     fn late_ack_alone(&self, wait: &Wait) -> bool {
-        wait.is(fact::ACK_ONLY) && self.late_ack(wait)
+        wait.end == End::Ack && self.late_ack(wait)
     }
 
     /// Did a late ACK let full-sized data go?

@@ -107,14 +107,9 @@ fn since(from: Stamp, to: Stamp) -> (f64, f64) {
 
 /// Data that follows data of its sender, with nothing else known that kept it.
 fn may_be_queued(wait: &Wait) -> bool {
-    const OTHER: u32 = fact::HINDERED
-        | fact::RETRANSMITTED
-        | fact::URGENT
-        | fact::ACK_ONLY
-        | fact::DATA_CAME
-        | fact::PASSED_ON
-        | fact::CONNECTING;
-    wait.is(fact::OWN_DATA_BEFORE) && !wait.has_any(OTHER) && wait.is_evidence()
+    let other =
+        fact::HINDERED | fact::RETRANSMITTED | fact::URGENT | fact::DATA_CAME | fact::PASSED_ON;
+    wait.is(fact::OWN_DATA_BEFORE) && !wait.has_any(other) && wait.is_evidence()
 }
 
 #[cfg(test)]

@@ -52,8 +52,8 @@ pub fn is_block(wait: &Wait, path: &Path) -> bool {
 
 /// Full-sized data after an ACK that came late.
 fn is_late_block(wait: &Wait) -> bool {
-    const OTHER: u32 = fact::SMALL | fact::HINDERED | fact::RETRANSMITTED | fact::ANSWERABLE;
-    wait.has_pure_ack() && !wait.has_any(OTHER) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS
+    let other = fact::SMALL | fact::HINDERED | fact::RETRANSMITTED | fact::ANSWERABLE;
+    wait.has_pure_ack() && !wait.has_any(other) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS
 }
 
 /// Did it leave just after that ACK had reached the sender?

@@ -7,10 +7,11 @@ use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
 use crate::track::ending::Ending;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Facts, Wait, fact};
 use crate::track::{Mark, Side};
 
-const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
+const HELD: Facts =
+    Facts::of([fact::OWN_DATA_BEFORE, fact::PURE_ACK, fact::SMALL, fact::UNACKED_SMALL]);
 
 /// A small segment 44 ms after another, 30 us after the pure ACK; captured at the sender, 2 ms of
 /// round trip away from the receiver.
@@ -57,10 +58,10 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let prompt = DirectionFacts { acks: AckDelay::default(), ..direction() };
     match cause {
         Cause::NagleDelack => (held(), direction()),
-        Cause::NagleReply => (own(HELD & !fact::PURE_ACK | fact::DATA_ACK), prompt),
+        Cause::NagleReply => (own(HELD.without(fact::PURE_ACK) | fact::DATA_ACK), prompt),
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
-        Cause::Connect => (own(fact::RETRANSMITTED | fact::CONNECTING), direction()),
+        Cause::Connect => (Wait { end: End::Syn, ..own(fact::RETRANSMITTED) }, direction()),
         Cause::StopAndWait => {
             (own(fact::PURE_ACK), DirectionFacts { one_at_a_time: true, ..direction() })
         }
@@ -70,18 +71,18 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
             (alone, DirectionFacts { corks, ..direction() })
         }
         Cause::SlowLink => {
-            let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(0) };
+            let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(Facts::NONE) };
             let link = SlowLink { step_ns: 1e6, ticks: 1, quickest: (queued.from.time_ns, 7) };
             (queued, DirectionFacts { link, ..direction() })
         }
         Cause::Unanswered => {
-            (Wait { turn_ns: Ending::Capture.turn_ns(), facts: 0, ..held() }, direction())
+            (Wait { end: End::InVain(Ending::Capture), facts: Facts::NONE, ..held() }, direction())
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),
         Cause::CongestionWindow => (own(fact::PURE_ACK | fact::LARGE_FLIGHT), direction()),
         Cause::DelayedAck => (own(fact::PURE_ACK), direction()),
-        Cause::SenderApp => (Wait { ack: Mark::NONE, facts: 0, ..held() }, direction()),
+        Cause::SenderApp => (Wait { ack: Mark::NONE, facts: Facts::NONE, ..held() }, direction()),
         Cause::Unknown => (Wait { ack: Mark::NONE, ..own(fact::UNSEEN) }, direction()),
     }
 }
@@ -179,6 +180,6 @@ fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have
     assert_eq!(cause_of(&late, &afar), Cause::Unknown);
     let small = Wait { facts: stream.facts | fact::SMALL, ..stream };
     assert_eq!(cause_of(&small, &afar), Cause::SenderApp);
-    let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
+    let few = Wait { facts: stream.facts.without(fact::LARGE_FLIGHT), ..stream };
     assert_eq!(cause_of(&few, &afar), Cause::Unknown);
 }

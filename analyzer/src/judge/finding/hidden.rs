@@ -9,7 +9,7 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::Path;
 use crate::judge::thresholds::OPEN_HOLDS;
 use crate::rules;
-use crate::track::wait::fact;
+use crate::track::wait::End;
 use crate::track::{Connection, Side};
 
 /// All that a reason may ask for.
@@ -58,7 +58,7 @@ pub fn is_cut_off(seen: &Seen<'_>) -> bool {
         let is_last = |finding: Finding<'_>| {
             let wait = finding.wait;
             let left_ns = conditions.end_ns - wait.to.time_ns;
-            wait.is(fact::ACK_ONLY)
+            wait.end == End::Ack
                 && wait.by == side.other()
                 && half.last_ns <= wait.to.time_ns
                 && left_ns as f64 / 1e6 <= path.latest_release_ms()

@@ -3,7 +3,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{self, Findings, Ruling};
 use crate::track::Side;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait, fact};
 
 /// Leaves out ACKs that came as soon as the path allows, and the waits before bytes that the receiver then
 /// reported to have had: nobody waited for them. Of a hold that a retransmission ended and the waits within it, leaves
@@ -11,8 +11,8 @@ use crate::track::wait::{Wait, fact};
 /// at `first`.
 pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     let is_prompt =
-        |wait: &Wait, ruling: &Ruling| wait.is(fact::ACK_ONLY) && ruling.cause == Cause::Unknown;
-    if waits.iter().any(|wait| wait.is(fact::ACK_ONLY)) {
+        |wait: &Wait, ruling: &Ruling| wait.end == End::Ack && ruling.cause == Cause::Unknown;
+    if waits.iter().any(|wait| wait.end == End::Ack) {
         findings::retain(waits, rulings, first, |wait, ruling| !is_prompt(wait, ruling));
     }
     if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {

@@ -2,7 +2,7 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::findings::{self, Finding, Findings, Ruling};
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait, fact};
 use crate::track::{Connection, Side};
 
 /// Leaves out the waits for an answer of which the capture does not show that one was due. They are among
@@ -45,8 +45,8 @@ fn is_midway(wait: &Wait) -> bool {
 
 /// How long the server took for an answer that came.
 fn answer_ns(wait: &Wait) -> i64 {
-    const OTHER: u32 = fact::OWN_DATA_BEFORE | fact::ACK_ONLY | fact::CONNECTING;
-    let came = wait.by == Side::Server && wait.ending().is_none() && !wait.has_any(OTHER);
+    let is_data = wait.by == Side::Server && wait.end == End::Data;
+    let came = is_data && !wait.is(fact::OWN_DATA_BEFORE);
     if came { wait.wait_ns() } else { 0 }
 }
 

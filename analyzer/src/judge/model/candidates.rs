@@ -7,15 +7,14 @@ use crate::track::thresholds::{
     JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
     SHORTEST_DELAYED_ACK_NS,
 };
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Facts, Wait, fact};
 use crate::track::{Connection, Side};
 
 /// These leave at once on all stacks.
-const EXEMPT: u32 = fact::FIN | fact::URGENT;
-const REPEATED: u32 = fact::RETRANSMITTED | fact::RECOVERY;
-const NO_WINDOW: u32 = fact::ZERO_WINDOW | fact::WINDOW_FULL;
-const EXCLUDED: u32 =
-    EXEMPT | REPEATED | NO_WINDOW | fact::UNSEEN | fact::ACK_ONLY | fact::PASSED_ON;
+const EXEMPT: Facts = Facts::of([fact::FIN, fact::URGENT]);
+const REPEATED: Facts = Facts::of([fact::RETRANSMITTED, fact::RECOVERY]);
+const NO_WINDOW: Facts = Facts::of([fact::ZERO_WINDOW, fact::WINDOW_FULL]);
+const EXCLUDED: Facts = Facts::of([EXEMPT, REPEATED, NO_WINDOW, fact::UNSEEN, fact::PASSED_ON]);
 
 /// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
 pub fn may_hold(wait: &Wait) -> bool {
@@ -84,7 +83,7 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
                 "a stack that announces no MSS answered for the host: it may send one block at a time",
             ),
         ),
-        (wait.is(fact::ACK_ONLY), NotJudged("no data followed the ACK")),
+        (wait.end == End::Ack, NotJudged("no data followed the ACK")),
         (
             wait.is(fact::DATA_ACK) && connection.is_disordered(),
             NotJudged("frames are not in the order of time: what came first does not show"),
@@ -170,22 +169,20 @@ pub fn candidates(connection: &Connection, side: Side, waits: &[Wait], by_data: 
 fn follows_timer(wait: &Wait, before: &[Wait]) -> bool {
     let is_own = |other: &&Wait| other.connection == wait.connection && other.by == wait.by;
     let last = before.iter().rev().find(is_own);
-    let is_late = |last: &Wait| last.skipped_ids > 0 && last.span_ns() >= PROBE_NS - JIFFY_NS;
+    let is_late = |last: &Wait| last.is(fact::SKIPPED_IDS) && last.span_ns() >= PROBE_NS - JIFFY_NS;
     !wait.is(fact::UNACKED_SMALL) && last.is_some_and(|last| last.to == wait.from && is_late(last))
 }
 
 /// Is it a pause between the sender's own data that was no hold, and that the program may have made?
 pub fn is_other_pause(wait: &Wait) -> bool {
-    const OTHER: u32 = fact::RETRANSMITTED
+    let other = fact::RETRANSMITTED
         | fact::DATA_ACK
-        | fact::ACK_ONLY
         | fact::ACK_FIN
         | fact::FIN
         | fact::RECOVERY
         | fact::UNSEEN
-        | fact::RESENT
-        | fact::CONNECTING;
-    wait.is(fact::OWN_DATA_BEFORE) && wait.len > 0 && !wait.has_any(OTHER)
+        | fact::RESENT;
+    wait.is(fact::OWN_DATA_BEFORE) && wait.len > 0 && !wait.has_any(other)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::track::connection::{Connection, Recorder, Sent};
 use crate::track::ending::Ending;
 use crate::track::half::{ConnectTimes, Half};
 use crate::track::thresholds::PROBE_NS;
-use crate::track::wait::Wait;
+use crate::track::wait::{End, Facts};
 use crate::track::{Mark, Side};
 
 /// The client has not yet acknowledged the server's SYN; and it has, at times that make no sense, or later
@@ -58,7 +58,7 @@ impl Connection {
         let from = self.halves[side as usize].repeat(segment.seq, now);
         if !begins_anew {
             self.note_connecting(now);
-            self.push_repeat(sent, from, 0, recorder);
+            self.push_repeat(sent, from, Facts::NONE, recorder);
         }
     }
 
@@ -73,16 +73,18 @@ impl Connection {
         }
     }
 
-    /// Why the client sends this segment again, as [`Wait::turn_ns`], if it is a SYN that was turned down. An ACK
-    /// of another number, which the client answers with RST, is of a connection that the server still has between
-    /// these ports (RFC 5961, section 4).
-    pub(super) fn turned_down_ns(&self, side: Side, segment: &Header) -> i64 {
+    /// What this segment of `side` ends, which comes again. The SYN of the client may have been turned down: an ACK of
+    /// another number, which the client answers with RST, is of a connection that the server still has between these
+    /// ports (RFC 5961, section 4).
+    pub(super) fn end_by_repeat(&self, side: Side, segment: &Header) -> End {
         let [client, server] = &self.halves;
-        let is_turned_down = side == Side::Client && segment.has(SYN) && !server.has_syn();
-        match is_turned_down {
-            true if server.has_reset() => Ending::Refused.turn_ns(),
-            true if client.has_reset() && server.segments > 0 => Ending::OldConnection.turn_ns(),
-            _ => Wait::NO_TURN,
+        let is_answered = side == Side::Server || server.has_syn();
+        match segment.has(SYN) {
+            false => End::Data,
+            true if is_answered => End::Syn,
+            true if server.has_reset() => End::InVain(Ending::Refused),
+            true if client.has_reset() && server.segments > 0 => End::InVain(Ending::OldConnection),
+            true => End::Syn,
         }
     }
 

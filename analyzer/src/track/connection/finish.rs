@@ -3,7 +3,7 @@
 use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait, fact};
 use crate::track::{Exchange, Side};
 use std::num::NonZeroU32;
 
@@ -28,7 +28,8 @@ impl Connection {
                 && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
                 recorder.push_other(Wait {
-                    facts: fact::ACK_ONLY | fact::PURE_ACK,
+                    end: End::Ack,
+                    facts: fact::PURE_ACK,
                     ack: to,
                     rel_seq: half.offset,
                     unacked_len: half.last_len,

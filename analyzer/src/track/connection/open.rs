@@ -6,7 +6,7 @@ use crate::track::ending::Ending;
 use crate::track::exchange::exchanged::Stale;
 use crate::track::half::Half;
 use crate::track::thresholds::{FIRST_RTO_NS, PROBE_NS};
-use crate::track::wait::{Wait, fact, when};
+use crate::track::wait::{End, Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
@@ -100,10 +100,10 @@ impl Connection {
             return;
         }
         let wait = Wait {
+            end: End::InVain(ending),
             facts: fact::IN_EXCHANGE | when(is_lost, fact::RECOVERY),
             ack,
             unacked_len: if ack.is_set() { 0 } else { unacked_len },
-            turn_ns: ending.turn_ns(),
             unacked_ns: server.last_ns,
             ..Wait::between(self.id, Side::Server, from, to)
         };

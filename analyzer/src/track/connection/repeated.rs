@@ -1,9 +1,9 @@
 //! Data and SYNs that come again.
 
-use crate::decode::{Header, SYN};
+use crate::decode::Header;
 use crate::track::connection::{Connection, Recorder, Sent};
 use crate::track::thresholds::{DISORDERED, PROBE_NS};
-use crate::track::wait::{Wait, fact, when};
+use crate::track::wait::{End, Facts, Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
@@ -92,7 +92,7 @@ impl Connection {
         &self,
         Sent { side, segment, now }: Sent<'_>,
         from: Mark,
-        facts: u32,
+        facts: Facts,
         recorder: &mut Recorder,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
@@ -101,15 +101,14 @@ impl Connection {
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.sequence.window == 0;
         recorder.push_other(Wait {
+            end: self.end_by_repeat(side, segment),
             facts: facts
                 | fact::RETRANSMITTED
                 | fact::OWN_DATA_BEFORE
-                | when(segment.has(SYN), fact::CONNECTING)
                 | when(zero_window, fact::ZERO_WINDOW),
             rel_seq: half.offset_of(segment.seq),
             len: segment.len,
             unacked_len: half.sequence.in_flight(),
-            turn_ns: self.turned_down_ns(side, segment),
             contradictions: half.contradictions(),
             ..Wait::between(self.id, side, from, now)
         });
@@ -123,7 +122,7 @@ impl Connection {
             return;
         }
         let wait = Wait::between(self.id, Side::Server, from, now);
-        let wait = Wait { facts: fact::CONNECTING, ..wait };
+        let wait = Wait { end: End::Syn, ..wait };
         recorder.push_other(wait);
     }
 }

@@ -3,7 +3,7 @@
 use crate::track::Side;
 use crate::track::half::repeated::Repeats;
 use crate::track::story::{Story, StorySegment, client, server};
-use crate::track::wait::fact;
+use crate::track::wait::{End, fact};
 
 const MS: i64 = 1_000_000;
 
@@ -227,9 +227,9 @@ fn a_handshake_takes_from_the_last_syn_to_its_ack() {
 #[test]
 fn a_late_ack_that_nothing_follows_is_told_where_only_a_timer_explains_it() {
     let asked = || connected().after_ms(5.0, client(100).ip_id(1));
-    let is_told = |story: Story| story.end().waits.iter().any(|wait| wait.is(fact::ACK_ONLY));
+    let is_told = |story: Story| story.end().waits.iter().any(|wait| wait.end == End::Ack);
     let told = asked().after_ms(41.0, server(0)).end();
-    assert!(told.wait().is(fact::ACK_ONLY | fact::PURE_ACK));
+    assert!(told.wait().end == End::Ack && told.wait().is(fact::PURE_ACK));
     assert_eq!((told.wait().by, told.wait().wait_ns()), (Side::Server, 41 * MS));
     // Over a path of unknown length none is late.
     assert!(!is_told(Story::new().after_ms(0.0, client(100)).after_ms(41.0, server(0))));

@@ -6,7 +6,7 @@ use crate::decode::{FIN, Header, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::ECHOES;
-use crate::track::wait::{fact, when};
+use crate::track::wait::{Facts, fact, when};
 
 /// The first ACK that covered something: when it came, and what it says.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,16 +31,16 @@ impl AckFacts {
     #[inline]
     pub fn of(segment: &Header, snd_sml: u32) -> Self {
         let facts = when(segment.len == 0, fact::PURE_ACK) | when(segment.has(FIN), fact::ACK_FIN);
-        Self(facts as u8 | if segment.ack == snd_sml { EXACT } else { 0 })
+        Self(facts.ack_bits() | if segment.ack == snd_sml { EXACT } else { 0 })
     }
 
     /// The facts of the wait that the ACK ends.
-    pub fn facts(self) -> u32 {
-        (self.0 & !EXACT).into()
+    pub fn facts(self) -> Facts {
+        Facts::of_ack(self.0 & !EXACT)
     }
 
-    pub fn is(self, fact: u32) -> bool {
-        self.facts() & fact != 0
+    pub fn is(self, fact: Facts) -> bool {
+        self.facts().has_any(fact)
     }
 
     pub fn is_exact(self) -> bool {

@@ -46,7 +46,7 @@ impl Half {
         if self.ids.is_late(segment.ip_id) {
             return false;
         }
-        let skipped = self.skipped_ids(segment.ip_id, mss) > 0;
+        let skipped = self.skips_ids(segment.ip_id, mss);
         self.ids.last = segment.ip_id;
         if !skipped {
             return false;
@@ -64,15 +64,15 @@ impl Half {
         self.ids.last != 0 && (self.ids.skips == 0 || self.counts_ids())
     }
 
-    /// How many identifications are left out before this one, which is newer than the last.
-    pub fn skipped_ids(&self, ip_id: u16, mss: u32) -> u16 {
-        let Some(behind) = self.ids.behind(ip_id) else { return 0 };
+    /// True if identifications are left out before this one, which is newer than the last.
+    pub fn skips_ids(&self, ip_id: u16, mss: u32) -> bool {
+        let Some(behind) = self.ids.behind(ip_id) else { return false };
         if self.segments <= 1 || self.ids.is_late(ip_id) {
-            return 0;
+            return false;
         }
         let mss = if mss == 0 { DEFAULT_MSS } else { mss };
         let packets = self.last_len.div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
-        behind.wrapping_neg().saturating_sub(packets)
+        behind.wrapping_neg() > packets
     }
 }
 

@@ -5,7 +5,7 @@ mod longest;
 use crate::track::arrivals::Arrivals;
 use crate::track::by_block::ByBlock;
 use crate::track::reader::range::SHARDS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Facts, Wait, fact};
 use crate::track::waits::longest::Longest;
 use crate::track::{Mark, Side};
 use std::mem;
@@ -31,11 +31,11 @@ enum WaitKind {
 impl WaitKind {
     const COUNT: usize = 4;
 
-    fn of(by: Side, facts: u32) -> Self {
-        let has = |fact| facts & fact != 0;
+    fn of(by: Side, end: End, facts: Facts) -> Self {
+        let has = |fact| facts.has_any(fact);
         match by {
             _ if has(fact::OWN_DATA_BEFORE) => Self::AfterOwnData,
-            _ if has(fact::ACK_ONLY) => Self::AckOnly,
+            _ if end == End::Ack => Self::AckOnly,
             Side::Client if !has(fact::HINDERED) => Self::Pause,
             _ => Self::Answer,
         }
@@ -68,7 +68,7 @@ pub struct Waits {
 
 impl Waits {
     /// Adds facts to the waits that ended with `frame`, if they were kept.
-    pub fn mark(&mut self, connection: u32, by: Side, frame: u32, facts: u32) {
+    pub fn mark(&mut self, connection: u32, by: Side, frame: u32, facts: Facts) {
         self.ended(connection, by, frame).for_each(|wait| wait.facts |= facts);
     }
 
@@ -84,7 +84,7 @@ impl Waits {
         let is_own = |wait: &&mut Wait| wait.is(fact::OWN_DATA_BEFORE) && !wait.has_ack();
         let wait = self.ended(connection, by, frame).find(is_own)?;
         wait.ack = ack;
-        wait.facts = wait.facts & !fact::UNACKED_AT_SEND | fact::PURE_ACK | fact::ACK_BEHIND;
+        wait.facts = wait.facts.without(fact::UNACKED_AT_SEND) | fact::PURE_ACK | fact::ACK_BEHIND;
         Some(wait)
     }
 
@@ -120,8 +120,8 @@ impl Waits {
     }
 
     /// Is there room for a wait that `by` ended, with these facts?
-    pub fn has_room_for(&self, by: Side, facts: u32, wait_ns: i64) -> bool {
-        let (kind, by) = (WaitKind::of(by, facts), by as usize);
+    pub fn has_room_for(&self, by: Side, facts: Facts, wait_ns: i64) -> bool {
+        let (kind, by) = (WaitKind::of(by, End::Data, facts), by as usize);
         let is_long = || kind != WaitKind::Pause && self.longest[by].has_room_for(wait_ns);
         self.others[by][kind as usize] < kind.most() || is_long()
     }
@@ -131,7 +131,7 @@ impl Waits {
         if !wait.is_possible() {
             return;
         }
-        let (kind, by) = (WaitKind::of(wait.by, wait.facts), wait.by as usize);
+        let (kind, by) = (WaitKind::of(wait.by, wait.end, wait.facts), wait.by as usize);
         let kept = &mut self.others[by][kind as usize];
         if *kept < kind.most() {
             *kept += 1;
@@ -173,9 +173,9 @@ mod tests {
         let of_client = |facts| Wait { facts, from, ..Wait::unknown(0, Side::Client) };
         let most = MAX_OTHER_WAITS + longest::MOST;
         let kinds = [
-            (of_client(0), MAX_PAUSES),
+            (of_client(Facts::NONE), MAX_PAUSES),
             (of_client(fact::OWN_DATA_BEFORE), most),
-            (of_client(fact::ACK_ONLY), most),
+            (Wait { end: End::Ack, ..of_client(fact::PURE_ACK) }, most),
             (of_client(fact::WINDOW_FULL), most),
         ];
         for (many, most_of_many) in kinds {

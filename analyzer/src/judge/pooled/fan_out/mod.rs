@@ -137,7 +137,7 @@ fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, Sent)> {
 
 /// Did a server wait for an ACK, or for something else, since its own last data?
 fn may_pass_on(wait: &Wait) -> bool {
-    wait.by == Side::Server && wait.has_pure_ack() && !wait.is(fact::ACK_ONLY)
+    wait.by == Side::Server && wait.has_pure_ack()
 }
 
 fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {

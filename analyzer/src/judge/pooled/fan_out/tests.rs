@@ -1,11 +1,13 @@
 use super::*;
 use crate::track::arrivals::Arrival;
 use crate::track::ends::Ends;
+use crate::track::wait::Facts;
 use crate::track::{Connection, Mark};
 
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
-const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::SMALL | fact::UNACKED_SMALL;
+const HELD: Facts =
+    Facts::of([fact::OWN_DATA_BEFORE, fact::PURE_ACK, fact::SMALL, fact::UNACKED_SMALL]);
 
 /// A server, captured there, and its clients: what it sends them, and when they send something.
 struct Server {

@@ -3,7 +3,7 @@
 use crate::judge::pooled::MOST_NEAR;
 use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
 use crate::track::tracked::Block;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{End, Wait};
 use crate::track::{Connection, Endpoint, Side};
 use std::net::IpAddr;
 
@@ -72,7 +72,7 @@ pub fn may_be_of_relays(blocks: &[Block]) -> bool {
 
 /// The ends of all waits.
 pub fn ends(blocks: &[Block]) -> Vec<WaitEnd> {
-    let ends_in_data = |wait: &Wait| !wait.is(fact::ACK_ONLY) && wait.ending().is_none();
+    let ends_in_data = |wait: &Wait| matches!(wait.end, End::Data | End::Syn);
     let placed = (0..).zip(blocks).flat_map(|(number, block)| {
         let own = block.placed(ends_in_data);
         own.map(move |(at, place, wait)| (WaitIndex(number, at as u32), block, place, wait))

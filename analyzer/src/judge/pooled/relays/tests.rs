@@ -1,12 +1,13 @@
 use super::*;
 use crate::track::ends::Ends;
-use crate::track::wait::Wait;
+use crate::track::wait::{Facts, Wait};
 use crate::track::{Connection, Endpoint, Mark};
 use std::ops::RangeInclusive;
 
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
-const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::SMALL | fact::UNACKED_SMALL;
+const HELD: Facts =
+    Facts::of([fact::OWN_DATA_BEFORE, fact::PURE_ACK, fact::SMALL, fact::UNACKED_SMALL]);
 
 /// Connections on one host, each to a server of its own port, and the waits that ended there.
 #[derive(Default)]
@@ -55,7 +56,7 @@ impl Host {
             self.held(Side::Client, 1, time_ns, 60);
             self.sends(0, time_ns + 80 * US, 90);
             if let Some(reply) = self.block.waits.last_mut() {
-                reply.facts = 0;
+                reply.facts = Facts::NONE;
                 reply.from.time_ns = reply.to.time_ns - wait_ns;
             }
         }

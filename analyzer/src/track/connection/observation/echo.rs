@@ -7,22 +7,22 @@ use crate::rules;
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::thresholds::EVIDENCE_NS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{Facts, Wait, fact};
 
 impl Observation<'_> {
     /// Facts of the wait since `from` that `release` ended, by what this segment echoes. Of a wait that is
     /// evidence only: which shorter ones are seen depends on what is to be listed.
-    pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> u32 {
+    pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> Facts {
         let half = self.half;
         if rules::off("echo") || self.now.time_ns - from.time_ns < EVIDENCE_NS {
-            return 0;
+            return Facts::NONE;
         }
         let freed = release
             .filter(|ack| ack.mark == half.small_acked().mark && ack.mark == half.all_acked().mark);
         let pure = freed.is_some_and(|ack| ack.facts.is(fact::PURE_ACK));
         let (ack_tsval, echo) = match (half.ack_tsval(), self.segment.options.echo()) {
             (Some(ack_tsval), Some(echo)) if pure && self.takes_timestamps() => (ack_tsval, echo),
-            _ => return 0,
+            _ => return Facts::NONE,
         };
         // They wrap around.
         match echo.wrapping_sub(ack_tsval).cast_signed() {
@@ -30,7 +30,7 @@ impl Observation<'_> {
                 fact::ECHOES_ACK
             }
             ..0 => fact::ECHOES_EARLIER,
-            _ => 0,
+            _ => Facts::NONE,
         }
     }
 

@@ -5,7 +5,7 @@ use super::idle::Idle;
 use crate::decode::{FIN, URG};
 use crate::track::Mark;
 use crate::track::half::Release;
-use crate::track::wait::{Wait, fact, when};
+use crate::track::wait::{Facts, Wait, fact, when};
 
 impl Observation<'_> {
     /// All that is known of a wait.
@@ -48,7 +48,6 @@ impl Observation<'_> {
             turn_ns: seen_ns
                 .map_or(Wait::NO_TURN, |ns| (ns + half.rtt_or_zero_ns()).min(self.now.time_ns)),
             contradictions: half.contradictions(),
-            skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
             tsval: self.segment.options.tsval().unwrap_or(0),
             from_tsval: if from == half.last_data { half.last_tsval().unwrap_or(0) } else { 0 },
             ..Wait::between(self.connection, self.by, from, self.now)
@@ -63,9 +62,8 @@ impl Observation<'_> {
             .then_some(advanced)
     }
 
-    fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
+    fn facts(&self, release: Option<Release>, from: Mark) -> Facts {
         let half = self.half;
-        let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
         // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
         // and that of everything, close together, cannot be distinguished as the reason.
         let small_acked = half.small_acked().mark;
@@ -75,12 +73,12 @@ impl Observation<'_> {
             });
         self.hindrances(from)
             | when(half.sequence.in_flight() > 0, fact::IN_FLIGHT)
-            | release.map_or(0, |release| release.facts.facts())
-            | when(partial, fact::PARTIAL_ACK)
+            | release.map_or(Facts::NONE, |release| release.facts.facts())
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.is_cut(), fact::CUT)
             | when(self.segment.has(FIN), fact::FIN)
+            | when(half.skips_ids(self.segment.ip_id, self.mss), fact::SKIPPED_IDS)
             | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)
             | when(half.sequence.is_small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
@@ -98,7 +96,7 @@ impl Observation<'_> {
     }
 
     /// The facts of [`fact::HINDERED`] that hold since `from`.
-    pub(super) fn hindrances(&self, from: Mark) -> u32 {
+    pub(super) fn hindrances(&self, from: Mark) -> Facts {
         let (half, peer) = (self.half, self.peer);
         let has_sent = half.bytes() > 0;
         let is_full = |room: i64| peer.is_window_scale_known() && room < i64::from(self.len);

@@ -19,7 +19,7 @@ use crate::track::connection::Recorder;
 use crate::track::connection::observation::idle::Idle;
 use crate::track::half::Half;
 use crate::track::thresholds::NETWORK_RTT_NS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{Facts, Wait, fact};
 use crate::track::{Mark, Side};
 
 /// A segment of new data, and both directions as they were before it.
@@ -100,7 +100,7 @@ impl Observation<'_> {
                 return None;
             }
             let has_room = |facts| recorder.waits.has_room_for(self.by, facts, wait_ns);
-            if !has_room(0) && !has_room(self.hindrances(idle.from)) {
+            if !has_room(Facts::NONE) && !has_room(self.hindrances(idle.from)) {
                 recorder.waits.count_other(wait_ns);
                 return None;
             }
@@ -118,7 +118,7 @@ impl Observation<'_> {
         let idle = self.idle(0).filter(|_| is_only_one)?;
         let wait = Some(self.wait(&idle)).filter(freed)?;
         let over = Wait {
-            facts: wait.facts & !fact::RECOVERY | fact::RESENT,
+            facts: wait.facts.without(fact::RECOVERY) | fact::RESENT,
             from: half.last_new(),
             unacked_ns: half.last_new().time_ns,
             ..wait

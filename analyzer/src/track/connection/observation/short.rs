@@ -4,11 +4,11 @@
 use super::Observation;
 use crate::decode::{FIN, URG};
 use crate::track::thresholds::{EVIDENCE_NS, JIFFY_NS, PROBE_NS, SHORT_HOLD_NS};
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{Facts, Wait, fact};
 
 /// Evidence against a hold, whatever its length.
-const NEVER_HELD: u32 =
-    fact::FIN | fact::URGENT | fact::LARGE_FLIGHT | fact::ACK_FIN | fact::HINDERED;
+const NEVER_HELD: Facts =
+    Facts::of([fact::FIN, fact::URGENT, fact::LARGE_FLIGHT, fact::ACK_FIN, fact::HINDERED]);
 
 impl Observation<'_> {
     /// An ACK of the sender's own data, of whatever kind, came so shortly before that it may have let this segment go, if
