@@ -26,7 +26,7 @@ pub fn of(conversation: &Conversation) -> Evidence {
     let anonymizer = Anonymizer::new(key).unwrap();
     let mut scan = scan(&paths, &usual(), &<_>::default()).unwrap();
     let report = json(&scan);
-    let clock_ns = scan.captures[0].clock.step_ns();
+    let clock_ns = scan.captures[0].stamps.step.step_ns();
     let frames = frames(&paths, scan.connection_count as u32, &anonymizer);
     let mut written_to = InMemory::new(b"");
     let file_comments =

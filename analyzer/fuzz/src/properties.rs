@@ -20,7 +20,7 @@ pub fn report(captures: &[&[u8]], options: &ScanOptions) -> Option<Value> {
     for (row, capture) in report["captures"].as_array_mut().unwrap().iter_mut().zip(&scan.captures)
     {
         row["path"] = Value::Null;
-        row["clock_ns"] = capture.clock.step_ns().into();
+        row["clock_ns"] = capture.stamps.step.step_ns().into();
     }
     holds(&scan, &report, options);
     Some(report)
@@ -50,8 +50,8 @@ pub fn holds(scan: &Scan, report: &Value, options: &ScanOptions) {
 fn every_frame_is_used_or_counted_as_skipped(scan: &Scan, report: &Value) {
     for capture in &scan.captures {
         let skipped: u64 = capture.skipped.iter().sum();
-        assert_eq!(capture.packets, capture.tcp_packets + skipped);
-        assert!(capture.first_ns <= capture.last_ns);
+        assert_eq!(u64::from(capture.stamps.frames), capture.tcp_packets + skipped);
+        assert!(capture.stamps.first_ns() <= capture.stamps.last_ns());
     }
     if report["summary"]["connections_not_listed"] == 0 {
         let segments = |end: &Value| end["segments"].as_u64().unwrap();

@@ -30,7 +30,6 @@ use crate::calls::written::Written;
 use crate::capture::times::sum_ns;
 use crate::cores::{self, blocks_at_once};
 use crate::judge::ack_delay::AckDelay;
-use crate::judge::capture::made_up;
 use crate::judge::capture::point::capture_point;
 use crate::judge::causes::DirectionFacts;
 use crate::judge::conditions::Conditions;
@@ -67,7 +66,6 @@ pub fn weigh_all(
     written: Option<&Written>,
     threads: usize,
 ) -> Weighed {
-    made_up::mark(blocks, clocks);
     copies::mark(blocks);
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
@@ -86,7 +84,7 @@ fn sort_waits(blocks: &mut [Block], clocks: &Clocks, threads: usize) {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         for block in &mut **blocks {
             block.order_waits();
-            made_up::mark_scripted(block, clocks);
+            block.mark_made_up(clocks);
         }
     });
 }

@@ -150,17 +150,6 @@ thresholds! {
         from "a capture of a phone",
         larger "takes fewer pauses of programs for stop-and-wait";
 
-    /// Waits of a connection that tell whether its times were made up.
-    MADE_UP_WAITS: usize = 8 waits,
-        from "statistics: multiples of 10 ms to 2 us by chance, 1 in 10^20",
-        larger "judges more captures of simulators";
-
-    /// Lengths, to 2 us, that waits of made-up times have at most, three waits each and more. Timers of hosts fire
-    /// some 50 us early or late.
-    MADE_UP_LENGTHS: usize = 8 lengths,
-        from "judgement",
-        larger "judges fewer captures of simulators";
-
     /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
     /// for 200 ms are up to 1.5 ms late.
     CORK_EARLY_NS: i64 = 2_000_000 ns,

@@ -244,7 +244,7 @@ impl PyScan {
 
     /// Times of their first frames, as `first_time_ns` tells them.
     fn first_times_ns(&self) -> Vec<i64> {
-        self.scan.captures.iter().map(|capture| capture.first_ns).collect()
+        self.scan.captures.iter().map(|capture| capture.stamps.first_ns()).collect()
     }
 
     /// The output contract without its connections.

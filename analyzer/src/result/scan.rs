@@ -21,7 +21,7 @@ use crate::track::connection::Lengths;
 use crate::track::exchange::exchanged::Stale;
 use crate::track::exchange::hours::Hour;
 use crate::track::exchange::slowest::Slowest;
-use crate::track::reader::capture_summary::CaptureSummary;
+use crate::track::reader::capture_summary::{self, CaptureSummary};
 use crate::track::reader::labels::Labels;
 use crate::track::reader::range::{Range, SHARDS};
 use crate::track::reader::{self, Reading};
@@ -115,7 +115,7 @@ impl Scan {
         }
         let texts = captures.iter().filter_map(|capture| capture.about_text.as_deref());
         let names = options.names.with_printed(texts.map(|text| &text.hosts));
-        let clocks = Clocks::of(&captures);
+        let clocks = capture_summary::clocks(&captures);
         let threads = options.reading.threads;
         let Tracked {
             connections, blocks, first_blocks, servers, exchanges, slowest, hours, ..
@@ -235,7 +235,7 @@ pub fn track(
         progress,
         takes.collect(),
     )?;
-    let shards = ended(trackers, &Clocks::of(&captures), options.reading.threads);
+    let shards = ended(trackers, &capture_summary::clocks(&captures), options.reading.threads);
     Ok((captures, Tracked::by(shards)))
 }
 

@@ -5,7 +5,6 @@ use crate::capture::printed::AboutText;
 use crate::capture::progress::grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
-use crate::track::clock_jumps::ClockJumps;
 use crate::track::reader::capture_summary::CaptureSummary;
 
 impl CaptureSummary {
@@ -31,7 +30,7 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
 }
 
 fn ending(capture: &CaptureSummary) -> Option<String> {
-    let read = capture.packets;
+    let read = u64::from(capture.stamps.frames);
     let place = match read {
         0 => "before the first complete frame".to_owned(),
         _ => format!("after frame {read}"),
@@ -76,20 +75,19 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
             .map(|&skip| format!("{} {}", grouped(count(skip)), reason(skip)))
             .collect(),
     };
-    let (all, packets) = (grouped(all), grouped(capture.packets));
+    let (all, packets) = (grouped(all), grouped(capture.stamps.frames.into()));
     Some(format!("{all} of {packets} frames not used: {}", why.join(", ")))
 }
 
 /// Where its clock jumps by more than a day, if it does.
 fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
-    let ClockJumps { told, count, .. } = &capture.jumps;
-    let each = told.iter().map(|jump| {
+    let each = capture.stamps.first_jumps.iter().map(|jump| {
         let (frame, next) = (jump.frame, jump.frame + 1);
         let direction = if jump.by_ns < 0 { "back" } else { "forward" };
         format!("{} {direction} from frame {frame} to {next}", days(jump.by_ns.abs()))
     });
     let mut each: Vec<String> = each.collect();
-    let more = count - each.len() as u64;
+    let more = capture.stamps.jumps - each.len();
     if more > 0 {
         each.push(format!("and {more} more"));
     }

@@ -10,7 +10,7 @@ use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track, written};
 use crate::track::Side;
-use crate::track::clock::Clocks;
+use crate::track::reader::capture_summary::clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn why(
     progress: &Arc<Progress>,
 ) -> Result<Option<Why>, ScanError> {
     let (captures, tracked) = track(paths, options, progress)?;
-    let clocks = Clocks::of(&captures);
+    let clocks = clocks(&captures);
     let written = written(paths, &tracked, options, progress)?;
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;

@@ -6,8 +6,6 @@ pub mod arrivals;
 pub mod band;
 pub mod by_block;
 pub mod clock;
-pub mod clock_jumps;
-mod clock_step;
 pub mod connection;
 pub mod connections;
 pub mod ending;

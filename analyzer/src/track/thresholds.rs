@@ -101,6 +101,22 @@ thresholds! {
         from "judgement",
         larger "believes more short scripts";
 
+    /// The largest difference from equal steps, as a part of them: quick hosts send in steps of some microseconds.
+    EVEN_ONE_OF: i64 = 16 one_of,
+        from "resolution of pcap timestamps: a microsecond is a sixteenth of the steps of a slow loopback",
+        larger "takes fewer true times for made-up ones";
+
+    /// Waits of a connection that tell whether its times were made up.
+    MADE_UP_WAITS: usize = 8 waits,
+        from "statistics: multiples of 10 ms to 2 us by chance, 1 in 10^20",
+        larger "judges more captures of simulators";
+
+    /// Lengths, to 2 us, that waits of made-up times have at most, three waits each and more. Timers of hosts fire
+    /// some 50 us early or late.
+    MADE_UP_LENGTHS: usize = 8 lengths,
+        from "judgement",
+        larger "judges fewer captures of simulators";
+
     /// Shorter payloads are below any MSS: what hosts fall back to (RFC 9293, section 3.7.1), less 40 bytes of
     /// options.
     LEAST_MSS: u32 = 496 bytes,

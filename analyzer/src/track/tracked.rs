@@ -1,6 +1,9 @@
 //! The findings of all shards, put together at the end of the capture.
 
+use crate::rules;
 use crate::track::arrivals::Arrival;
+use crate::track::clock::Clocks;
+use crate::track::clock::made_up::{Times, are_scripted, is_round};
 use crate::track::connection::Recorder;
 use crate::track::exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
 use crate::track::exchange::hours::{Hour, Hours};
@@ -62,6 +65,25 @@ impl Block {
         for waits in waits.chunk_by_mut(|wait, next| wait.connection == next.connection) {
             if !waits.is_sorted_by_key(key) {
                 waits.sort_by_key(key);
+            }
+        }
+    }
+
+    /// Marks the connections with times that are made up: all, if all frames are equally far apart; else those that
+    /// their handshake and their waits, in order, show. A coarse clock rounds waits to the same lengths.
+    pub fn mark_made_up(&mut self, clocks: &Clocks) {
+        if clocks.is_made_up {
+            self.connections.iter_mut().for_each(|connection| connection.times = Times::MadeUp);
+        } else if !rules::off("scripted") {
+            for waits in self.waits.chunk_by(|wait, next| wait.connection == next.connection) {
+                let Some(place) = place(&self.connections, waits[0].connection) else { continue };
+                let connection = &mut self.connections[place];
+                if connection.handshake_ns().is_some_and(is_round)
+                    && clocks.are_free(waits)
+                    && are_scripted(waits)
+                {
+                    connection.times = Times::MadeUp;
+                }
             }
         }
     }

@@ -1,5 +1,4 @@
 //! May the capture fake a hold, or hide one? Where it was taken, spurious retransmissions.
 
-pub mod made_up;
 pub mod point;
 pub mod spurious;

@@ -124,12 +124,12 @@ row! {
     JsonCapture(capture: &CaptureSummary) {
         /// The name as it was given; `capture-1` if anonymized.
         path: String = capture.path.clone(),
-        packets: u64 = capture.packets,
+        packets: u64 = capture.stamps.frames.into(),
         bytes: u64 = capture.bytes,
         link_type: Option<String> = capture.link_type.map(link::name),
         /// Its first frame, ns since the epoch.
-        first_ns: i64 = capture.first_ns,
-        last_ns: i64 = capture.last_ns,
+        first_ns: i64 = capture.stamps.first_ns(),
+        last_ns: i64 = capture.stamps.last_ns(),
         /// Frames are counted through all captures.
         first_frame: u64 = capture.first_frame,
         /// Was it read to its end?

@@ -5,7 +5,8 @@ use crate::judge::words::evidence::ms;
 use crate::output::row::row;
 use crate::result::scan::Scan;
 use crate::result::warnings::{Warning, warnings};
-use crate::track::clock::Clocks;
+use crate::track::clock::stamps::Stamps;
+use crate::track::reader::capture_summary::clocks;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -16,13 +17,14 @@ row! {
         let totals = &scan.totals;
         let cost = totals.cost();
         let captures = &scan.captures;
-        let clocks = Clocks::of(captures);
-        let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
+        let clocks = clocks(captures);
+        let with_frames =
+            || captures.iter().map(|capture| &capture.stamps).filter(|stamps| stamps.frames > 0);
     } {
         connections: u64 = scan.connections_once(),
         connections_not_listed: u64 = scan.connections_not_listed(),
         tcp_packets: u64 = scan.tcp_packets(),
-        packets: u64 = captures.iter().map(|capture| capture.packets).sum(),
+        packets: u64 = captures.iter().map(|capture| u64::from(capture.stamps.frames)).sum(),
         /// Connections with stalls that count: likely or certain ones, or possible ones where none is surer. Then those
         /// whose stalls do not count.
         affected_connections: u64 = cost.connections,
@@ -47,8 +49,8 @@ row! {
         short_holds: u64 = totals.short_holds,
         short_ms: f64 = ms(totals.short_ns),
         short_latency_ms: f64 = ms(totals.short_latency_ns),
-        first_ns: i64 = with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
-        last_ns: i64 = with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
+        first_ns: i64 = with_frames().map(Stamps::first_ns).min().unwrap_or(0),
+        last_ns: i64 = with_frames().map(Stamps::last_ns).max().unwrap_or(0),
         /// It was read from printed text, at least in part: there are no frames, and maybe no date.
         is_text: bool = captures.iter().any(|capture| capture.about_text.is_some()),
         has_dates: bool = captures

@@ -13,7 +13,7 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
-use crate::track::connection::order::Times;
+use crate::track::clock::made_up::Times;
 use crate::track::ending::Ending;
 use crate::track::ends::{Ends, PackedEnds};
 use crate::track::exchange::Exchanges;
@@ -46,7 +46,7 @@ pub struct Connection {
     first_end_frame: u32,
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u16,
-    times: Times,
+    pub times: Times,
     /// Set before judging.
     pub copies: Copies,
 }

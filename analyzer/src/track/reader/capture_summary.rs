@@ -3,27 +3,21 @@
 use crate::capture::InputEnd;
 use crate::capture::printed::AboutText;
 use crate::decode::Skip;
-use crate::track::clock_jumps::ClockJumps;
-use crate::track::clock_step::ClockStep;
+use crate::track::clock::Clocks;
+use crate::track::clock::stamps::Stamps;
 use crate::track::reader::index::FrameIndex;
 use crate::track::reader::range::Found;
 
-/// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before the
-/// last frame of its predecessor.
-const OUT_OF_ORDER_NS: i64 = 10_000_000;
-
-/// One input file. Times are ns since the epoch.
+/// One input file.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureSummary {
     pub path: String,
-    pub packets: u64,
+    pub stamps: Stamps,
     /// Bytes on the wire.
     pub bytes: u64,
     pub tcp_packets: u64,
     /// `None` where no frame was read.
     pub link_type: Option<u32>,
-    pub first_ns: i64,
-    pub last_ns: i64,
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: InputEnd,
@@ -31,10 +25,6 @@ pub struct CaptureSummary {
     pub about_text: Option<Box<AboutText>>,
     /// Lines of text before it, which were skipped.
     pub lines_before: u32,
-    /// How coarse its clock is.
-    pub clock: ClockStep,
-    /// Where it jumps.
-    pub jumps: ClockJumps,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::MEMBERS.len()],
     /// Segments among them that the filter left out only because of their VLAN tags.
@@ -51,31 +41,24 @@ impl CaptureSummary {
 
     /// Number of its last frame.
     pub fn last_frame(&self) -> u64 {
-        self.first_frame + self.packets - 1
+        self.first_frame + u64::from(self.stamps.frames) - 1
     }
 
     /// Adds what the next range holds.
     pub(super) fn add(&mut self, found: &Found) {
-        if let (None, Some((link_type, first_ns))) = (self.link_type, found.first) {
-            self.link_type = Some(link_type);
-            self.first_ns = first_ns;
-        }
-        if let Some((_, first_ns)) = found.first {
-            self.jumps.follow(&found.jumps, first_ns, self.packets);
-            self.last_ns = self.jumps.latest_ns();
-        }
+        self.link_type = self.link_type.or(found.link_type);
+        self.stamps.add(&found.stamps);
         let skipped: u64 = found.skipped.iter().sum();
-        self.packets += u64::from(found.frames);
-        self.tcp_packets += u64::from(found.frames) - skipped;
+        self.tcp_packets += u64::from(found.stamps.frames) - skipped;
         self.bytes += found.bytes;
-        self.clock = self.clock.and(found.clock);
         self.missed_for_tags += found.missed_for_tags;
         self.skipped.iter_mut().zip(found.skipped).for_each(|(sum, more)| *sum += more);
     }
+}
 
-    /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
-    /// of their own and no rotated set.
-    pub fn overlaps(&self, time_ns: i64) -> bool {
-        time_ns < self.last_ns - OUT_OF_ORDER_NS
-    }
+/// The clocks of captures, in the order of their frames.
+pub fn clocks(captures: &[CaptureSummary]) -> Clocks {
+    let stamps: Vec<&Stamps> = captures.iter().map(|capture| &capture.stamps).collect();
+    let mut texts = captures.iter().filter_map(|capture| capture.about_text.as_ref());
+    Clocks::of(&stamps, texts.any(|text| text.elisions > 0))
 }

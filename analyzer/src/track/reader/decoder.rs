@@ -61,12 +61,12 @@ impl Decoder {
         let until = capture.at() + len;
         if first {
             self.frames(capture, &mut decoded, range, u64::MAX, FRAMES_FOR_A_CLOCK);
-            range.found.first_clock = range.found.clock;
+            range.found.first_clock = range.found.stamps.step;
         }
         while capture.at() < until && decoded.end.is_none() && decoded.error.is_none() {
-            let most = range.found.frames + TELL_AFTER;
+            let most = range.found.stamps.frames + TELL_AFTER;
             self.frames(capture, &mut decoded, range, until, most);
-            self.progress.set_packets(frames + u64::from(range.found.frames));
+            self.progress.set_packets(frames + u64::from(range.found.stamps.frames));
         }
         if decoded.end.is_some() {
             decoded.about_text = capture.about_text().map(Box::new);
@@ -85,7 +85,7 @@ impl Decoder {
         until: u64,
         most: u32,
     ) {
-        while range.found.frames < most {
+        while range.found.stamps.frames < most {
             let Some(frame) = capture.next_before(until) else { break };
             range.found.count(&frame);
             match decode::plain_segment(frame.link_type, frame.data) {

@@ -3,8 +3,8 @@
 
 use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
-use crate::track::clock_jumps::ClockJumps;
-use crate::track::clock_step::ClockStep;
+use crate::track::clock::stamps::Stamps;
+use crate::track::clock::step::ClockStep;
 use crate::track::ends::Ends;
 use crate::track::table::key::{
     AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
@@ -72,13 +72,11 @@ pub struct Placed {
 /// Facts about the frames of a range.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    pub frames: u32,
+    pub stamps: Stamps,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// Link type and time of the first.
-    pub first: Option<(u32, i64)>,
-    pub clock: ClockStep,
-    pub jumps: ClockJumps,
+    /// Of the first.
+    pub link_type: Option<u32>,
     /// Step of the clock, as the first frames of a capture show it.
     pub first_clock: ClockStep,
     pub skipped: [u64; Skip::MEMBERS.len()],
@@ -89,12 +87,8 @@ pub struct Found {
 impl Found {
     #[inline]
     pub fn count(&mut self, frame: &Frame<'_>) {
-        if self.first.is_none() {
-            self.first = Some((frame.link_type, frame.time_ns));
-        }
-        self.jumps.see(frame.time_ns, self.frames.into());
-        self.frames += 1;
-        self.clock.see(frame.time_ns);
+        self.link_type.get_or_insert(frame.link_type);
+        self.stamps.see(frame.time_ns);
         self.bytes += u64::from(frame.wire_len);
     }
 }
@@ -127,8 +121,8 @@ impl Range {
     #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
     #[inline(always)]
     pub fn push(&mut self, segment: &Segment<'_>, time_ns: i64) {
-        self.found.clock.see_segment(time_ns);
-        let frame = (self.found.frames - 1) << 2;
+        self.found.stamps.step.see_segment(time_ns);
+        let frame = (self.found.stamps.frames - 1) << 2;
         let (header, ports) = (segment.header(), segment.ports());
         let (key, spread, facts) = match segment.addresses {
             Addresses::V4(bytes) if segment.tunnel.is_none() => {

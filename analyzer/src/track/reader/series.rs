@@ -4,7 +4,8 @@
 use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use crate::track::clock_step::{ClockStep, FINE_NS};
+use crate::track::clock::stamps::Stamps;
+use crate::track::clock::step::FINE_NS;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoded;
 use crate::track::reader::range::{Found, Placed, Range};
@@ -17,9 +18,8 @@ pub struct Series {
     progress: Arc<Progress>,
     captures: Vec<CaptureSummary>,
     without_header: Vec<NoHeader>,
-    frames: u32,
-    /// The clocks of all times so far, and the step of the current capture's.
-    clock: ClockStep,
+    /// All frames so far, and the step of the current capture's clock.
+    all: Stamps,
     clock_ns: i64,
     /// The user stopped it, or there are no numbers for more frames.
     stopped: bool,
@@ -39,7 +39,7 @@ impl Series {
 
     /// Frames so far.
     pub fn frames(&self) -> u64 {
-        self.frames.into()
+        self.all.frames.into()
     }
 
     /// Is nothing else to be read?
@@ -80,9 +80,9 @@ impl Series {
         let Decoded { place, end, about_text, lines_before, error } = decoded;
         self.error = error;
         if let (Some(capture), Some(place)) = (self.captures.last_mut(), place)
-            && capture.packets > 0
+            && capture.stamps.frames > 0
         {
-            capture.index.add(self.frames.into(), &place);
+            capture.index.add(self.all.frames.into(), &place);
         }
         let end = if let Some(placed) = self.add(&range.found) {
             range.placed = placed;
@@ -104,16 +104,15 @@ impl Series {
 
     /// `None` if there are no numbers left for its frames.
     fn add(&mut self, found: &Found) -> Option<Placed> {
-        let frames_before = self.frames;
-        self.frames = frames_before.checked_add(found.frames)?;
-        self.clock = self.clock.and(found.clock);
+        let frames_before = self.all.frames;
+        frames_before.checked_add(found.stamps.frames)?;
+        self.all.add(&found.stamps);
         let mut parts = false;
         if let [earlier @ .., capture] = self.captures.as_mut_slice() {
-            if let (None, Some((_, first_ns))) = (capture.link_type, found.first) {
-                parts = earlier.last().is_some_and(|before| before.overlaps(first_ns));
-                let own_ns = found.first_clock.shown_ns(found.frames.into());
-                let common_ns = || self.clock.shown_ns(self.frames.into());
-                self.clock_ns = own_ns.or_else(common_ns).unwrap_or(FINE_NS);
+            if capture.stamps.frames == 0 && found.stamps.frames > 0 {
+                parts = earlier.last().is_some_and(|before| before.stamps.overlap(&found.stamps));
+                let own_ns = found.first_clock.shown_ns(found.stamps.frames);
+                self.clock_ns = own_ns.or_else(|| self.all.step_ns()).unwrap_or(FINE_NS);
             }
             capture.add(found);
         }
@@ -156,14 +155,14 @@ mod tests {
         series.open("long.pcap");
         let mut take = |frames| {
             let mut range = Range::new(1);
-            range.found.frames = frames;
+            range.found.stamps.frames = frames;
             series.take(Decoded::default(), &mut range);
-            (range.found.frames, series.is_over())
+            (range.found.stamps.frames, series.is_over())
         };
         assert_eq!(take(u32::MAX - 1), (u32::MAX - 1, false));
         assert_eq!(take(2), (0, true));
         let summary = series.into_summaries().unwrap().remove(0);
-        assert_eq!(summary.packets, u64::from(u32::MAX - 1));
+        assert_eq!(summary.stamps.frames, u32::MAX - 1);
         assert!(matches!(summary.end, InputEnd::Failed(_)));
     }
 }

@@ -1,8 +1,19 @@
-//! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
+//! The clock of each capture: how coarse it is, where it jumps, and whether any clock stamped the frames.
+//!
+//! The reader shows every frame to [`stamps`]: the step in which all times lie is what they have in common
+//! ([`step`]), and from frame to frame time goes on by equal gaps, unevenly, or jumps. [`Clocks`] has the step and the
+//! end of each capture, and gives one with few frames the step that all share. A connection compares the gaps of its
+//! own segments, and once it is known the lengths of its waits, with what scripts write ([`made_up`]); whether its
+//! segments are in order it counts itself (`connection::order`). The tracker asks for the step while it reads, and
+//! for the end; the judge for both, behind the waits of a connection, and whether anybody measured its times. Reports
+//! show how coarse the clocks are, and where they jump.
 
-use crate::track::clock_jumps::ClockJumps;
-use crate::track::clock_step::{COARSEST_NS, ClockStep, FINE_NS};
-use crate::track::reader::capture_summary::CaptureSummary;
+pub mod made_up;
+pub mod stamps;
+pub mod step;
+
+use crate::track::clock::stamps::Stamps;
+use crate::track::clock::step::{COARSEST_NS, ClockStep, FINE_NS};
 use crate::track::wait::{End, Wait};
 
 /// The finest of clocks that tick: 1,000 times a second.
@@ -20,35 +31,35 @@ pub struct Clocks {
 
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    first_frame: u64,
+    frames_before: u32,
     step_ns: i64,
     /// Time of the last frame of the last capture that goes on with its connections.
     until_ns: i64,
 }
 
 impl Clocks {
-    /// The clocks of `captures`, in the order of their frames. A capture with few frames does not show its clock:
-    /// it gets the step that all captures share, if together they have enough frames.
-    pub fn of(captures: &[CaptureSummary]) -> Self {
-        let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
-        let clocks = captures.iter().map(|capture| capture.clock);
-        let common = clocks.fold(ClockStep::default(), ClockStep::and);
-        let common_ns = common.shown_ns(packets).unwrap_or(FINE_NS);
-        let clock = |capture: &CaptureSummary| Clock {
-            first_frame: capture.first_frame,
-            step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
-            until_ns: capture.last_ns,
-        };
-        let mut clocks: Vec<Clock> = captures.iter().map(clock).collect();
-        for (at, pair) in captures.windows(2).enumerate().rev() {
-            if pair[1].link_type.is_none() || !pair[0].overlaps(pair[1].first_ns) {
-                clocks[at].until_ns = clocks[at + 1].until_ns.max(clocks[at].until_ns);
-            }
+    /// The clocks of captures with these `stamps`, in the order of their frames. A capture with few frames does not
+    /// show its clock: it gets the step that all captures share, if together they have enough frames.
+    pub fn of(stamps: &[&Stamps], is_elided: bool) -> Self {
+        let mut all = Stamps::default();
+        for next in stamps {
+            all.add(next);
         }
-        let is_made_up = all_jumps(captures).are_made_up(packets);
-        let mut texts = captures.iter().filter_map(|capture| capture.about_text.as_ref());
-        let is_elided = texts.any(|text| text.elisions > 0);
-        Self { captures: clocks, is_made_up, is_elided }
+        let common_ns = all.step_ns().unwrap_or(FINE_NS);
+        let mut frames_before = all.frames;
+        let mut captures: Vec<Clock> = Vec::new();
+        for (at, own) in stamps.iter().enumerate().rev() {
+            let continued =
+                stamps.get(at + 1).is_some_and(|next| next.frames == 0 || !own.overlap(next));
+            let next_ns =
+                captures.last().filter(|_| continued).map_or(i64::MIN, |next| next.until_ns);
+            let until_ns = own.last_ns().max(next_ns);
+            frames_before -= own.frames;
+            let step_ns = own.step_ns().unwrap_or(common_ns);
+            captures.push(Clock { frames_before, step_ns, until_ns });
+        }
+        captures.reverse();
+        Self { captures, is_made_up: all.are_made_up(), is_elided }
     }
 
     /// Step in ns of the coarsest clock.
@@ -95,18 +106,9 @@ impl Clocks {
     }
 
     fn stamped(&self, frame: u32) -> Option<&Clock> {
-        let begun = self.captures.partition_point(|clock| clock.first_frame <= frame.into());
+        let begun = self.captures.partition_point(|clock| clock.frames_before < frame);
         self.captures[..begun].last()
     }
-}
-
-/// The jumps of all frames, one capture behind the other.
-fn all_jumps(captures: &[CaptureSummary]) -> ClockJumps {
-    let mut all = ClockJumps::default();
-    for capture in captures.iter().filter(|capture| capture.packets > 0) {
-        all.follow(&capture.jumps, capture.first_ns, capture.first_frame - 1);
-    }
-    all
 }
 
 /// Step in ns that the times of a connection show by themselves, in a capture with a fine clock: other
@@ -136,7 +138,7 @@ mod tests {
     impl Clocks {
         /// One capture with such a clock.
         pub fn ticking_every(step_ns: i64) -> Self {
-            let clock = Clock { first_frame: 1, step_ns, until_ns: i64::MAX };
+            let clock = Clock { frames_before: 0, step_ns, until_ns: i64::MAX };
             Self { captures: vec![clock], is_made_up: false, is_elided: false }
         }
     }
@@ -150,8 +152,8 @@ mod tests {
 
     #[test]
     fn the_coarsest_clock_behind_a_connection_counts() {
-        let capture = |&(first_frame, step_ns)| Clock { first_frame, step_ns, until_ns: 0 };
-        let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
+        let capture = |&(frames_before, step_ns)| Clock { frames_before, step_ns, until_ns: 0 };
+        let captures = [(0, 1_000), (99, 10_000_000), (199, 100_000)].iter().map(capture);
         let clocks = Clocks { captures: captures.collect(), is_made_up: false, is_elided: false };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
         assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);

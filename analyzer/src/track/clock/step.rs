@@ -22,15 +22,15 @@ const TIMES_ALIKE: u32 = 8;
 
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
 /// whole since the epoch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockStep {
-    first_ns: Option<i64>,
+    pub first_ns: Option<i64>,
     step_ns: i64,
     segments: Distances,
 }
 
 /// Distances of successive TCP segments, which every excerpt of a capture keeps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Distances {
     first_ns: Option<i64>,
     last_ns: i64,
@@ -108,9 +108,9 @@ impl ClockStep {
 
     /// The step, if this number of `times` is enough to show it: two are where the clock stands still, or tells whole
     /// seconds only.
-    pub fn shown_ns(&self, times: u64) -> Option<i64> {
+    pub fn shown_ns(&self, times: u32) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
-        let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK.into();
+        let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK;
         is_shown.then(|| self.step_ns())
     }
 
@@ -140,7 +140,7 @@ impl ClockStep {
     /// The step that the times of both have in common, those of `next` coming after its own.
     pub fn and(mut self, next: Self) -> Self {
         self.divide(next.step_ns);
-        next.first_ns.into_iter().for_each(|first_ns| self.see(first_ns));
+        next.first_ns.into_iter().for_each(|first_ns| self.narrow(first_ns));
         self.segments = self.segments.and(next.segments);
         self
     }
