@@ -123,6 +123,7 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
 
 /// The part that a wait belongs to; `None` leaves it to the exchange's marks.
 fn share_of(finding: &Finding<'_>) -> Option<Share> {
+    let by_program = Some([Share::Sending, Share::Server][finding.wait.by as usize]);
     match finding.cause {
         Cause::Retransmission => Some(Share::Resent),
         Cause::ZeroWindow => Some(Share::Window),
@@ -130,9 +131,16 @@ fn share_of(finding: &Finding<'_>) -> Option<Share> {
             Some(Share::Way)
         }
         Cause::Connect | Cause::Unanswered | Cause::Unknown => None,
-        _ if finding.is_sure() => Some(Share::Held),
-        // Its program, or what is only possible: then its program wrote late.
-        _ => Some([Share::Sending, Share::Server][finding.wait.by as usize]),
+        Cause::NagleDelack | Cause::NagleReply | Cause::NagleRtt if finding.is_sure() => {
+            Some(Share::Held)
+        }
+        // A program may as well have written late what was only possibly held.
+        Cause::NagleDelack
+        | Cause::NagleReply
+        | Cause::NagleRtt
+        | Cause::Cork
+        | Cause::PassedOn
+        | Cause::SenderApp => by_program,
     }
 }
 
