@@ -77,29 +77,25 @@ UNANSWERED_SYNS = {
     "it on its way to the client, or for SYNs with made-up addresses",
 }
 """Facts about a connection that was never established, by who sent its SYN again."""
-UNTOLD = {
-    "bytes that the capture lacks": "bytes are missing from the capture around it: capture again "
-    "without drops, with a larger buffer or a filter",
-    "ACKs that the capture does not show": "the ACKs of the other side were not captured: capture "
-    "both directions",
-    "ACKs that two clocks stamped": "segments appear after their ACKs: capture both directions on "
-    "one interface, with one clock",
-    "nothing, in a stream of full-sized segments": "a slow link, or a pause of the {by}'s program: "
-    "a capture on the {by} would tell",
-    "an ACK of what was in flight": "no ACK came, and more could have been sent: the {by}'s "
-    "program, its pacing or a slow link; a capture on the {by} would tell",
-}
-"""Why a cause is unknown, and the capture that would show it, by what was owed."""
-RESENT = {
-    "the same bytes, not for the first time": "sent again, and not for the first time: more than "
-    "one packet is lost on the way, or nothing comes back",
-    "the same bytes again, by a timer": "sent again when a timer ran out: the data or its ACK was "
-    "lost, with nothing behind it that told so sooner",
-    "the same bytes again, before any timer": "sent again as soon as duplicate ACKs or SACK told "
-    "of a loss (fast retransmit)",
-}
-"""Facts about a retransmission, by what ended the wait for it."""
 RESENT_REMEDY = "look at interface errors, queues and policers"
+BY_ROW = {
+    "resent_again": "sent again, and not for the first time: more than one packet is lost on the "
+    f"way, or nothing comes back; {RESENT_REMEDY}",
+    "resent_by_timer": "sent again when a timer ran out: the data or its ACK was lost, with "
+    f"nothing behind it that told so sooner; {RESENT_REMEDY}",
+    "resent_early": "sent again as soon as duplicate ACKs or SACK told of a loss (fast "
+    f"retransmit); {RESENT_REMEDY}",
+    "missing_bytes": "bytes are missing from the capture around it: capture again without drops, "
+    "with a larger buffer or a filter",
+    "unseen_acks": "the ACKs of the other side were not captured: capture both directions",
+    "two_clocks": "segments appear after their ACKs: capture both directions on one interface, "
+    "with one clock",
+    "parted_stream": "a slow link, or a pause of the {by}'s program: a capture on the {by} would "
+    "tell",
+    "no_ack": "no ACK came, and more could have been sent: the {by}'s program, its pacing or a "
+    "slow link; a capture on the {by} would tell",
+}
+"""Meaning of a wait by its row of the ledger, where that says more than its cause."""
 MAY_BE_HELD = "held by Nagle's algorithm, or the {by} paused: the capture cannot tell"
 FORGOTTEN_AFTER_MS = 60_000.0
 """NAT and firewalls forget connections without packets, many of them after minutes (RFC 5382,
@@ -323,10 +319,8 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":
         return MAY_BE_HELD.format(by=wait.sender)
-    if wait.ended_by in RESENT:
-        return f"{RESENT[wait.ended_by]}; {RESENT_REMEDY}"
-    if wait.cause == "unknown" and wait.owed in UNTOLD:
-        return UNTOLD[wait.owed].format(by=wait.sender)
+    if wait.row in BY_ROW:
+        return BY_ROW[wait.row].format(by=wait.sender)
     return cause.meaning_of_one.get(wait.sender) or meaning_of_all(wait)
 
 

@@ -86,9 +86,9 @@ fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
     REASONS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()
 }
 
-/// A row of the ledger: what was owed when a wait began, what ended it, and so its cause.
-fn ledger_row(row: &causes::ledger::Row) -> [&'static str; 3] {
-    [row.owed, row.ended_by, row.cause.name()]
+/// A row of the ledger: its name, what was owed when a wait began, what ended it, and so its cause.
+fn ledger_row(row: &causes::ledger::Row) -> [&'static str; 4] {
+    [row.name, row.owed, row.ended_by, row.cause.name()]
 }
 
 #[pymodule]

@@ -10,9 +10,11 @@ use crate::rules;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact};
 
-/// A cell of the ledger in words, and its cause.
+/// A row of the ledger in words, and its cause.
 #[derive(Debug)]
 pub struct Row {
+    /// By which Python finds what to advise.
+    pub name: &'static str,
     pub owed: &'static str,
     pub ended_by: &'static str,
     pub cause: Cause,
@@ -21,10 +23,15 @@ pub struct Row {
 /// Declares the rows, each with the questions below that it asks. Asked by way of a table of functions they would take
 /// twice as long.
 macro_rules! ledger {
-    ($($owed:ident $owed_words:literal, $ended:ident $ended_words:literal => $cause:ident;)*) => {
-        pub const ROWS: &[Row] = &[
-            $(Row { owed: $owed_words, ended_by: $ended_words, cause: Cause::$cause }),*
-        ];
+    ($(
+        $name:ident: $owed:ident $owed_words:literal, $ended:ident $ended_words:literal => $cause:ident;
+    )*) => {
+        pub const ROWS: &[Row] = &[$(Row {
+            name: stringify!($name),
+            owed: $owed_words,
+            ended_by: $ended_words,
+            cause: Cause::$cause,
+        }),*];
 
         /// The place of the first row that fits a wait; the last one fits any.
         pub fn row_of(wait: &Wait, direction: &Facts) -> u8 {
@@ -42,47 +49,52 @@ macro_rules! ledger {
 }
 
 ledger! {
-    connection "a connection", anything "its SYN again, or a late answer to it" => Connect;
-    request "an answer", anything "the end of the connection, or of the capture" => Unanswered;
-    bytes "an ACK of bytes",
+    connecting: connection "a connection",
+        anything "its SYN again, or a late answer to it" => Connect;
+    never_answered: request "an answer",
+        anything "the end of the connection, or of the capture" => Unanswered;
+    resent_again: bytes "an ACK of bytes",
         same_bytes_once_more "the same bytes, not for the first time" => Retransmission;
-    bytes "an ACK of bytes", same_bytes_late "the same bytes again, by a timer" => Retransmission;
-    bytes "an ACK of bytes", same_bytes "the same bytes again, before any timer" => Retransmission;
-    bytes_sent_again "an ACK of bytes that were sent again",
+    resent_by_timer: bytes "an ACK of bytes",
+        same_bytes_late "the same bytes again, by a timer" => Retransmission;
+    resent_early: bytes "an ACK of bytes",
+        same_bytes "the same bytes again, before any timer" => Retransmission;
+    after_recovery: bytes_sent_again "an ACK of bytes that were sent again",
         what_waited_for_them "what had waited for them" => Retransmission;
-    bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
-    room "room in the receiver's window",
+    tail_loss_probe: bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
+    full_window: room "room in the receiver's window",
         anything "a segment for which there was room again" => ZeroWindow;
-    nothing "nothing that the capture shows",
+    forwarded: nothing "nothing that the capture shows",
         other_connection "what had just come on another connection" => PassedOn;
-    small_segment "an ACK of a small segment",
+    held_until_late_ack: small_segment "an ACK of a small segment",
         late_ack "a late ACK, and what it let go" => NagleDelack;
-    small_segment "an ACK of a small segment",
+    held_until_data: small_segment "an ACK of a small segment",
         data_ack "an ACK on data, and what it let go" => NagleReply;
-    nothing "nothing that the capture shows",
+    late_arrival: nothing "nothing that the capture shows",
         late_arrival "a segment that had left before" => SlowLink;
-    small_segment "an ACK of a small segment",
+    held_until_ack: small_segment "an ACK of a small segment",
         anything "a prompt ACK, and what it let go" => NagleRtt;
-    only_segment "an ACK of the only segment in flight",
+    one_in_flight: only_segment "an ACK of the only segment in flight",
         its_ack "its ACK, and what it let go" => StopAndWait;
-    flight "an ACK of what was in flight",
+    window_in_flight: flight "an ACK of what was in flight",
         ack_of_flight "an ACK of it, and what it let go" => CongestionWindow;
-    bytes "an ACK of bytes", late_ack_alone "a late ACK alone" => DelayedAck;
-    bytes "an ACK of bytes",
+    late_ack_alone: bytes "an ACK of bytes", late_ack_alone "a late ACK alone" => DelayedAck;
+    late_ack_of_full_segment: bytes "an ACK of bytes",
         late_ack_of_full_one "a late ACK, and a full-sized segment" => DelayedAck;
-    bytes_that_arrived "an ACK of bytes that had arrived",
+    second_copy: bytes_that_arrived "an ACK of bytes that had arrived",
         anything "the same bytes again" => DelayedAck;
-    nothing "nothing that the capture shows",
+    cork_timer: nothing "nothing that the capture shows",
         kernels_timer "new data, when a timer of the kernel fires" => Cork;
-    missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
-    acks_unseen "ACKs that the capture does not show", anything "new data" => Unknown;
-    disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
-    nothing "nothing that the capture shows",
+    missing_bytes: missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
+    unseen_acks: acks_unseen "ACKs that the capture does not show", anything "new data" => Unknown;
+    two_clocks: disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
+    perhaps_held: nothing "nothing that the capture shows",
         open_release "new data, about when a hold would end" => Unknown;
-    parted_stream "nothing, in a stream of full-sized segments", anything "new data" => Unknown;
-    nothing "nothing that the capture shows", new_data "new data" => SenderApp;
-    flight "an ACK of what was in flight", anything "new data" => Unknown;
-    bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
+    parted_stream: parted_stream "nothing, in a stream of full-sized segments",
+        anything "new data" => Unknown;
+    no_data_ready: nothing "nothing that the capture shows", new_data "new data" => SenderApp;
+    no_ack: flight "an ACK of what was in flight", anything "new data" => Unknown;
+    prompt_ack: bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
 }
 
 // Questions about the debt when the wait began.

@@ -36,9 +36,8 @@ row_with_fields! {
         to_ns: i64 = wait.to.time_ns,
         /// See [`Turn`].
         turn: &'static str = Turn::of(finding).name(),
-        /// The ledger's words for what was owed when it began, and what ended it.
-        owed: &'static str = finding.entry.owed,
-        ended_by: &'static str = finding.entry.ended_by,
+        /// The name of its row of the ledger.
+        row: &'static str = finding.entry.name,
         /// Bytes of data in the ACK.
         len_ack: u16 = wait.ack_len,
         /// How often a SYN was sent in all, if it was sent again and nothing of the other end followed; 0 for
