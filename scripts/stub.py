@@ -18,12 +18,15 @@ HEAD = '''"""The Rust engine. Durations in ms, times in ns since the epoch, fram
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from nagle_scan.result.options import ScanOptions
+
 VERSION: str
 CAUSES: tuple[str, ...]
 LEDGER: tuple[list[str], ...]
 PARTS: list[str]
 '''
 TYPES = {"bool": "bool", "f64": "float", "PyBytes": "bytes", "PyBackedBytes": "bytes"}
+TYPES["PyOptions"] = "ScanOptions"
 TYPES |= {"()": "None", "": "None", "PyDict": "dict[str, Any]"}
 TYPES |= dict.fromkeys(("str", "String", "IpAddr"), "str")
 TYPES |= dict.fromkeys(("u8", "u16", "u32", "u64", "usize", "i32", "i64"), "int")

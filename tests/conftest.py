@@ -173,7 +173,7 @@ def said(run: Run, path: Path, folder: Path) -> list[str]:
 
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
     """The scan as if it had come through standard input, which cannot be read a second time."""
-    return nagle_scan.Scan(Result(["-"], scan.filter, scan._result.core))
+    return nagle_scan.Scan(Result(["-"], scan._result.options, scan._result.core))
 
 
 def found(scan: nagle_scan.Scan) -> list[Found]:

@@ -21,7 +21,7 @@ from nagle_scan.fleet.work import made as set_of
 from nagle_scan.words.certainty import CONFIDENCES
 
 KEY = bytes(range(32))
-SETTINGS = Settings(_core.VERSION, None, 10.0)
+SETTINGS = Settings(_core.VERSION)
 HIDDEN = SETTINGS._replace(key=KEY)
 SPLIT, EPOLL, FIXED, OTHER = (
     f"{name}.pcap" for name in ("java-split", "epoll-fd0", "epoll-fixed", "jdk-httpserver")

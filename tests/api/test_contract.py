@@ -20,6 +20,7 @@ from conftest import CAPTURES, ROOT, ScanFrames, stalls_in, written
 from conversation import stalled
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
+from nagle_scan.result.options import ScanOptions
 from nagle_scan.words import causes, certainty
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
@@ -142,8 +143,8 @@ ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "TenthRow": lambda core: core.tenth(),
     "CauseRow": lambda core: core.causes()[0],
     "LateAckRow": lambda core: core.late_acks()[0],
-    "WhyRow": lambda core: _core.why([SPLIT], None, 10.0, core.stalls_of(1, 1)[0].frame_to),
-    "ChosenFrames": lambda _: _core.choose_frames([SPLIT], None, [(1, [(1, 9)])])[0],
+    "WhyRow": lambda core: _core.why([SPLIT], ScanOptions(), core.stalls_of(1, 1)[0].frame_to),
+    "ChosenFrames": lambda _: _core.choose_frames([SPLIT], ScanOptions(), [(1, [(1, 9)])])[0],
     "FrameRow": lambda _: _core.read_frames([SPLIT], [4], False, None)[0],
 }
 """An example of each kind: it has its fields besides what its class has."""

@@ -74,10 +74,11 @@ def test_files_that_were_not_begun_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", ["nagle_scan.scan(sys.argv[1])", "_core.segments([sys.argv[1]], None, [0])"]
+    "ask", ["nagle_scan.scan(sys.argv[1])", "_core.segments([sys.argv[1]], ScanOptions(), [0])"]
 )
 def test_python_gets_a_keyboard_interrupt(ask: str, tmp_path: Path) -> None:
-    script = f"import sys, nagle_scan\nfrom nagle_scan import _core\n{ask}"
+    imports = "from nagle_scan import _core\nfrom nagle_scan.result.options import ScanOptions"
+    script = f"import sys, nagle_scan\n{imports}\n{ask}"
     status, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
     assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
     assert status == -signal.SIGINT

@@ -11,6 +11,7 @@ import pytest
 from conftest import CAPTURES
 from nagle_scan import _core
 from nagle_scan.api.why import case_of
+from nagle_scan.result.options import ScanOptions
 
 LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap*"))
 WORDS = {"certain": 0.999, "likely": 0.95, "possible": 0.4, "": 0.0}
@@ -33,7 +34,7 @@ Bounds = tuple[float, float]
 
 
 def scanned(path: Path, min_wait_ms: float) -> _core.Scan:
-    return _core.scan_captures([str(path)], None, min_wait_ms, False, _core.Progress())
+    return _core.scan_captures([str(path)], ScanOptions(min_wait_ms=min_wait_ms), _core.Progress())
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_the_probability_of_a_wait_follows_from_the_terms_that_why_prints(
     ]
     impossible = 0
     for path, frame, cause, confidence in frames[::ONE_OF]:
-        case = case_of([str(path)], None, 10.0, frame, 1)
+        case = case_of([str(path)], ScanOptions(threads=1), frame)
         terms = {term.name: term.value for term in case.terms}
         where = (path, frame, str(case))
         assert (case.cause, case.confidence) == (cause, confidence), where

@@ -14,6 +14,7 @@ import pytest
 from conftest import CAPTURES, write_evidence
 from conversation import block, pcapng
 from nagle_scan import _core
+from nagle_scan.result.options import ScanOptions
 
 SHARDS = 16
 RANGE_LEN = 1000
@@ -23,10 +24,13 @@ EXAMPLES = sorted(CAPTURES.glob("*.pcap"))
 PACKED = sorted(CAPTURES.glob("labelled/*/*.pcap.gz"))
 
 
-def result(paths: list[Path], folder: Path, **how: Any) -> tuple[bytes, dict[str, Any]]:
+def result(
+    paths: list[Path], folder: Path, threads: int, trial: tuple[int, int] | None = None
+) -> tuple[bytes, dict[str, Any]]:
     """The JSON and the exchanges of a scan."""
     names = [str(path) for path in paths]
-    scan = _core.scan_captures(names, None, 10.0, True, _core.Progress(), **how)
+    options = ScanOptions(exchanges=True, threads=threads)
+    scan = _core.scan_captures(names, options, _core.Progress(), trial)
     scan.write("json", str(folder / "result.json"))
     columns = scan.columns("exchanges").items()
     # Each missing number is unlike any other.
@@ -80,22 +84,17 @@ def test_files_that_follow_each_other_are_read_ahead(threads: int, tmp_path: Pat
     assert result(paths, tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS)) == expected
 
 
-THREADS_AT = {"segments": 3, "choose_frames": 3, "scan_captures": 5}
-"""The place of `threads` among the arguments."""
-
-
-@pytest.mark.parametrize("name", THREADS_AT)
+@pytest.mark.parametrize("name", ["segments", "choose_frames", "scan_captures"])
 def test_what_is_read_again_takes_no_more_threads_than_the_scan(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A user who spares a busy machine would not be asked again."""
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", threads=1, exchanges=False)
     read, seen = getattr(_core, name), []
-    place = THREADS_AT[name]
 
-    def counted(*given: Any, **named: Any) -> Any:
-        seen.append(given[place])
-        return read(*given, **named)
+    def counted(paths: list[str], options: ScanOptions, *given: Any) -> Any:
+        seen.append(options.threads)
+        return read(paths, options, *given)
 
     monkeypatch.setattr(_core, name, counted)
     scan.write(tmp_path / "report.html")

@@ -32,6 +32,7 @@ from nagle_scan import CaptureError, UnknownConnectionError
 from nagle_scan.fleet import fields
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.services import BUCKETS
+from nagle_scan.result.options import ScanOptions
 from nagle_scan.words import certainty
 
 
@@ -184,7 +185,7 @@ def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
 
 
 def test_a_filter_is_used_again(tmp_path: Path) -> None:
-    filtered = SETTINGS._replace(filter="tcp port 1")
+    filtered = SETTINGS._replace(options=ScanOptions("tcp port 1"))
     path = made(tmp_path / "fleet", [[SPLIT]], filtered)
     assert Fleet(path).scan(Fleet(path).captures["set"][0])._result.core.summary().connections == 0
 

@@ -30,6 +30,7 @@ from nagle_scan.fleet import rows as rows_of
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.work import Failure, File
+from nagle_scan.result.options import ScanOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -197,7 +198,7 @@ def test_hostile_names_stay_text(tmp_path: Path, browser: Browser) -> None:
 
 
 def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
-    hidden = HIDDEN._replace(filter="port 8000 or host 10.0.0.1")
+    hidden = HIDDEN._replace(options=ScanOptions("port 8000 or host 10.0.0.1"))
     text = shown_page(made(tmp_path / "f", [[SPLIT]], hidden)).read_text()
     for word in (SPLIT, "127.0.0.1", "10.0.0.1", "--report"):
         assert word not in text

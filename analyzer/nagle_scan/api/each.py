@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from glob import glob, has_magic
 
 from nagle_scan.api import captures, keys
-from nagle_scan.api.given import as_paths, check_number, named
-from nagle_scan.api.scan import Scan, scan
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.api.given import as_paths
+from nagle_scan.api.scan import Scan, scan_with
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS, ScanOptions, check_number
 
 Path = str | os.PathLike[str]
 
@@ -40,10 +40,10 @@ def scan_each(
     check_number("at_once", at_once)
     key = None if anonymize is None else keys.checked(anonymize)
     many = at_once or os.cpu_count() or 1
-    shown = named(names, key is not None)
+    options = ScanOptions(filter, min_wait_ms, threads=1, exchanges=exchanges, names=names)
 
     def scanned(paths: list[str]) -> Scan:
-        return scan(paths, filter, min_wait_ms, key, threads=1, exchanges=exchanges, names=shown)
+        return scan_with(paths, options, key)
 
     def begun() -> Iterator[Scan]:
         with ThreadPoolExecutor(many) as pool:

@@ -11,7 +11,9 @@ VARIABLE = "NAGLE_SCAN_KEY"
 
 
 def checked(key: bytes) -> bytes:
-    """`key`, if the scheme accepts it. Raises `ValueError`."""
+    """`key`, if the scheme accepts it. Raises `ValueError`, `TypeError`."""
+    if not isinstance(key, bytes):
+        raise TypeError(f"anonymize is a key of {KEY_LEN} bytes, not {type(key).__name__}")
     if len(key) != KEY_LEN:
         raise ValueError(f"the key must have {KEY_LEN} bytes, not {len(key)}")
     if key[: KEY_LEN // 2] == key[KEY_LEN // 2 :]:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import keys, spooling
-from nagle_scan.api.given import KINDS, check_kinds, check_min_wait, check_number, named
+from nagle_scan.api.given import named
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.options import Options
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Result, columns
+from nagle_scan.result import Result, columns
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS, ScanOptions
 from nagle_scan.system.progress import ProgressLine, line_of
 from nagle_scan.words import certainty
 
@@ -72,40 +73,36 @@ def scan(
     `TypeError` for what is no path and for options of a wrong type, `KeyboardInterrupt` soon after
     Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
-    check_kinds(
-        KINDS,
-        filter=filter,
-        min_wait_ms=min_wait_ms,
-        threads=threads,
-        anonymize=anonymize,
-        names=names,
-    )
-    check_min_wait(min_wait_ms)
-    check_number("threads", threads)
+    options = ScanOptions(filter, min_wait_ms, threads, exchanges, names)
+    return scan_with(path_or_paths, options, anonymize, progress, calls)
+
+
+def scan_with(
+    path_or_paths: spooling.Capture | Iterable[spooling.Capture],
+    options: ScanOptions,
+    anonymize: bytes | None = None,
+    progress: bool | _core.Progress = False,
+    calls: traces.Path | Iterable[traces.Path] | _core.Calls | None = None,
+) -> Scan:
+    """Scans as `scan`, with its `options` in one."""
+    options.check()
+    key = None if anonymize is None else keys.checked(anonymize)
     paths, labels, spooled = spooling.on_disk(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    keeps = _are_small(paths) if exchanges is None else exchanges
+    if options.exchanges is None:
+        options = options._replace(exchanges=_are_small(paths))
+    options = options._replace(names=named(options.names, key is not None), labels=labels)
+    traced = options.calls if calls is None else calls
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
     with shown if progress and progress is not seen else nullcontext():
-        trace = _trace(calls, paths, seen)
-        core = _core.scan_captures(
-            paths,
-            filter,
-            min_wait_ms,
-            exchanges=keeps,
-            progress=seen,
-            threads=threads,
-            names=named(names, anonymize is not None),
-            labels=labels,
-            calls=trace,
-        )
-    if anonymize is not None:
-        core = core.anonymized(keys.checked(anonymize))
-    result = Result(paths, filter, core, anonymize, min_wait_ms, keeps, threads)
+        options = options._replace(calls=_trace(traced, paths, seen))
+        core = _core.scan_captures(paths, options, seen)
+    if key is not None:
+        core = core.anonymized(key)
+    result = Result(paths, options, core, key)
     result.spooled = spooled
-    result.trace = trace
     return Scan(result)
 
 
@@ -124,12 +121,12 @@ class Scan(Written):
     @property
     def filter(self) -> str | None:
         """The BPF expression that chose its packets."""
-        return self._result.filter
+        return self._result.options.filter
 
     @property
     def min_wait_ms(self) -> float:
         """The shortest wait that was recorded."""
-        return self._result.min_wait_ms
+        return self._result.options.min_wait_ms
 
     @property
     def verdict(self) -> str:
@@ -331,7 +328,7 @@ class Scan(Written):
 
         of = self._result
         of.check_readable()
-        return case_of(of.paths, of.filter, of.min_wait_ms, frame, of.threads, of.trace)
+        return case_of(of.paths, of.options, frame)
 
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long the waits of all connections were, stalls against other causes."""

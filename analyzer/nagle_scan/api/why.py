@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import NagleScanError
+from nagle_scan.result.options import ScanOptions
 from nagle_scan.words.wording import printable
 
 EVIDENCE_MS = 10.0
@@ -65,21 +66,14 @@ class Case(NamedTuple):
         )
 
 
-def case_of(
-    paths: Sequence[str],
-    filter: str | None,
-    min_wait_ms: float,
-    frame: int,
-    threads: int | None,
-    calls: _core.Calls | None = None,
-) -> Case:
+def case_of(paths: Sequence[str], options: ScanOptions, frame: int) -> Case:
     """Raises `NagleScanError` for a frame that is of no wait."""
     if not 0 < frame < 1 << 63:
         raise NagleScanError("frames count from 1")
-    row = _core.why(list(paths), filter, min_wait_ms, frame, threads, calls)
+    row = _core.why(list(paths), options, frame)
     if row is None:
         raise NagleScanError(
-            f"frame {frame} ends no wait of {min(min_wait_ms, EVIDENCE_MS):g} ms or more, "
+            f"frame {frame} ends no wait of {min(options.min_wait_ms, EVIDENCE_MS):g} ms or more, "
             "nor is it the start or the ACK of one"
         )
     values = {name: getattr(row, name) for name in Case._fields}

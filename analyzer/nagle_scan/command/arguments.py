@@ -13,7 +13,7 @@ from nagle_scan.command.chosen import Chosen
 from nagle_scan.command.parser import Parser, epilog
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import terminal
 
 if TYPE_CHECKING:

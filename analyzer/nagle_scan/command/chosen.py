@@ -7,7 +7,8 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.report import formats
 from nagle_scan.report.formats import TEXT
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
+from nagle_scan.result import Endpoint
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS, ScanOptions
 
 
 class Chosen(NamedTuple):
@@ -55,10 +56,13 @@ class Chosen(NamedTuple):
         return self._replace(filter=chosen, baseline_filter=self.filter)
 
     @property
-    def keeps_exchanges(self) -> bool:
-        """An output holds all exchanges."""
+    def scan_options(self) -> ScanOptions:
+        """The options of the scan; it keeps exchanges that an output holds."""
         printed = [] if self.format == TEXT else [f"result.{self.format}"]
-        return any(formats.holds_exchanges(path) for path in (*self.output, *printed))
+        keeps = any(formats.holds_exchanges(path) for path in (*self.output, *printed))
+        return ScanOptions(
+            self.filter, self.min_wait, exchanges=keeps, names=self.named, calls=self.trace
+        )
 
 
 def is_plain(words: Sequence[str]) -> bool:

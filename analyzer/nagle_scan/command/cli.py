@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
-from nagle_scan.api.scan import scan
+from nagle_scan.api.scan import scan_with
 from nagle_scan.command.chosen import Chosen, is_plain
 from nagle_scan.command.gate import (
     EXIT_BUG,
@@ -167,7 +167,7 @@ def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     from nagle_scan.api.why import case_of
 
     _check_single("--why", "frames", sets, options)
-    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, None, options.trace)
+    case = case_of(sets[0].paths, options.scan_options, frame)
     # Lines of a trace hold addresses.
     terminal.say(str(case if options.key is None else case._replace(calls=[])))
     return EXIT_PASSED
@@ -287,16 +287,7 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
     seen = progress or _core.Progress()
     how_far = partial(line_of, seen)
     with interrupt.StoppedByInterrupt(seen), ProgressLine(how_far, sys.stderr):
-        result = scan(
-            paths,
-            options.filter,
-            options.min_wait,
-            options.key,
-            exchanges=options.keeps_exchanges,
-            names=options.named,
-            progress=seen,
-            calls=options.trace,
-        )._result
+        result = scan_with(paths, options.scan_options, options.key, seen)._result
     if seen.stopped and progress is None:
         raise KeyboardInterrupt
     result.key_is_random = options.key_is_random

@@ -15,7 +15,7 @@ from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, 
 from nagle_scan.command.parser import of_command
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
-from nagle_scan.result import MAX_THREADS
+from nagle_scan.result.options import MAX_THREADS, ScanOptions
 from nagle_scan.system import terminal
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, printable, shortened
@@ -210,7 +210,7 @@ def _request(options: argparse.Namespace, output: str) -> RunRequest:
         options.capture,
         options.list,
         output,
-        Settings.of(options.filter, options.min_wait, key, options.all, labels),
+        Settings.of(ScanOptions(options.filter, options.min_wait), key, options.all, labels),
         options.scheduler,
         options.workers,
         options.keep,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
-from nagle_scan.result import MAX_MIN_WAIT_MS
+from nagle_scan.result.options import MAX_MIN_WAIT_MS
 from nagle_scan.words.wording import printable
 
 DURATION = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)"

@@ -25,11 +25,16 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan.api import keys
-from nagle_scan.api.given import KINDS, as_paths, check_kinds, check_min_wait, check_number
+from nagle_scan.api.given import as_paths
 from nagle_scan.api.names import Label, checked_labels
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.work import Settings
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.result.options import (
+    DEFAULT_MIN_WAIT_MS,
+    ScanOptions,
+    check_kinds,
+    check_number,
+)
 from nagle_scan.system import files, terminal
 
 if TYPE_CHECKING:
@@ -50,7 +55,7 @@ OWN_KINDS = {
     "keep_days": (SupportsFloat | None, "a number of days"),
     "labels": (Mapping, "a mapping of addresses to Label"),
 }
-"""The type of each option, in the form of `scan.KINDS`."""
+"""The types of options, in the form of those of a scan."""
 
 
 def missing(error: ImportError) -> str:
@@ -98,18 +103,18 @@ def scan_fleet(
         from nagle_scan.fleet.fleet import Fleet
     except ImportError as error:
         raise ImportError(missing(error)) from None
+    options = ScanOptions(filter, min_wait_ms)
+    options.check()
     check_kinds(
-        {**KINDS, **OWN_KINDS},
-        output=output,
-        scheduler=scheduler,
-        workers=workers,
-        filter=filter,
-        min_wait_ms=min_wait_ms,
-        anonymize=anonymize,
-        labels=labels,
-        keep_days=keep_days,
+        OWN_KINDS,
+        {
+            "output": output,
+            "scheduler": scheduler,
+            "workers": workers,
+            "labels": labels,
+            "keep_days": keep_days,
+        },
     )
-    check_min_wait(min_wait_ms)
     check_number("workers", workers)
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
@@ -118,7 +123,7 @@ def scan_fleet(
         as_paths(paths),
         None,
         files.utf8_name(output, OutputError),
-        Settings.of(filter, float(min_wait_ms), key, everything, checked_labels(labels)),
+        Settings.of(options, key, everything, checked_labels(labels)),
         scheduler,
         workers,
         None if keep_days is None else float(keep_days),

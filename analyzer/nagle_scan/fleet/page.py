@@ -16,7 +16,7 @@ from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.trends import Chart, Trend
 from nagle_scan.report import html
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words import certainty
 from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start

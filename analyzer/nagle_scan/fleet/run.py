@@ -23,6 +23,7 @@ from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import Failure, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
+from nagle_scan.result.options import ScanOptions
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -131,7 +132,7 @@ def run(
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
-    _check_filter(request.settings.filter)
+    _check_filter(request.settings.options.filter)
     listed = [] if request.list_file is None else inputs.names_in(request.list_file)
     folder = Folder(request.output)
     folder.check()
@@ -301,4 +302,5 @@ def _check_filter(expression: str | None) -> None:
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
         file.write(NO_FRAMES)
         file.flush()
-        _core.scan_captures([file.name], expression, 1.0, False, _core.Progress(), threads=1)
+        options = ScanOptions(expression, threads=1)
+        _core.scan_captures([file.name], options, _core.Progress())

@@ -81,16 +81,12 @@ def _patiently(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:
 def _once(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:
     with ExitStack() as opened:
         paths = {opened.enter_context(inputs.readable(one)): one for one in wanted.files}
-        scan = _core.scan_captures(
-            list(paths),
-            settings.filter,
-            settings.min_wait_ms,
-            exchanges=False,
-            progress=_core.Progress(),
+        options = settings.options._replace(
             threads=1,
             names=names.services(settings.labels),
             labels={path: one.path for path, one in paths.items()},
             hourly=True,
         )
+        scan = _core.scan_captures(list(paths), options, _core.Progress())
         ends = [inputs.hash_of_ends(path, one.size, settings.key) for path, one in paths.items()]
     return rows.of(scan, wanted, settings, ends)

@@ -48,10 +48,12 @@ class Scope(NamedTuple):
     @classmethod
     def of(cls, settings: Settings) -> Scope:
         """The scope of a run. A filter may name an address."""
-        filter, key = settings.filter, settings.key
+        options, key = settings.options, settings.key
+        min_wait_ms = float(options.min_wait_ms)
         if key is None:
-            return cls(filter, settings.min_wait_ms, None)
-        return cls(filter and _print(filter, key), settings.min_wait_ms, _print("a fleet", key))
+            return cls(options.filter, min_wait_ms, None)
+        filter = options.filter and _print(options.filter, key)
+        return cls(filter, min_wait_ms, _print("a fleet", key))
 
     def differs(self, other: Scope) -> str:
         """The filter, limit or key that the fleet was made with, if it is another; else empty."""

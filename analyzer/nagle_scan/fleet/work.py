@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nagle_scan import _core
 from nagle_scan.api.names import Label
+from nagle_scan.result.options import ScanOptions
 
 Place: TypeAlias = tuple[str, str]
 """Host and path, as the table has them."""
@@ -34,8 +35,7 @@ class Settings(NamedTuple):
     """How every set is scanned."""
 
     version: str
-    filter: str | None
-    min_wait_ms: float
+    options: ScanOptions = ScanOptions()
     key: bytes | None = None
     """Replaces addresses before anything leaves the worker."""
     everything: bool = False
@@ -46,8 +46,7 @@ class Settings(NamedTuple):
     @classmethod
     def of(
         cls,
-        filter: str | None,
-        min_wait_ms: float,
+        options: ScanOptions,
         key: bytes | None,
         everything: bool,
         labels: Mapping[str, Label],
@@ -55,11 +54,11 @@ class Settings(NamedTuple):
         """Settings of this version. A key leaves no names with an address in them."""
         if key is not None:
             labels = {at: label.without_addresses for at, label in labels.items()}
-        return cls(_core.VERSION, filter, min_wait_ms, key, everything, labels)
+        return cls(_core.VERSION, options, key, everything, labels)
 
     def __repr__(self) -> str:
         """Without the key."""
-        return f"Settings({self.version!r}, {self.filter!r}, {self.min_wait_ms})"
+        return f"Settings({self.version!r}, {self.options})"
 
     def place(self, file: File) -> Place:
         """The place of a file; a key hashes it: host and path may tell an address or a person."""

@@ -40,7 +40,7 @@ def write(result: Result, path: str, options: Options) -> None:
         for row in rows
         for stalls in [result.core.stalls_of(row.connection, SHOWN_STALLS)]
     ]
-    shown = _core.choose_frames(result.paths, result.filter, wanted, result.threads)
+    shown = _core.choose_frames(result.paths, result.options, wanted)
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
     frames = _core.read_frames(result.paths, numbers, options.payload, result.key, result.core)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
@@ -116,7 +116,7 @@ def about(result: Result, payload: bool, numbers: str) -> Iterator[str]:
         f"({count(summary.packets, 'packet')})"
     )
     yield numbers
-    if result.filter is not None:
+    if result.options.filter is not None:
         yield "A capture filter was used: stream numbers count only connections that pass it"
     yield "Display filter for the commented frames: frame.comment"
     if not payload:

@@ -29,9 +29,9 @@ def members(result: Result, options: Options) -> str:
     """How it was scanned, the report in words, and the comparison with a baseline, as JSON."""
     members: dict[str, Any] = {
         "version": _core.VERSION,
-        "min_wait_ms": float(result.min_wait_ms),
+        "min_wait_ms": float(result.options.min_wait_ms),
         # A filter may name the addresses that are hidden.
-        "filter": None if result.is_anonymized else result.filter,
+        "filter": None if result.is_anonymized else result.options.filter,
         "report": report(result, options),
     }
     members["report"]["notices"] += notices.left_out_of_json(result)

@@ -86,9 +86,9 @@ def _allowed(text: str) -> str:
 
 def _properties(view: View) -> list[tuple[str, str]]:
     result = view.result
-    known = [("version", _core.VERSION), ("min_wait_ms", f"{result.min_wait_ms:g}")]
-    if result.filter is not None and not result.is_anonymized:
-        known.append(("filter", result.filter))
+    known = [("version", _core.VERSION), ("min_wait_ms", f"{result.options.min_wait_ms:g}")]
+    if result.options.filter is not None and not result.is_anonymized:
+        known.append(("filter", result.options.filter))
     return known
 
 

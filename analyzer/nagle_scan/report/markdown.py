@@ -130,7 +130,7 @@ def _setting(setting: Setting) -> str:
 
 def _marks(view: View) -> sections.Marks:
     """Wireshark counts other streams than a scan with a filter."""
-    stream = "tcp.stream" if view.result.filter is None else "stream"
+    stream = "tcp.stream" if view.result.options.filter is None else "stream"
     return sections.Marks(code, lambda text: escaped(text.replace("tcp.stream", stream)), _setting)
 
 
@@ -172,9 +172,9 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
 def _versions(result: Result, summary: _core.Summary) -> str:
     names = ", ".join(code(file_name(name)) for name in result.captures[:MAX_NAMES])
     more = f" and {len(result.captures) - MAX_NAMES} more" * (len(result.captures) > MAX_NAMES)
-    if result.filter is not None:
+    if result.options.filter is not None:
         # It may name addresses.
-        shown = "of this scan" if result.is_anonymized else code(result.filter)
+        shown = "of this scan" if result.is_anonymized else code(result.options.filter)
         more += f" with the filter {shown}"
     packets, connections = summary.packets, summary.connections
     return (

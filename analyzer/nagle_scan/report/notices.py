@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS
 from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:

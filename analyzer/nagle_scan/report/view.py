@@ -94,7 +94,7 @@ class View:
         self.options = options
         self.core = result.core
         self.summary = result.core.summary()
-        self.min_wait_ms = result.min_wait_ms
+        self.min_wait_ms = result.options.min_wait_ms
         shared = _Shared(result)
         # A capture may be deleted and come back, which changes what can be read again.
         # Reports are written side by side: setdefault is atomic.
@@ -343,7 +343,9 @@ class View:
     @cached_property
     def numbering(self) -> list[str]:
         """Where stream and frame numbers differ from Wireshark's; without full stops."""
-        return list(wireshark.numbering(self.result.filter is not None, len(self.result.paths)))
+        return list(
+            wireshark.numbering(self.result.options.filter is not None, len(self.result.paths))
+        )
 
     @cached_property
     def comparison(self) -> "ShownComparison | None":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
+from nagle_scan.result.options import ScanOptions
 from nagle_scan.system import files
 
 if TYPE_CHECKING:
@@ -24,20 +25,15 @@ if TYPE_CHECKING:
 Endpoint = tuple[str, int]
 Pairs = tuple[tuple[Endpoint, Endpoint], ...]
 """Servers, before and after."""
-DEFAULT_MIN_WAIT_MS = 10.0
-"""Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
 FOR_TABLES = ("numpy", "pandas")
 NO_FRAMES = "printed text holds no frames: only a capture file (tcpdump -w) does"
 NOT_AGAIN = "standard input and pipes cannot be read a second time"
-MAX_MIN_WAIT_MS = 3_600_000.0
 FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
 """From the lowest bit on (RFC 9293, section 3.1; RFC 3168)."""
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
 MOST_EXCERPT = 65_536
 """So many around the clearest stall are shown of a connection for which there is no room."""
-MAX_THREADS = 1024
-"""More than any machine has; the engine never starts more than pay."""
 
 
 class Result:
@@ -46,25 +42,17 @@ class Result:
     def __init__(
         self,
         paths: list[str],
-        filter: str | None,
+        options: ScanOptions,
         core: _core.Scan,
         key: bytes | None = None,
-        min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
-        has_exchanges: bool = False,
-        threads: int | None = None,
     ) -> None:
         self.paths = paths
-        self.filter = filter
+        self.options = options
         self.core = core
         self.key = key
         self.key_is_random = False
-        self.min_wait_ms = min_wait_ms
-        self.threads = threads
-        self.has_exchanges = has_exchanges
         self.spooled: Sequence[object] = ()
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
-        self.trace: _core.Calls | None = None
-        """System calls of a program of the capture."""
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, Rows] = {}
@@ -119,11 +107,11 @@ class Result:
 
         Raises `CaptureError`.
         """
-        if self.has_exchanges:
+        if self.options.exchanges:
             return self.core
         self.check_readable("scan with exchanges=True")
-        how = self.paths, self.filter, self.min_wait_ms, True, _core.Progress(), self.threads
-        return _core.scan_captures(*how, calls=self.trace)
+        options = self.options._replace(exchanges=True)
+        return _core.scan_captures(self.paths, options, _core.Progress())
 
     def segments(self, connection: int) -> pd.DataFrame:
         """The segments of one connection, read again: see `Scan.segments`."""
@@ -203,7 +191,7 @@ class Result:
     def _segments_of(
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
     ) -> dict[int, dict[str, Any]]:
-        tables = _core.segments(self.paths, self.filter, list(connections), self.threads, excerpts)
+        tables = _core.segments(self.paths, self.options, list(connections), excerpts)
         return dict(zip(connections, tables, strict=True))
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:

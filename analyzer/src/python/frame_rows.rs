@@ -1,5 +1,6 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
+use super::options::PyOptions;
 use super::scan::{PyScan, anonymizer};
 use crate::frames::annotated;
 use crate::frames::excerpt::{self, Chosen, Wanted};
@@ -94,21 +95,19 @@ fn read_frames(
 /// Reads the captures a second time for the frames to show of connections: (connection, first and last
 /// frame of each stall).
 #[pyfunction]
-#[pyo3(signature = (paths, filter, wanted, threads=None))]
 fn choose_frames(
     py: Python<'_>,
     paths: Vec<String>,
-    filter: Option<String>,
+    options: PyOptions,
     wanted: Vec<(u32, Vec<(u64, u64)>)>,
-    threads: Option<usize>,
 ) -> PyResult<Vec<ChosenFrames>> {
     let mut wanted: Vec<Wanted> =
         wanted.into_iter().map(|(connection, spans)| Wanted { connection, spans }).collect();
     for one in &mut wanted {
         one.spans.sort_unstable();
     }
-    let reading = Reading::of(&paths, threads);
-    let chosen = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
+    let (filter, reading) = (options.filter.as_deref(), Reading::of(&paths, options.threads));
+    let chosen = py.detach(|| excerpt::choose(&paths, filter, &wanted, reading))?;
     Ok(chosen.into_iter().map(ChosenFrames::new).collect())
 }
 

@@ -3,6 +3,7 @@
 mod calls;
 mod errors;
 mod frame_rows;
+mod options;
 mod progress;
 mod rows;
 mod scan;

@@ -1,6 +1,6 @@
 //! A scan as Python sees it.
 
-use super::calls::PyCalls;
+use super::options::PyOptions;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow, ServerGroup,
@@ -11,22 +11,19 @@ use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
-use crate::result::names::Names;
 use crate::result::parts::{self, PARTS, Tenth};
-use crate::result::scan::{Scan, ScanOptions, scan};
+use crate::result::scan::{Scan, scan};
 use crate::result::segments::SegmentExcerpt;
 use crate::result::{
     clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, worst,
 };
 use crate::track::reader::Reading;
-use crate::track::reader::labels::Labels;
 use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 /// Rows of one kind.
@@ -272,85 +269,47 @@ impl PyScan {
     }
 }
 
-/// Scans captures without the interpreter lock. `progress` reports how far it is and can stop it. `threads`
-/// defaults to the number of processors and does not change results. `labels` name captures by path. `hourly`:
-/// count exchanges by hour and latency.
+/// Scans captures without the interpreter lock. `progress` reports how far it is and can stop it.
 /// `trial` (tests only): bytes per range and number of shards.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "most are given by name")]
-#[pyo3(signature = (
-    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, labels=None, hourly=false,
-    calls=None, trial=None,
-))]
+#[pyo3(signature = (paths, options, progress, trial=None))]
 fn scan_captures(
     py: Python<'_>,
     paths: Vec<String>,
-    filter: Option<String>,
-    min_wait_ms: f64,
-    exchanges: bool,
+    options: PyOptions,
     progress: &PyProgress,
-    threads: Option<usize>,
-    names: Option<HashMap<IpAddr, String>>,
-    labels: Option<HashMap<String, String>>,
-    hourly: bool,
-    calls: Option<&PyCalls>,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
-    let mut reading = Reading::of(&paths, threads);
-    let (range_len, shards) = trial.unwrap_or((reading.range_len, SHARDS));
-    reading.range_len = range_len.max(1);
-    let shards = shards.clamp(1, SHARDS).next_power_of_two();
-    let names = checked(names)?;
-    let labels = Labels::new(labels.unwrap_or_default());
-    let options = ScanOptions {
-        labels,
-        filter,
-        min_wait_ns: in_ns(min_wait_ms),
-        exchanges,
-        hourly,
-        names,
-        calls: calls.map(|calls| Arc::clone(&calls.trace)),
-        reading,
-        shards,
-    };
+    let mut options = options.checked(&paths)?;
+    if let Some((range_len, shards)) = trial {
+        options.reading.range_len = range_len.max(1);
+        options.shards = shards.clamp(1, SHARDS).next_power_of_two();
+    }
     let progress = &progress.0;
-    let scan = interruptible(py, reading, progress, || scan(&paths, &options, progress))??;
+    let scan = interruptible(py, options.reading, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan::new(scan))
-}
-
-pub fn in_ns(ms: f64) -> i64 {
-    (ms * 1e6) as i64
-}
-
-/// The user's names for addresses.
-///
-/// # Errors
-/// A name has other signs than may be.
-fn checked(names: Option<HashMap<IpAddr, String>>) -> PyResult<Names> {
-    Names::new(names.unwrap_or_default())
-        .ok_or_else(|| PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only"))
 }
 
 /// Reads the captures again for the segments of each of some connections. Of those in `excerpts`, only so
 /// many around a frame.
 #[pyfunction(name = "segments")]
-#[pyo3(signature = (paths, filter, connections, threads=None, excerpts=None))]
+#[pyo3(signature = (paths, options, connections, excerpts=None))]
 fn segment_columns(
     py: Python<'_>,
     paths: Vec<String>,
-    filter: Option<String>,
+    options: PyOptions,
     connections: Vec<u32>,
-    threads: Option<usize>,
     excerpts: Option<HashMap<u32, (usize, u64)>>,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let reading = Reading::of(&paths, threads);
+    let reading = Reading::of(&paths, options.threads);
+    let filter = options.filter.as_deref();
     let excerpts = excerpts.unwrap_or_default().into_iter();
     let excerpts =
         excerpts.map(|(number, (limit, center))| (number, SegmentExcerpt { limit, center }));
     let excerpts = excerpts.collect();
     let progress = Arc::default();
     let rows = interruptible(py, reading, &progress, || {
-        segments::segments(&paths, filter.as_deref(), &connections, &excerpts, reading, &progress)
+        segments::segments(&paths, filter, &connections, &excerpts, reading, &progress)
     })??;
     // Rows that are tables already make room.
     rows.into_iter().map(|rows| into_dict(py, table::segments(&rows))).collect()

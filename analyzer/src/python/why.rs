@@ -1,14 +1,11 @@
 //! The terms of a wait as Python sees it.
 
-use super::calls::PyCalls;
+use super::options::PyOptions;
 use super::progress::interruptible;
-use super::scan::in_ns;
 use crate::judge::model::Confidence;
 use crate::judge::words::evidence::ms;
 use crate::output::row::row;
-use crate::result::scan::ScanOptions;
 use crate::result::why::{Why, why};
-use crate::track::reader::Reading;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -50,22 +47,13 @@ row! {
 
 /// Reads the captures again for the terms of the wait that a frame is of; `None` if it is of none.
 #[pyfunction(name = "why")]
-#[pyo3(signature = (paths, filter, min_wait_ms, frame, threads=None, calls=None))]
 fn why_row(
     py: Python<'_>,
     paths: Vec<String>,
-    filter: Option<String>,
-    min_wait_ms: f64,
+    options: PyOptions,
     frame: u64,
-    threads: Option<usize>,
-    calls: Option<&PyCalls>,
 ) -> PyResult<Option<WhyRow>> {
-    let options = ScanOptions {
-        filter,
-        min_wait_ns: in_ns(min_wait_ms),
-        calls: calls.map(|calls| Arc::clone(&calls.trace)),
-        ..ScanOptions::usual(Reading::of(&paths, threads))
-    };
+    let options = options.checked(&paths)?;
     let progress = Arc::default();
     let found =
         interruptible(py, options.reading, &progress, || why(&paths, &options, frame, &progress))??;

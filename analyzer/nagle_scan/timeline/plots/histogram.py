@@ -44,7 +44,7 @@ def planned(scan: Result, connection: int | None, width_pt: float) -> Graph:
     where = "all connections" if connection is None else f"tcp.stream {connection}"
     title = f"How long the waits were ({where})"
     if not count:
-        why = f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip"
+        why = f"No wait of {scan.options.min_wait_ms:g} ms or more beyond the round trip"
         return graph.nothing(title, f"No wait to show, {where}", why)
     edges = _edges(np.concatenate(list(waits.values())))
     bars, most = _bars(waits, edges)
