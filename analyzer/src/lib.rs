@@ -32,8 +32,10 @@
 //! - **candidate**: a wait that may have been a hold. **exclusion**: why another wait is none. **size**: how a segment
 //!   compares with what the path carries.
 //! - **kind**: the server, its side, and whether an ACK or data released (**by data**): waits of one kind are learnt
-//!   alike. **group**: the directions of one kind. **member**: a direction in its group, with its **state** between two rounds.
-//! - **direction**: the candidates of one half. **path**: its round trip to the capture point, and the jitter.
+//!   alike. **group**: the sets of one kind. **member**: a set in its group, with its **state** between two rounds.
+//! - **direction**: one half of a connection, with all that is known of it apart from its waits: its **path** (the round
+//!   trip to the capture point, and the jitter), the delays of its ACKs. **set**: the candidates of a direction that are
+//!   weighed together.
 //! - **event**: a candidate with its release and its pause, in ms. **series**: the events of a group, by the clock of the
 //!   capture, or of a direction, by its sender's. **manner**: how wide the bins are in which a series is **learnt**.
 //! - **ratio** (LR): how much likelier the timing of an event is of a hold than of a program that wrote then, from two

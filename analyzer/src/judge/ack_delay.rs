@@ -1,14 +1,13 @@
 //! Was an ACK delayed by its receiver's timer, or by the path? The one answer to that: the excess over the round trip
 //! is a mixture of the path's jitter and of timers, whose share and spread follow from all ACKs of the direction.
 
+use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
 use crate::rules;
-use crate::track::half::Half;
-use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
-use crate::track::thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
+use crate::track::Side;
+use crate::track::thresholds::{LONGEST_DELAYED_ACK_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Side};
 
 /// Timers that stacks are known to have, in ms: from Linux to lwIP.
 const KNOWN_MS: (f64, f64) = (35.0, 260.0);
@@ -47,26 +46,10 @@ struct Mixture {
     spread_ms: f64,
 }
 
-/// The path to a receiver, as far as it was measured, in ms.
-#[derive(Debug, Clone, Copy)]
-struct WayToReceiver {
-    rtt_ms: f64,
-    jitter_ms: f64,
-    samples: u16,
-    step_ms: f64,
-}
-
 impl AckDelay {
-    /// Delays of the ACKs that `side` got, by all `waits` of its connection; the clock ticks every `clock_ns`.
-    pub fn of(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
-        let receiver = connection.half(side.other());
-        let Some(rtt_ns) = receiver.longest_rtt_ns() else { return Self::default() };
-        let way = WayToReceiver {
-            rtt_ms: rtt_ns as f64 / 1e6,
-            jitter_ms: path_jitter_ns(receiver) as f64 / 1e6,
-            samples: receiver.rtt_samples,
-            step_ms: clock_ns as f64 / 1e6,
-        };
+    /// Delays of the ACKs that `side` got over the path to their receiver, by all `waits` of its connection.
+    pub fn of(side: Side, waits: &[Wait], receiver: &Path) -> Self {
+        let Some(rtt_ms) = receiver.longest_ms() else { return Self::default() };
         // A retransmission cuts the delay short.
         let is_own = |wait: &&Wait| {
             wait.by == side && wait.has_pure_ack() && wait.is_evidence() && !wait.is(fact::RESENT)
@@ -75,15 +58,15 @@ impl AckDelay {
         let late =
             |wait: &&Wait| wait.by != side && wait.is_connecting() && !wait.is(fact::RETRANSMITTED);
         Self {
-            mixture: Some(Mixture::of(&acks.collect::<Vec<f64>>(), way)),
+            mixture: Some(Mixture::of(&acks.collect::<Vec<f64>>(), rtt_ms, receiver)),
             syn_took_ns: waits.iter().find(late).map(Wait::span_ns),
         }
     }
 
     #[cfg(test)]
     pub fn of_round_trip(rtt_ms: f64) -> Self {
-        let way = WayToReceiver { rtt_ms, jitter_ms: 0.1, samples: 20, step_ms: 0.001 };
-        Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], way)), syn_took_ns: None }
+        let path = Path { jitter_ms: 0.1, samples: 20, step_ms: 0.001, ..Path::default() };
+        Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], rtt_ms, &path)), syn_took_ns: None }
     }
 
     /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
@@ -105,29 +88,29 @@ impl AckDelay {
 }
 
 /// Jitter is blamed on the path, except on a local network, where it must be the receiver's own delay.
-fn path_jitter_ns(receiver: &Half) -> i64 {
-    match receiver.rtt_or_zero_ns() {
-        rtt_ns @ ..NETWORK_RTT_NS => receiver.jitter_ns().min(rtt_ns),
-        _ => receiver.jitter_ns(),
+fn path_jitter_ms(receiver: &Path) -> f64 {
+    match receiver.is_across_network() {
+        true => receiver.jitter_ms,
+        false => receiver.jitter_ms.min(receiver.rtt_or_zero_ms()),
     }
 }
 
 impl Mixture {
-    /// From the times of `acks_ms` after the data that they acknowledge.
-    fn of(acks_ms: &[f64], way: WayToReceiver) -> Self {
+    /// From the times of `acks_ms` after the data that they acknowledge, over a path of `rtt_ms` at most.
+    fn of(acks_ms: &[f64], rtt_ms: f64, path: &Path) -> Self {
         let step = acks_ms.len().div_ceil(MOST).max(1);
-        let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - way.rtt_ms).max(0.0));
-        let far = way.rtt_ms > 1.0;
+        let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - rtt_ms).max(0.0));
+        let far = rtt_ms > 1.0;
         // A path that few round trips show may have any queue, and a long one longer queues.
-        let queue = if far { QUEUE + QUEUE_UNSEEN / f64::from(1 + way.samples) } else { QUEUE };
-        let queue_ms = QUEUE_MS + if far { way.rtt_ms / 4.0 } else { 0.0 };
+        let queue = if far { QUEUE + QUEUE_UNSEEN / f64::from(1 + path.samples) } else { QUEUE };
+        let queue_ms = QUEUE_MS + if far { rtt_ms / 4.0 } else { 0.0 };
         let excess: Vec<(f64, Densities)> =
             excess.map(|ms| (ms, Densities::of(ms, queue_ms))).collect();
         let least_ms = if far { 0.3 } else { 0.1 };
-        let most_ms = way.step_ms + if far { SPREAD_FAR_MS } else { SPREAD_NEAR_MS };
-        let usual_ms = way.jitter_ms.max(least_ms) + way.step_ms;
-        let weight = 2.0 + f64::from(way.samples.min(40));
-        let mut fit = Self { rtt_ms: way.rtt_ms, queue, queue_ms, timer: 0.5, spread_ms: usual_ms };
+        let most_ms = path.step_ms + if far { SPREAD_FAR_MS } else { SPREAD_NEAR_MS };
+        let usual_ms = path_jitter_ms(path).max(least_ms) + path.step_ms;
+        let weight = 2.0 + f64::from(path.samples.min(40));
+        let mut fit = Self { rtt_ms, queue, queue_ms, timer: 0.5, spread_ms: usual_ms };
         for _ in 0..ROUNDS {
             let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
             for (excess_ms, densities) in &excess {
@@ -198,8 +181,10 @@ mod tests {
     use super::*;
 
     fn delayed(acks_ms: &[f64], rtt_ms: f64, jitter_ms: f64) -> Vec<bool> {
-        let way = WayToReceiver { rtt_ms, jitter_ms, samples: 20, step_ms: 0.001 };
-        let mixture = Mixture::of(acks_ms, way);
+        let shortest_ns = Some((rtt_ms * 1e6) as i64);
+        let known = Path { rtt_ms: Some(rtt_ms), shortest_ns, jitter_ms, ..Path::default() };
+        let path = Path { samples: 20, step_ms: 0.001, ..known };
+        let mixture = Mixture::of(acks_ms, rtt_ms, &path);
         acks_ms.iter().map(|&ack_ms| mixture.delayed(ack_ms) > 0.5).collect()
     }
 

@@ -1,11 +1,14 @@
 //! Properties of the whole scan that judging depends on.
 
+use crate::judge::direction::Direction;
+use crate::judge::pooled::paths::SharedPaths;
+use crate::track::Connection;
 use crate::track::clock::Clocks;
 use crate::track::wait::Wait;
 
 /// Properties of the whole scan that judging depends on.
-#[derive(Debug, Clone, Copy)]
-pub struct Conditions {
+#[derive(Clone, Copy)]
+pub struct Conditions<'a> {
     /// Resolution of the timestamps.
     pub clock_ns: i64,
     /// The end of the capture, in ns since the epoch.
@@ -14,16 +17,25 @@ pub struct Conditions {
     pub min_wait_ns: i64,
     /// Rows of a printed text were left out.
     pub is_elided: bool,
+    /// Paths that connections of the same hosts show.
+    pub paths: &'a SharedPaths,
 }
 
-impl Conditions {
+impl<'a> Conditions<'a> {
     /// For a connection with these `waits`.
-    pub fn of(min_wait_ns: i64, clocks: &Clocks, waits: &[Wait]) -> Self {
+    pub fn of(min_wait_ns: i64, clocks: &Clocks, paths: &'a SharedPaths, waits: &[Wait]) -> Self {
         Self {
             clock_ns: clocks.behind_ns(waits),
             end_ns: clocks.end_ns(waits),
             min_wait_ns,
             is_elided: clocks.is_elided,
+            paths,
         }
+    }
+
+    /// Both directions of a connection without a candidate.
+    pub fn directions(&self, connection: &Connection, waits: &[Wait]) -> [Direction; 2] {
+        let paths = self.paths.of_both(connection, waits, self.clock_ns);
+        Direction::of_both(connection, waits, &paths)
     }
 }

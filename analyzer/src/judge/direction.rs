@@ -1,55 +1,45 @@
-//! Facts of one direction, by which its waits are ruled on one after the other.
+//! One direction of a connection, as far as it is known apart from its waits. Computed once: the model, the ledger, the
+//! reasons and the words read it here.
 
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::spurious;
-use crate::judge::causes::cork::Corks;
-use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::causes::{DirectionFacts, ledger, stop_and_wait};
-use crate::judge::conditions::Conditions;
-use crate::judge::findings::Ruling;
-use crate::judge::model::Held;
 use crate::judge::path::Path;
-use crate::judge::thresholds::POSSIBLE;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 
-impl DirectionFacts {
-    pub fn of(
-        connection: &Connection,
-        side: Side,
-        waits: &[Wait],
-        acks: AckDelay,
-        conditions: Conditions,
-    ) -> Self {
-        // Mostly one side has all of them: nothing is to be looked for among those of the other.
-        let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
-        let half = connection.half(side);
-        let corks = Corks::of(connection, side, waits);
-        let path = Path::of(half, conditions.clock_ns).agreeing(side, waits);
-        let own = || waits.iter().filter(|wait| wait.by == side);
-        let receiver = connection.half(side.other());
-        Self {
-            path,
-            held: false,
-            may_be_held: false,
-            at_receiver: spurious::is_at_receiver(connection, side),
-            one_at_a_time: stop_and_wait::is_throughout(half, &path, own()),
-            // The late segment may be the retransmission.
-            corked: half.odd().repeats.retransmitted == 0
-                && own().any(|wait| corks.is_left_behind(wait)),
-            corks,
-            link: SlowLink::of(half, side, waits),
-            receiver_seen: receiver.segments > 0 && !connection.is_even(),
-            disordered: connection.is_disordered() || connection.is_out_of_order(),
-            never_acked: half.never_acked(),
-            acks,
-        }
+/// What one host sends, and the ACKs that come back.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Direction {
+    /// The path between the capture point and the sender.
+    pub path: Path,
+    /// Which of the receiver's ACKs its timer delayed.
+    pub acks: AckDelay,
+    /// Was the capture taken at the receiver?
+    pub at_receiver: bool,
+    /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
+    /// looks unacknowledged.
+    pub receiver_seen: bool,
+    /// Offset of the first byte that was never acknowledged, if bytes were sent.
+    pub never_acked: Option<u64>,
+    /// Do segments come after their ACKs? What came when is not known then.
+    pub disordered: bool,
+}
+
+impl Direction {
+    /// Both directions of a connection, by its `waits` and the `paths` to its client and its server.
+    pub fn of_both(connection: &Connection, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
+        Side::BOTH.map(|side| Self::of(connection, side, waits, paths))
     }
 
-    /// Rules on the next wait, of which the model says this.
-    pub fn rule(&mut self, wait: &Wait, held: Held) -> Ruling {
-        self.held = f64::from(held.probability) >= POSSIBLE;
-        self.may_be_held = held.is_unsure();
-        Ruling::new(ledger::row_of(wait, self), held)
+    fn of(connection: &Connection, side: Side, waits: &[Wait], paths: &[Path; 2]) -> Self {
+        let receiver = connection.half(side.other());
+        Self {
+            path: paths[side as usize].agreeing(side, waits),
+            acks: AckDelay::of(side, waits, &paths[side.other() as usize]),
+            at_receiver: spurious::is_at_receiver(connection, side, paths),
+            receiver_seen: receiver.segments > 0 && !connection.is_even(),
+            never_acked: connection.half(side).never_acked(),
+            disordered: connection.is_disordered() || connection.is_out_of_order(),
+        }
     }
 }

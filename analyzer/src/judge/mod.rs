@@ -14,7 +14,7 @@ pub mod ack_delay;
 pub mod capture;
 pub mod causes;
 pub mod conditions;
-mod direction;
+pub mod direction;
 pub mod finding;
 pub mod findings;
 pub mod model;
@@ -29,16 +29,18 @@ pub mod words;
 use crate::calls::written::Written;
 use crate::capture::times::sum_ns;
 use crate::cores::{self, blocks_at_once};
-use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::point::capture_point;
-use crate::judge::causes::DirectionFacts;
+use crate::judge::causes::ledger;
+use crate::judge::causes::patterns::Patterns;
 use crate::judge::conditions::Conditions;
+use crate::judge::direction::Direction;
 use crate::judge::finding::hidden::Seen;
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
 use crate::judge::finding::{half, short, superseded, unanswered};
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::model::{BlockModel, ConnectionModel, Held, model};
+use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
@@ -52,6 +54,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Weighed {
     /// One for each block.
     pub models: Vec<BlockModel>,
+    pub paths: SharedPaths,
     /// Directions that pass on what arrives on another connection.
     pub passed_on: Vec<PassedOn>,
 }
@@ -70,11 +73,12 @@ pub fn weigh_all(
     fan_out::mark(blocks, threads);
     let passed_on = relays::mark(blocks);
     sort_waits(blocks, clocks, threads);
-    let mut models = model(blocks, clocks, threads);
+    let paths = SharedPaths::of(blocks, threads);
+    let mut models = model(blocks, clocks, &paths, threads);
     if let Some(written) = written {
         proven::settle(blocks, &mut models, written);
     }
-    Weighed { models, passed_on }
+    Weighed { models, paths, passed_on }
 }
 
 fn sort_waits(blocks: &mut [Block], clocks: &Clocks, threads: usize) {
@@ -96,23 +100,30 @@ pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],
     model: ConnectionModel<'_>,
-    conditions: Conditions,
+    conditions: Conditions<'_>,
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
-    let acks = Side::BOTH.map(|side| AckDelay::of(connection, side, waits, conditions.clock_ns));
-    let corked = rule(connection, waits, model.held, acks, conditions, rulings);
+    let own;
+    let directions = if let Some(known) = model.directions {
+        known
+    } else {
+        own = conditions.directions(connection, waits);
+        &own
+    };
+    let corked = rule(connection, waits, model.held, directions, rulings);
     let all = Findings::new(waits, &rulings[first..]);
     let proven = half::nagle_of_both(connection, all, corked);
     let nagle = proven.map(|(nagle, _)| nagle);
-    let hidden = Seen { connection, nagle, findings: all, conditions }.hidden();
+    let hidden = Seen { connection, nagle, findings: all, directions, conditions }.hidden();
     // No wait is known where the times are made up.
     let is_timed = !connection.is_even();
-    let listed = |wait: &Wait| is_timed && is_listed(wait, connection, conditions.min_wait_ns);
+    let rtts_ns = directions.each_ref().map(|direction| direction.path.shortest_ns);
+    let listed = |wait: &Wait| is_timed && is_listed(wait, rtts_ns, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     let halves = Side::BOTH.map(|side| {
-        let known = (model.directions[side as usize], acks[side.other() as usize]);
+        let known = (model.models[side as usize], directions);
         JudgedHalf::of(connection, side, proven[side as usize], all, listed, known)
     });
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
@@ -131,7 +142,7 @@ pub fn judge(
         hidden,
         short,
         nothing_held,
-        capture_point: capture_point(connection),
+        capture_point: capture_point(connection, rtts_ns),
         exchanges: connection.exchanges.count,
         latency_ns: connection.exchanges.latency_ns,
         first_exchange: connection.first_exchange(),
@@ -148,38 +159,35 @@ pub fn rule(
     connection: &Connection,
     waits: &mut [Wait],
     held: &[Held],
-    acks: [AckDelay; 2],
-    conditions: Conditions,
+    directions: &[Direction; 2],
     rulings: &mut Vec<Ruling>,
 ) -> [bool; 2] {
     if waits.is_empty() {
         return [false; 2];
     }
-    // Boxed: to move them takes as long as to judge.
-    let mut facts = Side::BOTH.map(|side| {
-        Box::new(DirectionFacts::of(connection, side, waits, acks[side as usize], conditions))
-    });
+    let patterns = Side::BOTH.map(|side| Patterns::of(connection, side, waits, directions));
     let (first, each) = (rulings.len(), waits.iter().zip(held));
-    // An ACK is late by what is known of the data that it acknowledges.
-    rulings.extend(
-        each.map(|(wait, held)| facts[wait.acknowledged_by().other() as usize].rule(wait, *held)),
-    );
+    rulings.extend(each.map(|(wait, &held)| {
+        // An ACK is late by what is known of the data that it acknowledges.
+        let side = wait.acknowledged_by().other() as usize;
+        Ruling::new(ledger::row_of(wait, held, &directions[side], &patterns[side]), held)
+    }));
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
     unanswered::drop(connection, waits, rulings, first);
-    facts.map(|direction| direction.corked)
+    patterns.map(|direction| direction.corked)
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the
 /// answer to a SYN what other round trips do not take, if it took two of them.
-fn is_listed(wait: &Wait, connection: &Connection, min_wait_ns: i64) -> bool {
-    let receiver_rtt_ns = connection.half(wait.acknowledged_by()).measured_rtt_ns();
+fn is_listed(wait: &Wait, rtts_ns: [Option<i64>; 2], min_wait_ns: i64) -> bool {
+    let receiver_rtt_ns = rtts_ns[wait.acknowledged_by() as usize];
     if wait.end == End::Ack {
         return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
     if wait.is_connecting() && !wait.is(fact::RETRANSMITTED) {
-        let way_ns = connection.half(wait.by).rtt_or_zero_ns();
+        let way_ns = rtts_ns[wait.by as usize].unwrap_or(0);
         return wait.wait_ns() - way_ns >= min_wait_ns.max(way_ns);
     }
     wait.wait_ns() >= min_wait_ns

@@ -10,7 +10,7 @@ use crate::rules;
 use crate::track::Side;
 use crate::track::band::Band;
 use crate::track::half::Half;
-use crate::track::thresholds::LOCAL_TOLERANCE_NS;
+use crate::track::thresholds::{LOCAL_TOLERANCE_NS, NETWORK_RTT_NS};
 use crate::track::wait::Wait;
 
 /// From this weight on a round trip is a yardstick: three samples.
@@ -37,11 +37,22 @@ pub enum Basis {
     Handshake,
 }
 
+impl Basis {
+    /// Where a round trip was measured, behind its number.
+    pub fn elsewhere(self) -> &'static str {
+        if self == Self::Shared { " on another connection of these hosts" } else { "" }
+    }
+}
+
 /// The round trip between the capture point and a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Path {
-    /// The shortest one.
+    /// The shortest one; with others of the same hosts, where its own samples are few.
     pub rtt_ms: Option<f64>,
+    /// The shortest one that was measured, in ns, as reports print it.
+    pub shortest_ns: Option<i64>,
+    /// Where releases agree on it, though nothing else measured it; or the fastest reply.
+    pub agreed_ms: Option<f64>,
     /// Mean distance of the others from it.
     pub jitter_ms: f64,
     /// It is no longer than this, whatever it is.
@@ -59,7 +70,8 @@ pub struct Path {
 impl Path {
     /// The path to this host, by its own connection.
     pub fn of(half: &Half, clock_ns: i64) -> Self {
-        let rtt_ms = half.measured_rtt_ns().map(ms);
+        let shortest_ns = half.measured_rtt_ns();
+        let rtt_ms = shortest_ns.map(ms);
         let basis = match rtt_ms {
             None => Basis::Nothing,
             Some(_) if half.is_path_measured() => Basis::Handshake,
@@ -67,6 +79,8 @@ impl Path {
         };
         Self {
             rtt_ms,
+            shortest_ns,
+            agreed_ms: None,
             jitter_ms: ms(half.jitter_ns()),
             bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
             samples: half.rtt_samples,
@@ -99,8 +113,8 @@ impl Path {
         ms(middle_ns) > FAR_RELEASE_MS && CHANCE * quick <= by_chance
     }
 
-    /// The path by what releases agree on, where no handshake tells: the shortest of the largest group, the shortest
-    /// within a host, or else the fastest reply.
+    /// The path with what releases of `side` agree on, where no handshake shows it: the shortest of the largest group, the
+    /// shortest within a host, or else the fastest reply.
     pub fn agreeing(self, side: Side, waits: &[Wait]) -> Self {
         if self.is_measured() {
             return self;
@@ -116,13 +130,12 @@ impl Path {
         let (first_ms, agreeing) = self.densest(&releases);
         let shortest_ms = releases.first().copied();
         let is_local = |ms: &f64| *ms <= LOCAL_TOLERANCE_NS as f64 / 1e6 + self.step_ms;
-        let rtt_ms = match (agreeing >= FEW_RELEASES as usize, shortest_ms.filter(is_local)) {
+        let agreed_ms = match (agreeing >= FEW_RELEASES as usize, shortest_ms.filter(is_local)) {
             (true, _) => Some(first_ms),
             (false, Some(shortest_ms)) => Some(shortest_ms),
             (false, None) => self.rtt_ms,
         };
-        let basis = rtt_ms.map_or(Basis::Nothing, |_| Basis::Estimate);
-        Self { rtt_ms, basis, ..self }
+        Self { agreed_ms, ..self }
     }
 
     /// The shortest of the largest group within one tolerance, and how many they are; of groups as large that of the
@@ -179,17 +192,22 @@ impl Path {
         self.rtt_ms.unwrap_or(0.0)
     }
 
+    /// The round trip in ms by which waits are explained that Nagle's algorithm cannot have made; 0 where nothing shows it.
+    pub fn usual_ms(&self) -> f64 {
+        self.agreed_ms.unwrap_or(self.rtt_or_zero_ms())
+    }
+
     /// How much sooner than the shortest round trip measured an ACK may release.
     pub fn early_ms(&self) -> f64 {
-        let part = if self.basis >= Basis::Shared && self.samples >= 3 { 8.0 } else { 2.0 };
-        0.2 + 3.0 * self.jitter_ms + self.step_ms + self.rtt_or_zero_ms() / part
+        self.early_ms_before(self.rtt_or_zero_ms())
     }
 
-    /// How much later than the round trip an ACK may release.
-    pub fn late_ms(&self) -> f64 {
-        self.late_ms_after(self.rtt_or_zero_ms())
+    fn early_ms_before(&self, rtt_ms: f64) -> f64 {
+        let part = if self.is_measured() && self.samples >= 3 { 8.0 } else { 2.0 };
+        0.2 + 3.0 * self.jitter_ms + self.step_ms + rtt_ms / part
     }
 
+    /// How much later than a round trip an ACK may release.
     fn late_ms_after(&self, rtt_ms: f64) -> f64 {
         let ns = |ms: f64| (ms * 1e6) as i64;
         ms(Band::new(ns(rtt_ms), ns(self.jitter_ms), ns(self.step_ms)).tolerance_ns)
@@ -197,7 +215,7 @@ impl Path {
 
     /// An ACK releases nothing later than this, as far as anything bounds the round trip.
     pub fn latest_release_ms(&self) -> f64 {
-        let rtt_ms = if self.bound_ms < UNBOUNDED_MS { self.bound_ms } else { 0.0 };
+        let rtt_ms = self.longest_ms().unwrap_or(0.0);
         rtt_ms + self.late_ms_after(rtt_ms)
     }
 
@@ -209,8 +227,19 @@ impl Path {
     /// Does the segment follow the ACK by the round trip to the sender? Asked for waits that Nagle's algorithm cannot
     /// have made: a full window, or a sender with one segment in flight, waits for ACKs, too.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
-        let within = -self.early_ms()..=self.late_ms();
-        self.basis != Basis::Nothing && within.contains(&self.off_ms(wait))
+        let Some(rtt_ms) = self.agreed_ms.or(self.rtt_ms) else { return false };
+        let off_ms = ms(wait.release_ns()) - rtt_ms;
+        (-self.early_ms_before(rtt_ms)..=self.late_ms_after(rtt_ms)).contains(&off_ms)
+    }
+
+    /// The longest that the round trip can be, in ms, as far as anything bounds it.
+    pub fn longest_ms(&self) -> Option<f64> {
+        Some(self.bound_ms).filter(|&bound_ms| bound_ms < UNBOUNDED_MS)
+    }
+
+    /// Is its host known to be across a network?
+    pub fn is_across_network(&self) -> bool {
+        self.shortest_ns.is_some_and(|shortest_ns| shortest_ns >= NETWORK_RTT_NS)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::judge::findings::Ruling;
 use crate::judge::model::{Confidence, by_data};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
-use crate::judge::{judge, weigh_all};
+use crate::judge::{Weighed, judge, weigh_all};
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::exchange::exchanged::Stale;
@@ -30,7 +30,7 @@ impl Told {
     /// Judges under other conditions than a plain scan.
     pub fn judge_where(
         &mut self,
-        differ: impl Fn(Conditions) -> Conditions,
+        differ: impl Fn(Conditions<'_>) -> Conditions<'_>,
     ) -> (JudgedConnection, Vec<Ruling>) {
         judge_all([self], differ).remove(0)
     }
@@ -39,7 +39,7 @@ impl Told {
 /// Connections of one capture, judged together.
 fn judge_all<'a>(
     all: impl IntoIterator<Item = &'a mut Told>,
-    differ: impl Fn(Conditions) -> Conditions,
+    differ: impl Fn(Conditions<'_>) -> Conditions<'_>,
 ) -> Vec<(JudgedConnection, Vec<Ruling>)> {
     let all: Vec<&mut Told> = all.into_iter().collect();
     let copies = all.iter().map(|told| Told {
@@ -51,7 +51,8 @@ fn judge_all<'a>(
     });
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();
-    let mut model = weigh_all(&mut blocks, &clocks, None, 1).models.remove(0);
+    let Weighed { mut models, paths, .. } = weigh_all(&mut blocks, &clocks, None, 1);
+    let mut model = models.remove(0);
     by_data::drop_unlikely(&mut blocks[0], &mut model);
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {
@@ -60,7 +61,7 @@ fn judge_all<'a>(
         let own = begin..begin + told.waits.len();
         begin = own.end;
         let of_connection = model.of_connection(place, own);
-        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &told.waits));
+        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &paths, &told.waits));
         let mut rulings = Vec::new();
         let judged =
             judge(&told.connection, &mut told.waits, of_connection, conditions, &mut rulings);

@@ -6,6 +6,7 @@ use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::model::{BlockModel, by_data};
+use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::pooled::relays::PassedOn;
 use crate::judge::{Weighed, judge, weigh_all};
 use crate::result::cause_totals::CauseTotals;
@@ -63,7 +64,7 @@ pub fn judge_all(
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let Weighed { models, passed_on } = weigh_all(&mut blocks, clocks, written, threads);
+    let Weighed { models, paths, passed_on } = weigh_all(&mut blocks, clocks, written, threads);
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
@@ -71,7 +72,7 @@ pub fn judge_all(
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, clocks, min_wait_ns);
+            sums.judge(block, clocks, &paths, min_wait_ns);
         }
         sums
     };
@@ -105,6 +106,7 @@ impl Sums {
         &mut self,
         (mut block, mut model): (Block, BlockModel),
         clocks: &Clocks,
+        paths: &SharedPaths,
         min_wait_ns: i64,
     ) {
         by_data::drop_unlikely(&mut block, &mut model);
@@ -121,7 +123,7 @@ impl Sums {
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
             let model = model.of_connection(at, own.clone());
-            let conditions = Conditions::of(min_wait_ns, clocks, &waits[own.clone()]);
+            let conditions = Conditions::of(min_wait_ns, clocks, paths, &waits[own.clone()]);
             let waits_of = &mut waits[own.clone()];
             let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
@@ -176,7 +178,7 @@ mod tests {
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let clocks = Clocks::default();
         let mut sums = Sums::default();
-        sums.judge((block, BlockModel::default()), &clocks, 0);
+        sums.judge((block, BlockModel::default()), &clocks, &SharedPaths::default(), 0);
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

@@ -2,14 +2,12 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::model::{Held, Proof, explain};
+use crate::judge::model::{Held, Proof, Terms, exclusion, explain};
 use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track, written};
-use crate::track::Side;
 use crate::track::reader::capture_summary::clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
@@ -44,7 +42,7 @@ pub fn why(
     let written = written(paths, &tracked, options, progress)?;
     let mut blocks = tracked.blocks;
     let threads = options.reading.threads;
-    let Weighed { models, .. } = weigh_all(&mut blocks, &clocks, written.as_ref(), threads);
+    let Weighed { models, paths, .. } = weigh_all(&mut blocks, &clocks, written.as_ref(), threads);
     let Some((number, place)) = connection_of(&blocks, frame) else { return Ok(None) };
     let block = &blocks[number];
     let begin = block.waits.partition_point(|wait| wait.connection < place);
@@ -52,10 +50,12 @@ pub fn why(
     let own = &block.waits[begin..end];
     let Some(at) = block.place_of(&own[0]) else { return Ok(None) };
     let connection = &block.connections[at];
-    let conditions = Conditions::of(options.min_wait_ns, &clocks, own);
-    let acks = Side::BOTH.map(|side| AckDelay::of(connection, side, own, conditions.clock_ns));
+    let model = models[number].of_connection(at, begin..end);
+    let conditions = Conditions::of(options.min_wait_ns, &clocks, &paths, own);
+    let directions =
+        model.directions.copied().unwrap_or_else(|| conditions.directions(connection, own));
     let (mut waits, mut rulings) = (own.to_vec(), Vec::new());
-    rule(connection, &mut waits, &models[number].held[begin..end], acks, conditions, &mut rulings);
+    rule(connection, &mut waits, model.held, &directions, &mut rulings);
     let ruled = waits.iter().zip(&rulings).filter_map(|one| Some((key(one.0, frame)?, one)));
     let Some((key_of_best, (wait, ruling))) = ruled.min_by_key(|(key, _)| *key) else {
         return Ok(None);
@@ -65,7 +65,12 @@ pub fn why(
     };
     let entry = ruling.entry();
     let among_own = own.iter().position(is_it).unwrap_or(0);
-    let mut terms = explain(&blocks, &clocks, threads, number, begin + among_own);
+    let terms = explain(&blocks, &clocks, &paths, threads, number, begin + among_own);
+    let mut terms = terms.unwrap_or_else(|| {
+        let paths = directions.map(|direction| direction.path);
+        let (wait, before) = (&own[among_own], &own[..among_own]);
+        Terms::excluded(exclusion(wait, connection, &paths, before))
+    });
     let id = block.numbers[place as usize];
     let call = written
         .as_ref()

@@ -3,7 +3,6 @@
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::named::named;
 use crate::track::Connection;
-use crate::track::half::Half;
 
 named! {
     /// Where the capture was taken.
@@ -16,12 +15,10 @@ named! {
     }
 }
 
-/// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
-pub fn capture_point(connection: &Connection) -> CapturePoint {
-    let [client, server] = connection.halves.each_ref().map(Half::measured_rtt_ns);
-    let (Some(client), Some(server)) = (client, server) else {
-        return CapturePoint::Unknown;
-    };
+/// The end whose share of the round trip is (nearly) nothing is where the capture was taken: those to client and server
+/// take `rtts_ns`.
+pub fn capture_point(connection: &Connection, rtts_ns: [Option<i64>; 2]) -> CapturePoint {
+    let [Some(client), Some(server)] = rtts_ns else { return CapturePoint::Unknown };
     let quarter = (client + server) / CAPTURE_POINT_ONE_OF;
     match (client <= quarter, server <= quarter) {
         _ if connection.is_loopback() => CapturePoint::Unknown,

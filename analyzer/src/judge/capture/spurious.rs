@@ -3,6 +3,7 @@
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
 use crate::judge::capture::point::{CapturePoint, capture_point};
+use crate::judge::path::Path;
 use crate::judge::thresholds::{FEW_RELEASES, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
 use crate::rules;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
@@ -20,11 +21,12 @@ pub fn is_needless<'a>(
     side: Side,
     waits: &[Wait],
     held: impl Iterator<Item = &'a Wait>,
+    paths: &[Path; 2],
 ) -> bool {
     if rules::off("needless") {
         return false;
     }
-    let receiver_rtt_ns = connection.half(side.other()).measured_rtt_ns().unwrap_or(0);
+    let receiver_rtt_ns = paths[side.other() as usize].shortest_ns.unwrap_or(0);
     let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
     for wait in held {
         all += 1;
@@ -39,16 +41,17 @@ pub fn is_needless<'a>(
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
     let nearly_all = connection.half(side).odd().repeats.retransmitted as usize * NEEDLESS_ONE_OF
         <= over * (NEEDLESS_ONE_OF + 1);
-    (nearly_all && (often || longest_ns >= NEARLY_RTO_NS)) || is_at_receiver(connection, side)
+    (nearly_all && (often || longest_ns >= NEARLY_RTO_NS))
+        || is_at_receiver(connection, side, paths)
 }
 
 /// Was the capture taken where what `side` sends arrives?
-pub fn is_at_receiver(connection: &Connection, side: Side) -> bool {
+pub fn is_at_receiver(connection: &Connection, side: Side, paths: &[Path; 2]) -> bool {
     let at_receiver = match side {
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
     };
-    capture_point(connection) == at_receiver
+    capture_point(connection, paths.map(|path| path.shortest_ns)) == at_receiver
 }
 
 /// Do these bytes, sent again, come a second time, and did the receiver keep its ACK back till then? A

@@ -22,6 +22,8 @@
 //! # References
 //! tcp(7), send(2); Linux `tcp_check_probe_timer`, `TCP_RTO_MIN`.
 
+use crate::judge::direction::Direction;
+use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
 use crate::track::half::Half;
@@ -41,13 +43,20 @@ pub struct Corks {
 }
 
 impl Corks {
-    pub fn of(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
-        let rtt_ns: i64 = connection.halves.iter().map(Half::rtt_or_zero_ns).sum();
+    pub fn of(
+        connection: &Connection,
+        side: Side,
+        waits: &[Wait],
+        directions: &[Direction; 2],
+    ) -> Self {
+        let sender = &directions[side as usize].path;
+        let rtt_ns: i64 =
+            directions.iter().filter_map(|direction| direction.path.shortest_ns).sum();
         let mut corks = Self {
             // The timer starts at the smoothed round trip and `TCP_RTO_MIN`.
             shortest_ns: SHORTEST_RTO_NS + rtt_ns + CORK_EARLY_NS,
             longest_ns: SHORTEST_RTO_NS + rtt_ns + 2 * JIFFY_NS,
-            sender_rtt_ns: connection.half(side).rtt_or_zero_ns(),
+            sender_rtt_ns: sender.shortest_ns.unwrap_or(0),
             is_repeated: false,
         };
         let small = || waits.iter().filter(|wait| wait.by == side && may_be_corked(wait));
@@ -64,8 +73,7 @@ impl Corks {
             let count = lengths.iter().filter(alike).count();
             corks.is_repeated = count >= FEW_RELEASES as usize && 4 * count >= 3 * lengths.len();
         }
-        corks.is_repeated &=
-            tells_timers_apart(connection.half(side)) && is_linux(connection.half(side));
+        corks.is_repeated &= tells_timers_apart(sender) && is_linux(connection.half(side));
         corks
     }
 
@@ -102,8 +110,8 @@ fn may_be_corked(wait: &Wait) -> bool {
 
 /// Is the path between the sender and the capture point even enough for the kernel's timer to be told from a
 /// program's?
-fn tells_timers_apart(sender: &Half) -> bool {
-    sender.measured_rtt_ns().is_some() && sender.jitter_ns() < CORK_EARLY_NS
+fn tells_timers_apart(sender: &Path) -> bool {
+    sender.shortest_ns.is_some() && sender.jitter_ms < CORK_EARLY_NS as f64 / 1e6
 }
 
 /// Windows, which has no corks, sends no timestamps unless it is told to.

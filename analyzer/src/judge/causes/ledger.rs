@@ -5,7 +5,11 @@
 //! program come last. What each cause means, and what it is not, is told in its own file.
 
 use crate::judge::capture::spurious;
-use crate::judge::causes::{Cause, DirectionFacts as Facts, stop_and_wait};
+use crate::judge::causes::patterns::Patterns;
+use crate::judge::causes::{Cause, stop_and_wait};
+use crate::judge::direction::Direction;
+use crate::judge::model::Held;
+use crate::judge::thresholds::POSSIBLE;
 use crate::rules;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact};
@@ -34,11 +38,12 @@ macro_rules! ledger {
         }),*];
 
         /// The place of the first row that fits a wait; the last one fits any.
-        pub fn row_of(wait: &Wait, direction: &Facts) -> u8 {
+        pub fn row_of(wait: &Wait, held: Held, direction: &Direction, patterns: &Patterns) -> u8 {
+            let known = Known::of(held, direction, patterns);
             let mut place = 0;
             $(
                 let is_asked = !rules::off(Cause::$cause.name());
-                if is_asked && direction.$owed(wait) && direction.$ended(wait) {
+                if is_asked && known.$owed(wait) && known.$ended(wait) {
                     return place;
                 }
                 place += 1;
@@ -97,9 +102,27 @@ ledger! {
     prompt_ack: bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
 }
 
+/// What is known besides a wait itself.
+#[derive(Debug, Clone, Copy)]
+struct Known<'a> {
+    direction: &'a Direction,
+    patterns: &'a Patterns,
+    /// Was it a hold?
+    held: bool,
+    /// Or may it have been one, for all that the capture shows?
+    may_be_held: bool,
+}
+
+impl<'a> Known<'a> {
+    fn of(held: Held, direction: &'a Direction, patterns: &'a Patterns) -> Self {
+        let is_hold = f64::from(held.probability) >= POSSIBLE;
+        Self { direction, patterns, held: is_hold, may_be_held: held.is_unsure() }
+    }
+}
+
 // Questions about the debt when the wait began.
 #[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
-impl Facts {
+impl Known<'_> {
     fn anything(&self, _: &Wait) -> bool {
         true
     }
@@ -114,7 +137,7 @@ impl Facts {
 
     /// Were bytes unacknowledged, or not known to be?
     fn bytes(&self, wait: &Wait) -> bool {
-        !self.disordered && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
+        !self.direction.disordered && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
     }
 
     /// Had bytes been sent again, so that the other end could not go on either?
@@ -124,8 +147,8 @@ impl Facts {
 
     /// Captured where they arrived, the bytes were not lost, and no ACK of them could have been.
     fn bytes_that_arrived(&self, wait: &Wait) -> bool {
-        let is_acked = self.never_acked.is_none_or(|offset| wait.rel_seq < offset);
-        is_acked && spurious::is_second_copy(wait, self.at_receiver)
+        let is_acked = self.direction.never_acked.is_none_or(|offset| wait.rel_seq < offset);
+        is_acked && spurious::is_second_copy(wait, self.direction.at_receiver)
     }
 
     fn room(&self, wait: &Wait) -> bool {
@@ -139,7 +162,7 @@ impl Facts {
 
     /// Does this sender wait for the ACK of each segment, always?
     fn only_segment(&self, wait: &Wait) -> bool {
-        self.one_at_a_time && self.flight(wait)
+        self.patterns.one_at_a_time && self.flight(wait)
     }
 
     fn flight(&self, wait: &Wait) -> bool {
@@ -155,17 +178,17 @@ impl Facts {
     }
 
     fn acks_unseen(&self, wait: &Wait) -> bool {
-        self.nothing(wait) && !self.receiver_seen
+        self.nothing(wait) && !self.direction.receiver_seen
     }
 
     fn disorder(&self, wait: &Wait) -> bool {
-        self.nothing(wait) && self.disordered
+        self.nothing(wait) && self.direction.disordered
     }
 
     /// Do full-sized segments come apart across a network? A slow link looks like that, and a program mostly pauses
     /// behind the rest of a write, a small segment.
     fn parted_stream(&self, wait: &Wait) -> bool {
-        self.path.rtt_or_zero_ms() * 1e6 >= NETWORK_RTT_NS as f64
+        self.direction.path.usual_ms() * 1e6 >= NETWORK_RTT_NS as f64
             && self.flight(wait)
             && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
     }
@@ -173,7 +196,7 @@ impl Facts {
 
 // Questions about the end of the wait.
 #[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
-impl Facts {
+impl Known<'_> {
     fn same_bytes(&self, wait: &Wait) -> bool {
         wait.is(fact::RETRANSMITTED) && !self.bytes_that_arrived(wait)
     }
@@ -189,8 +212,9 @@ impl Facts {
 
     /// Did what was sent again keep the sender from going on, or from answering?
     fn what_waited_for_them(&self, wait: &Wait) -> bool {
-        let waits_for_ack =
-            || wait.is(fact::IN_FLIGHT) || (wait.has_ack() && self.path.follows_ack(wait));
+        let waits_for_ack = || {
+            wait.is(fact::IN_FLIGHT) || (wait.has_ack() && self.direction.path.follows_ack(wait))
+        };
         !wait.is(fact::OWN_DATA_BEFORE) || waits_for_ack()
     }
 
@@ -208,7 +232,7 @@ impl Facts {
     }
 
     fn late_ack(&self, wait: &Wait) -> bool {
-        self.acks.is_delayed(wait)
+        self.direction.acks.is_delayed(wait)
     }
 
     fn data_ack(&self, wait: &Wait) -> bool {
@@ -219,13 +243,13 @@ impl Facts {
     fn late_arrival(&self, wait: &Wait) -> bool {
         // Before a program pauses it mostly sends the rest of a write, a small segment.
         let streams = !wait.is(fact::UNACKED_SMALL) && !self.held;
-        let link = &self.link;
+        let link = &self.patterns.link;
         link.parts(wait) || (streams && link.delays(wait))
     }
 
     /// Did the ACK, as it reached the sender, let it go on?
     fn its_ack(&self, wait: &Wait) -> bool {
-        let path = &self.path;
+        let path = &self.direction.path;
         wait.has_ack() && (path.follows_ack(wait) || stop_and_wait::is_block(wait, path))
     }
 
@@ -235,7 +259,7 @@ impl Facts {
         let by_window = || wait.is(fact::ADVANCING_ACK) || !self.late_ack_of_full_one(wait);
         let freed = wait.has_ack()
             && (wait.is(fact::LARGE_FLIGHT) || (full_sized && by_window()))
-            && self.path.follows_ack(wait);
+            && self.direction.path.follows_ack(wait);
         let left_earlier = self.is_stream(wait)
             && (wait.is(fact::ECHOES_EARLIER) || wait.is(fact::IN_FLIGHT | fact::CUT));
         freed || left_earlier || self.is_outrun(wait)
@@ -249,11 +273,11 @@ impl Facts {
     /// Far from the sender, the ACK that made room may pass before the last data of the window before.
     /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
     fn is_outrun(&self, wait: &Wait) -> bool {
-        let path = &self.path;
+        let path = &self.direction.path;
         let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
         self.is_stream(wait)
             && !wait.is(fact::UNACKED_SMALL)
-            && self.receiver_seen
+            && self.direction.receiver_seen
             && path.is_measured()
             && (since_ns as f64) < 1e6 * (path.rtt_or_zero_ms() - path.early_ms())
     }
@@ -266,12 +290,12 @@ impl Facts {
     fn late_ack_of_full_one(&self, wait: &Wait) -> bool {
         wait.has_pure_ack()
             && !wait.is(fact::SMALL)
-            && self.path.follows_ack(wait)
+            && self.direction.path.follows_ack(wait)
             && self.late_ack(wait)
     }
 
     fn kernels_timer(&self, wait: &Wait) -> bool {
-        self.corks.is_repeated && self.corks.looks_corked(wait)
+        self.patterns.corks.is_repeated && self.patterns.corks.looks_corked(wait)
     }
 
     fn open_release(&self, _: &Wait) -> bool {

@@ -9,6 +9,7 @@ mod nagle_delack;
 mod nagle_reply;
 mod nagle_rtt;
 mod passed_on;
+pub mod patterns;
 mod retransmission;
 mod sender_app;
 pub mod slow_link;
@@ -17,40 +18,7 @@ mod unanswered;
 mod unknown;
 mod zero_window;
 
-use crate::judge::ack_delay::AckDelay;
-use crate::judge::causes::cork::Corks;
-use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::path::Path;
 use crate::named::named;
-
-/// Facts of a wait's direction that a cause may ask for, in ns.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DirectionFacts {
-    pub path: Path,
-    /// Which of the receiver's ACKs its timer delayed.
-    pub acks: AckDelay,
-    /// Was this wait a hold?
-    pub held: bool,
-    /// Or may it have been one, for all that the capture shows?
-    pub may_be_held: bool,
-    /// Was the capture taken at the receiver?
-    pub at_receiver: bool,
-    /// Did the sender never have more than one segment in flight, full-sized ones too?
-    pub one_at_a_time: bool,
-    /// Which waits look like those for a cork.
-    pub corks: Corks,
-    /// The slow link that it came through, if it did.
-    pub link: SlowLink,
-    /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
-    /// looks unacknowledged.
-    pub receiver_seen: bool,
-    /// Offset of the first byte that was never acknowledged, if bytes were sent.
-    pub never_acked: Option<u64>,
-    /// Do segments come after their ACKs? What came when is not known then.
-    pub disordered: bool,
-    /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
-    pub corked: bool,
-}
 
 named! {
     /// The causes, by the names that code, columns, JSON and documentation share.

@@ -1,9 +1,12 @@
 //! Each cause beside a look-alike that must not get its name.
 
-use super::{Cause, DirectionFacts, explain, ledger};
+use super::{Cause, explain, ledger};
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::cork::Corks;
+use crate::judge::causes::patterns::Patterns;
 use crate::judge::causes::slow_link::SlowLink;
+use crate::judge::direction::Direction;
+use crate::judge::model::Held;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
 use crate::track::ending::Ending;
@@ -30,22 +33,28 @@ fn held() -> Wait {
 }
 
 /// Waits for delayed ACKs, where Nagle's algorithm may hold data.
-fn direction() -> DirectionFacts {
+fn direction() -> Direction {
     let path = Path { rtt_ms: Some(0.02), samples: 20, basis: Basis::Handshake, ..Path::default() };
-    DirectionFacts {
+    Direction {
         path,
-        held: true,
         acks: AckDelay::of_round_trip(2.0),
         receiver_seen: true,
-        ..DirectionFacts::default()
+        ..Direction::default()
     }
 }
 
-fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
+fn cause_of(wait: &Wait, direction: &Direction) -> Cause {
+    cause_by(wait, held_if_possible(wait), direction, Patterns::default())
+}
+
+fn held_if_possible(wait: &Wait) -> Held {
     let freed = wait.has_pure_ack() || wait.is(fact::DATA_ACK);
-    let held = direction.held && freed && may_hold(wait);
-    let row = ledger::row_of(wait, &DirectionFacts { held, ..*direction });
-    ledger::ROWS[usize::from(row)].cause
+    let probability = if freed && may_hold(wait) { 1.0 } else { 0.0 };
+    Held { probability, ..Held::NOT }
+}
+
+fn cause_by(wait: &Wait, held: Held, direction: &Direction, patterns: Patterns) -> Cause {
+    ledger::ROWS[usize::from(ledger::row_of(wait, held, direction, &patterns))].cause
 }
 
 fn cause(wait: Wait) -> Cause {
@@ -53,27 +62,29 @@ fn cause(wait: Wait) -> Cause {
 }
 
 /// An example of each cause: a new one needs its own.
-fn example(cause: Cause) -> (Wait, DirectionFacts) {
+fn example(cause: Cause) -> (Wait, Direction, Patterns) {
     let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
-    let prompt = DirectionFacts { acks: AckDelay::default(), ..direction() };
-    match cause {
+    let prompt = Direction { acks: AckDelay::default(), ..direction() };
+    let mut patterns = Patterns::default();
+    let (wait, direction) = match cause {
         Cause::NagleDelack => (held(), direction()),
         Cause::NagleReply => (own(HELD.without(fact::PURE_ACK) | fact::DATA_ACK), prompt),
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
         Cause::Connect => (Wait { end: End::Syn, ..own(fact::RETRANSMITTED) }, direction()),
         Cause::StopAndWait => {
-            (own(fact::PURE_ACK), DirectionFacts { one_at_a_time: true, ..direction() })
+            patterns.one_at_a_time = true;
+            (own(fact::PURE_ACK), direction())
         }
         Cause::Cork => {
-            let corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
-            let alone = Wait { ack: Mark::NONE, ..own(fact::SMALL) };
-            (alone, DirectionFacts { corks, ..direction() })
+            patterns.corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
+            (Wait { ack: Mark::NONE, ..own(fact::SMALL) }, direction())
         }
         Cause::SlowLink => {
             let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(Facts::NONE) };
-            let link = SlowLink { step_ns: 1e6, ticks: 1, quickest: (queued.from.time_ns, 7) };
-            (queued, DirectionFacts { link, ..direction() })
+            let quickest = (queued.from.time_ns, 7);
+            patterns.link = SlowLink { step_ns: 1e6, ticks: 1, quickest };
+            (queued, direction())
         }
         Cause::Unanswered => {
             (Wait { end: End::InVain(Ending::Capture), facts: Facts::NONE, ..held() }, direction())
@@ -84,15 +95,17 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
         Cause::DelayedAck => (own(fact::PURE_ACK), direction()),
         Cause::SenderApp => (Wait { ack: Mark::NONE, facts: Facts::NONE, ..held() }, direction()),
         Cause::Unknown => (Wait { ack: Mark::NONE, ..own(fact::UNSEEN) }, direction()),
-    }
+    };
+    (wait, direction, patterns)
 }
 
 #[test]
 fn each_cause_is_recognised() {
     for name in Cause::NAMES {
         let row = ledger::ROWS.iter().find(|row| row.cause.name() == name).unwrap();
-        let (wait, direction) = example(row.cause);
-        assert_eq!(cause_of(&wait, &direction), row.cause);
+        let (wait, direction, patterns) = example(row.cause);
+        let held = held_if_possible(&wait);
+        assert_eq!(cause_by(&wait, held, &direction, patterns), row.cause);
     }
 }
 
@@ -100,7 +113,7 @@ fn each_cause_is_recognised() {
 fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
     let mut acks = direction().acks;
     acks.syn_took_ns = Some(230_000_000);
-    let slow = DirectionFacts { acks, ..direction() };
+    let slow = Direction { acks, ..direction() };
     let first = Wait { rel_seq: 143, ..held() };
     assert_eq!(cause_of(&first, &slow), Cause::NagleRtt);
     assert_eq!(cause_of(&Wait { rel_seq: 500, ..held() }, &slow), Cause::NagleDelack);
@@ -108,10 +121,9 @@ fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
 
 #[test]
 fn what_was_not_held_is_the_programs_pause_or_unknown() {
-    let paused = DirectionFacts { held: false, ..direction() };
-    assert_eq!(cause_of(&held(), &paused), Cause::SenderApp);
-    let open = DirectionFacts { may_be_held: true, ..paused };
-    assert_eq!(cause_of(&held(), &open), Cause::Unknown);
+    assert_eq!(cause_by(&held(), Held::NOT, &direction(), Patterns::default()), Cause::SenderApp);
+    let open = Held { is_open: true, ..Held::NOT };
+    assert_eq!(cause_by(&held(), open, &direction(), Patterns::default()), Cause::Unknown);
 }
 
 #[test]
@@ -126,7 +138,7 @@ fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
     let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
     let no_ack = Mark { time_ns: 0, frame: 0 };
     let wait = Wait { facts, ack: no_ack, ..held() };
-    let one_way = DirectionFacts { receiver_seen: false, ..direction() };
+    let one_way = Direction { receiver_seen: false, ..direction() };
     assert_eq!(cause(wait), Cause::SenderApp);
     assert_eq!(cause_of(&wait, &one_way), Cause::Unknown);
 }
@@ -167,7 +179,7 @@ fn nothing_else_is_explained() {
 #[test]
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
     let path = Path { rtt_ms: Some(26.0), ..direction().path };
-    let afar = DirectionFacts { path, held: false, ..direction() };
+    let afar = Direction { path, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
         to: Mark { time_ns: 15_000_000, frame: 12 },
@@ -179,7 +191,7 @@ fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have
     let late = Wait { to: Mark { time_ns: 40_000_000, frame: 12 }, ..stream };
     assert_eq!(cause_of(&late, &afar), Cause::Unknown);
     let small = Wait { facts: stream.facts | fact::SMALL, ..stream };
-    assert_eq!(cause_of(&small, &afar), Cause::SenderApp);
+    assert_eq!(cause_by(&small, Held::NOT, &afar, Patterns::default()), Cause::SenderApp);
     let few = Wait { facts: stream.facts.without(fact::LARGE_FLIGHT), ..stream };
     assert_eq!(cause_of(&few, &afar), Cause::Unknown);
 }

@@ -1,7 +1,7 @@
 //! One host of a connection, judged together with its waits.
 
-use crate::judge::ack_delay::AckDelay;
 use crate::judge::causes::Cause;
+use crate::judge::direction::Direction;
 use crate::judge::finding::judged::{Detail, JudgedHalf};
 use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
@@ -44,17 +44,18 @@ pub fn nagle_of_both(
 
 impl JudgedHalf {
     /// By all findings on its connection, and by those that are `listed`; by the model's answers on its waits, and by
-    /// how its ACKs come.
+    /// both directions.
     pub fn of(
         connection: &Connection,
         side: Side,
         (nagle, proof): (Nagle, (u32, u32)),
         findings: Findings<'_>,
         listed: impl Fn(&Wait) -> bool,
-        (models, acks): (Models<&DirectionModel>, AckDelay),
+        (models, directions): (Models<&DirectionModel>, &[Direction; 2]),
     ) -> Self {
         let half = connection.half(side);
-        let late_acks = late_acks(connection, side, findings, acks);
+        let path = &directions[side as usize].path;
+        let late_acks = late_acks(connection, side, findings, directions);
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -62,7 +63,8 @@ impl JudgedHalf {
             segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
-            rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
+            rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
+            rtt_basis: path.basis,
             detail: Detail::of(connection, side, nagle, findings, listed, (models, late_acks)),
         }
     }
@@ -113,10 +115,11 @@ fn late_acks(
     connection: &Connection,
     side: Side,
     findings: Findings<'_>,
-    acks: AckDelay,
+    directions: &[Direction; 2],
 ) -> Option<LateAcks> {
     let half = connection.half(side);
-    let rtt_ns = half.measured_rtt_ns()?;
+    let rtt_ns = directions[side as usize].path.shortest_ns?;
+    let acks = &directions[side.other() as usize].acks;
     let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(Some(rtt_ns));
     let late = |finding: &Finding| {
         let wait = &finding.wait;

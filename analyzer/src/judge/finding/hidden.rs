@@ -2,25 +2,26 @@
 //! the table of `verdict.rs`.
 
 use crate::judge::conditions::Conditions;
+use crate::judge::direction::Direction;
 use crate::judge::finding::losses;
 use crate::judge::finding::verdict::{Hidden, REASONS, Reason};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::path::Path;
 use crate::judge::thresholds::OPEN_HOLDS;
 use crate::rules;
 use crate::track::wait::End;
 use crate::track::{Connection, Side};
 
 /// All that a reason may ask for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub connection: &'a Connection,
     /// Nagle's algorithm on the sockets of client and server.
     pub nagle: [Nagle; 2],
     /// All of its waits, whatever is listed.
     pub findings: Findings<'a>,
-    pub conditions: Conditions,
+    pub directions: &'a [Direction; 2],
+    pub conditions: Conditions<'a>,
 }
 
 impl Seen<'_> {
@@ -51,10 +52,10 @@ pub fn lacks_acks(seen: &Seen<'_>) -> bool {
 
 /// The capture ends where the segment would come that the last ACK which a host got, a late one, may have released.
 pub fn is_cut_off(seen: &Seen<'_>) -> bool {
-    let Seen { connection, findings, conditions, .. } = *seen;
+    let Seen { connection, findings, directions, conditions, .. } = *seen;
     seen.either(|side, nagle| {
         let half = connection.half(side);
-        let path = Path::of(half, conditions.clock_ns);
+        let path = &directions[side as usize].path;
         let is_last = |finding: Finding<'_>| {
             let wait = finding.wait;
             let left_ns = conditions.end_ns - wait.to.time_ns;

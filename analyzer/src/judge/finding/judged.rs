@@ -7,6 +7,7 @@ use crate::judge::model::{DirectionModel, Models};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
+use crate::judge::path::Basis;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
 use std::num::NonZeroU32;
@@ -26,6 +27,7 @@ pub struct JudgedHalf {
     pub proof: (u32, u32),
     /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
     pub rtt_ns: i64,
+    pub rtt_basis: Basis,
     pub detail: Option<Box<Detail>>,
 }
 
@@ -118,6 +120,11 @@ impl JudgedConnection {
 
     pub fn rtt_ns(&self) -> Option<i64> {
         Some(self.halves[0].rtt_ns()? + self.halves[1].rtt_ns()?)
+    }
+
+    /// Was a round trip measured on other connections of the two hosts?
+    pub fn is_rtt_shared(&self) -> bool {
+        self.halves.iter().any(|half| half.rtt_basis == Basis::Shared)
     }
 
     /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.

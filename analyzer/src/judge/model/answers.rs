@@ -2,15 +2,16 @@
 //! which it can be computed.
 
 use crate::cores;
-use crate::judge::model::candidates::{self, Exclusion};
+use crate::judge::model::candidates::Exclusion;
 use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
-use crate::judge::model::directions::{Direction, directions};
 use crate::judge::model::groups::{Group, Member};
 use crate::judge::model::held::{DirectionModel, Held};
 use crate::judge::model::ratios::Densities;
 use crate::judge::model::relay::{self, LateRelay};
+use crate::judge::model::sets::{CandidateSet, sets};
 use crate::judge::model::settle::{AT_ONCE, Weighing};
+use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
 use crate::track::clock::Clocks;
@@ -42,31 +43,30 @@ pub struct Terms {
     pub most: f64,
 }
 
-/// The terms of a wait of a block, by its place there.
+/// The terms of a wait of a block, by its place there, if it is a candidate.
 pub fn explain(
     blocks: &[Block],
     clocks: &Clocks,
+    paths: &SharedPaths,
     threads: usize,
     block: usize,
     at: usize,
-) -> Terms {
-    let wait = &blocks[block].waits[at];
-    let connection = blocks[block].place_of(wait).map(|place| &blocks[block].connections[place]);
-    let weighed = Weighing::of(directions(blocks, clocks, threads), threads);
-    weighed.terms(block as u32, at).unwrap_or(Terms {
-        exclusion: connection.and_then(|connection| {
-            candidates::exclusion(wait, connection, &blocks[block].waits[..at])
-        }),
-        held: Held::NOT,
-        direction: DirectionModel::default(),
-        densities: None,
-        most: 1.0,
-    })
+) -> Option<Terms> {
+    let weighed = Weighing::of(sets(blocks, clocks, paths, threads), threads);
+    weighed.terms(block as u32, at)
+}
+
+impl Terms {
+    /// Those of no candidate.
+    pub fn excluded(exclusion: Option<Exclusion>) -> Self {
+        let direction = DirectionModel::default();
+        Self { exclusion, held: Held::NOT, direction, densities: None, most: 1.0 }
+    }
 }
 
 impl<'a> Weighing<'a> {
-    /// Hands over what was found: each direction, and its candidates in their order.
-    pub fn answers(&self, mut take: impl FnMut(&Direction<'a>, DirectionModel, Vec<Held>)) {
+    /// Hands over what was found: each set, and its candidates in their order.
+    pub fn answers(&self, mut take: impl FnMut(&CandidateSet<'a>, DirectionModel, Vec<Held>)) {
         let members: Vec<(&Group<'a>, &Member<'a>)> = self.members().collect();
         let pieces: Vec<&[(&Group<'a>, &Member<'a>)]> = members.chunks(AT_ONCE).collect();
         let work = |piece: usize| {
@@ -76,7 +76,7 @@ impl<'a> Weighing<'a> {
         let mut members = members.iter();
         let Ok(()) = cores::in_order(self.threads, pieces.len(), work, |some| {
             for ((model, held), (_, member)) in some.into_iter().zip(members.by_ref()) {
-                take(&member.direction, model, held);
+                take(&member.set, model, held);
             }
             Ok::<(), Infallible>(())
         });
@@ -84,11 +84,11 @@ impl<'a> Weighing<'a> {
 
     /// The terms of a candidate, by its place in its block.
     fn terms(&self, block: u32, wait: usize) -> Option<Terms> {
-        let mut of_block = self.members().filter(|(_, member)| member.direction.block == block);
+        let mut of_block = self.members().filter(|(_, member)| member.set.block == block);
         of_block.find_map(|(group, member)| {
-            let direction = &member.direction;
-            let candidate = wait.checked_sub(direction.begin)? as u32;
-            let place = direction.candidates.binary_search(&candidate).ok()?;
+            let set = &member.set;
+            let candidate = wait.checked_sub(set.begin)? as u32;
+            let place = set.candidates.binary_search(&candidate).ok()?;
             let (model, held) = member.answer(group);
             Some(Terms {
                 exclusion: None,
@@ -97,7 +97,7 @@ impl<'a> Weighing<'a> {
                 densities: Some(
                     group.series.densities(&group.held_before, member.places[place] as usize),
                 ),
-                most: most(direction.wait(place), direction.connection),
+                most: most(set.wait(place), set.connection),
             })
         })
     }
@@ -105,41 +105,40 @@ impl<'a> Weighing<'a> {
 
 impl Member<'_> {
     fn answer(&self, group: &Group<'_>) -> (DirectionModel, Vec<Held>) {
-        let (direction, state) = (&self.direction, &self.state);
+        let (set, state) = (&self.set, &self.state);
         let held = self.own(&group.held);
         let ratios = self.ratios(group);
         let probabilities = held.iter().map(|&held| f64::from(held));
-        let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
-        let (relay, late) = match &direction.reactions {
+        let weighed: Vec<(&Wait, f64)> = set.candidate_waits().zip(probabilities).collect();
+        let (relay, late) = match &set.reactions {
             Some(reactions) => (relay::answers(reactions, &weighed), LateRelay::Unknown),
-            None => (
-                relay::relay(direction, &weighed),
-                LateRelay::of(&direction.path, direction.connection, &weighed),
-            ),
+            None => {
+                (relay::relay(set, &weighed), LateRelay::of(set.path(), set.connection, &weighed))
+            }
         };
         let common = self.common(group, &held);
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
         let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
         let release_ns = statistics::upper(&mut releases).unwrap_or(0);
-        let quickest_ns = direction.reactions.as_ref().and_then(Reactions::quickest_ns);
+        let quickest_ns = set.reactions.as_ref().and_then(Reactions::quickest_ns);
         let model = DirectionModel {
-            path: direction.path,
+            path: *set.path(),
             release_ms: release_ns as f64 / 1e6,
             relay,
             late,
             siblings: state.siblings,
             sibling_count: state.sibling_count,
             by_sender_clock: state.own_clock.as_ref().map_or(0.0, |own| own.weight),
-            is_inferred: direction.connection.halves.iter().any(Half::is_inferred),
-            reactions: direction.reactions.as_ref().map_or(0, Reactions::count),
+            is_inferred: set.connection.halves.iter().any(Half::is_inferred),
+            reactions: set.reactions.as_ref().map_or(0, Reactions::count),
             quickest_ms: quickest_ns.unwrap_or(0) as f64 / 1e6,
             ..common
         };
         // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses show says little about
         // Nagle's algorithm.
-        let is_unknown = direction.path.yardstick_ms().is_none();
+        let is_unknown = set.path().yardstick_ms().is_none();
         let one = |place: usize| {
-            let wait = direction.wait(place);
+            let wait = set.wait(place);
             // Until the share is that of the probability itself: readers compute the one from the other.
             let (on, ratio) = (state.chain.on[place].min(SUREST_ON), ratios[place]);
             let again =

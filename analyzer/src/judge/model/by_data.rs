@@ -2,7 +2,7 @@
 //! did the program answer? They are candidates of a kind of their own. They say nothing of Nagle's algorithm: whether it
 //! was on, the waits beside them tell that pure ACKs ended.
 
-use crate::judge::model::directions::Direction;
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::model::{BlockModel, Held};
 use crate::judge::thresholds::POSSIBLE;
 use crate::track::tracked::Block;
@@ -21,7 +21,7 @@ pub fn drop_unlikely(block: &mut Block, model: &mut BlockModel) {
     (block.waits, model.held) = both.filter(|(wait, held)| is_kept(wait, held)).unzip();
 }
 
-impl Direction<'_> {
+impl CandidateSet<'_> {
     /// How many followed such data later than a kernel sends: the program wrote them then.
     pub fn late(&self) -> f64 {
         let late =
@@ -35,6 +35,7 @@ mod tests {
     use super::*;
     use crate::judge::causes::Cause;
     use crate::judge::model::{Confidence, model};
+    use crate::judge::pooled::paths::SharedPaths;
     use crate::track::clock::Clocks;
     use crate::track::story::{Story, Told, block, client, server};
 
@@ -85,7 +86,7 @@ mod tests {
             let mut told = ticks(3, 14.0, 900.0);
             told.by_data.retain(|_| with);
             let blocks = [block([told])];
-            let mut models = model(&blocks, &Clocks::default(), 1);
+            let mut models = model(&blocks, &Clocks::default(), &SharedPaths::default(), 1);
             let waits = blocks[0].waits.iter().zip(models.remove(0).held);
             waits.filter(|(wait, _)| !wait.is(fact::DATA_ACK)).map(|(_, held)| held).collect()
         };
@@ -98,7 +99,7 @@ mod tests {
         let added = |step_ns| {
             let clocks = Clocks::ticking_every(step_ns);
             let mut blocks = [block([ticks(40, 14.0, 900.0)])];
-            let mut models = model(&blocks, &clocks, 1);
+            let mut models = model(&blocks, &clocks, &SharedPaths::default(), 1);
             drop_unlikely(&mut blocks[0], &mut models[0]);
             blocks[0].waits.iter().filter(|wait| wait.is(fact::DATA_ACK)).count()
         };

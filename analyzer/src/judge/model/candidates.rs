@@ -2,6 +2,7 @@
 //! timestamps. Nothing else excludes a hold.
 
 use crate::judge::capture::spurious;
+use crate::judge::path::Path;
 use crate::track::half::{Half, MSS_CUT};
 use crate::track::thresholds::{
     JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
@@ -61,11 +62,16 @@ pub enum Exclusion {
 
 use Exclusion::{Impossible, NotJudged};
 
-/// Why a wait is no candidate, with those `before` it; `None` for one.
-pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Option<Exclusion> {
+/// Why a wait is no candidate, by the paths of its connection and the waits `before` it; `None` for one.
+pub fn exclusion(
+    wait: &Wait,
+    connection: &Connection,
+    paths: &[Path; 2],
+    before: &[Wait],
+) -> Option<Exclusion> {
     let half = connection.half(wait.by);
     let size = Size::of(wait, connection);
-    let receiver_rtt_ns = connection.half(wait.by.other()).rtt_or_zero_ns();
+    let receiver_rtt_ns = paths[wait.by.other() as usize].shortest_ns.unwrap_or(0);
     let longest_ns = receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
     let is_behind = wait.is(fact::ACK_BEHIND);
     let least_release_ns = if is_behind { -LATE_STAMP_NS } else { 0 };
@@ -97,7 +103,7 @@ pub fn exclusion(wait: &Wait, connection: &Connection, before: &[Wait]) -> Optio
         (wait.has_any(EXEMPT), Impossible("FIN and urgent data are never held")),
         (wait.has_any(REPEATED), NotJudged("bytes were sent twice during the wait")),
         (
-            wait.is(fact::ACK_FIN) && half.is_far(),
+            wait.is(fact::ACK_FIN) && paths[wait.by as usize].is_across_network(),
             NotJudged("a FIN came with the ACK, and an answer takes as long as a release"),
         ),
         (wait.has_any(NO_WINDOW), Impossible("the receiver's window had no room")),
@@ -143,12 +149,18 @@ fn left_before_ack(wait: &Wait, half: &Half) -> bool {
 
 /// The places of the candidates of `side` among its connection's `waits`: those that pure ACKs may have released, or
 /// those that data may have.
-pub fn candidates(connection: &Connection, side: Side, waits: &[Wait], by_data: bool) -> Vec<u32> {
+pub fn candidates(
+    connection: &Connection,
+    side: Side,
+    waits: &[Wait],
+    by_data: bool,
+    paths: &[Path; 2],
+) -> Vec<u32> {
     let is_own = |at: usize, wait: &Wait| {
         // The condition that most waits fail comes first.
         wait.by == side
             && if by_data { wait.is(fact::DATA_ACK) } else { wait.has_pure_ack() }
-            && exclusion(wait, connection, &waits[..at]).is_none()
+            && exclusion(wait, connection, paths, &waits[..at]).is_none()
     };
     let all = (0..).zip(waits).filter(|(at, wait)| is_own(*at as usize, wait));
     let mut places: Vec<u32> = all.map(|(at, _)| at).collect();
@@ -157,7 +169,8 @@ pub fn candidates(connection: &Connection, side: Side, waits: &[Wait], by_data: 
         wait.is(fact::RESENT) && !wait.is(fact::NEEDLESS)
     };
     let own = places.iter().map(|&at| &waits[at as usize]);
-    if places.iter().any(is_again) && !spurious::is_needless(connection, side, waits, own) {
+    let is_needless = || spurious::is_needless(connection, side, waits, own, paths);
+    if places.iter().any(is_again) && !is_needless() {
         places.retain(|at| !is_again(at));
     }
     places

@@ -150,7 +150,7 @@ mod tests {
             basis: Basis::Handshake,
             step_ms: 0.001,
             far: rtt_ms > 1.0,
-            behind_ms: 0.0,
+            ..Path::default()
         }
     }
 

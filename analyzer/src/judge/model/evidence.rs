@@ -3,9 +3,9 @@
 use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
 use crate::judge::model::density::{self, most};
-use crate::judge::model::directions::Direction;
 use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sender_clock::SenderClock;
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::thresholds::{
     BLURRED_RTT_MS, BLURRED_WITHIN, BOUND, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
@@ -24,7 +24,7 @@ pub struct OwnClock {
     pub weight: f64,
 }
 
-impl Direction<'_> {
+impl CandidateSet<'_> {
     pub fn event(&self, at: usize) -> Event {
         let wait = self.wait(at);
         let release_ms = wait.release_ns() as f64 / 1e6;
@@ -32,17 +32,17 @@ impl Direction<'_> {
         // The pause of a segment that answers data begins with that data.
         let (pause_ms, program) = match &self.reactions {
             Some(reactions) => {
-                (release_ms, density::answer(reactions, release_ms, self.path.step_ms))
+                (release_ms, density::answer(reactions, release_ms, self.path().step_ms))
             }
             None => (pause_ms, density::pause(pause_ms)),
         };
         Event {
             time_ns: wait.to.time_ns,
-            release_ms: (release_ms - self.path.yardstick_ms().unwrap_or(0.0)) as f32,
+            release_ms: (release_ms - self.path().yardstick_ms().unwrap_or(0.0)) as f32,
             pause_ms: pause_ms as f32,
-            hold: self.path.release(release_ms) as f32,
+            hold: self.path().release(release_ms) as f32,
             program: program as f32,
-            allowed: self.path.allows(release_ms) as f32,
+            allowed: self.path().allows(release_ms) as f32,
             most: most(wait, self.connection) as f32,
         }
     }
@@ -87,7 +87,7 @@ impl Direction<'_> {
             late: half.contradicts_late()
                 && self.connection.halves.iter().any(|half| half.unseen().0 > 0)
                 || half.contradicts_at_once(),
-            step_ms: self.path.step_ms,
+            step_ms: self.path().step_ms,
             sets_later: self.connection.ends().server.port == SSH_PORT,
         };
         Chain::of(ratios, evidence, log_odds)
@@ -95,7 +95,7 @@ impl Direction<'_> {
 
     /// Evidence of the sender's timestamps, across a network.
     pub fn own_clock(&self) -> Option<(OwnClock, Chain)> {
-        if !self.path.far || rules::off("own_clock") {
+        if !self.path().far || rules::off("own_clock") {
             return None;
         }
         let waits = self.candidate_waits();
@@ -129,8 +129,8 @@ impl Direction<'_> {
         }
         let mostly = |count: usize| 2 * count > self.candidates.len();
         let even = || from_past.iter().filter(|&&ratio| f64::from(ratio) >= OPEN_RATIO).count();
-        match self.path.yardstick_ms() {
-            None => self.path.far && !self.has_contradicted() && mostly(even()),
+        match self.path().yardstick_ms() {
+            None => self.path().far && !self.has_contradicted() && mostly(even()),
             Some(_) => self.blurred() >= FEW_RELEASES as usize,
         }
     }
@@ -139,7 +139,7 @@ impl Direction<'_> {
     /// contradicts.
     pub fn blurred(&self) -> usize {
         let is_long = |rtt_ms: &f64| *rtt_ms >= BLURRED_RTT_MS && !self.has_contradicted();
-        let Some(rtt_ms) = self.path.yardstick_ms().filter(is_long) else { return 0 };
+        let Some(rtt_ms) = self.path().yardstick_ms().filter(is_long) else { return 0 };
         let about = rtt_ms / BLURRED_WITHIN..=rtt_ms * BLURRED_WITHIN;
         let releases = self.candidate_waits().map(|wait| wait.release_ns() as f64 / 1e6);
         releases.filter(|release_ms| about.contains(release_ms)).count()

@@ -1,10 +1,10 @@
 //! Directions that learn from each other: those of one server whose paths are of one kind.
 
 use crate::judge::model::chain::{self, Chain};
-use crate::judge::model::directions::Direction;
 use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::held::DirectionModel;
 use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::thresholds::{CLOCK_COST, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON};
 use crate::rules;
 use crate::track::{Endpoint, Side};
@@ -48,9 +48,9 @@ pub struct Group<'a> {
     pub is_moving: bool,
 }
 
-/// A direction, and its state between rounds.
+/// A set of candidates, and its state between rounds.
 pub struct Member<'a> {
-    pub direction: Direction<'a>,
+    pub set: CandidateSet<'a>,
     /// Where its candidates are among the events of its group.
     pub places: Vec<u32>,
     pub state: State,
@@ -71,29 +71,29 @@ pub struct State {
 }
 
 /// All directions by their kinds, in the order in which these come first.
-pub fn groups(directions: Vec<Direction<'_>>) -> Vec<Group<'_>> {
+pub fn groups(sets: Vec<CandidateSet<'_>>) -> Vec<Group<'_>> {
     let mut places: HashMap<Kind, usize, RandomState> = HashMap::default();
-    let mut kinds: Vec<(Kind, Vec<Direction<'_>>)> = Vec::new();
-    for direction in directions {
-        let kind = Kind::of(&direction);
+    let mut kinds: Vec<(Kind, Vec<CandidateSet<'_>>)> = Vec::new();
+    for set in sets {
+        let kind = Kind::of(&set);
         let place = *places.entry(kind).or_insert(kinds.len());
         match kinds.get_mut(place) {
-            Some((_, own)) => own.push(direction),
-            None => kinds.push((kind, vec![direction])),
+            Some((_, own)) => own.push(set),
+            None => kinds.push((kind, vec![set])),
         }
     }
     kinds.into_iter().map(|(kind, own)| Group::of(kind, own)).collect()
 }
 
 impl Kind {
-    fn of(direction: &Direction<'_>) -> Self {
+    fn of(set: &CandidateSet<'_>) -> Self {
         Self {
-            server: direction.connection.ends().server,
-            side: direction.side,
-            far: direction.path.far,
-            is_known: direction.path.is_known(),
-            by_data: direction.reactions.is_some(),
-            is_short: direction.is_short,
+            server: set.connection.ends().server,
+            side: set.side,
+            far: set.path().far,
+            is_known: set.path().is_known(),
+            by_data: set.reactions.is_some(),
+            is_short: set.is_short,
         }
     }
 
@@ -104,28 +104,28 @@ impl Kind {
 }
 
 impl<'a> Group<'a> {
-    fn of(kind: Kind, directions: Vec<Direction<'a>>) -> Self {
+    fn of(kind: Kind, sets: Vec<CandidateSet<'a>>) -> Self {
         let mut placed: Vec<(Event, u32, u32)> = Vec::new();
         let (mut others, mut step_ms, mut blurred) = (Vec::new(), 0.0_f64, 0);
-        for (number, direction) in (0..).zip(&directions) {
-            let own = (0..direction.candidates.len() as u32)
-                .map(|at| (direction.event(at as usize), number, at));
+        for (number, set) in (0..).zip(&sets) {
+            let own =
+                (0..set.candidates.len() as u32).map(|at| (set.event(at as usize), number, at));
             placed.extend(own);
-            others.extend(direction.other_pauses().filter(|_| !rules::off("other_pauses")));
-            step_ms = step_ms.max(direction.path.step_ms);
-            blurred += direction.blurred();
+            others.extend(set.other_pauses().filter(|_| !rules::off("other_pauses")));
+            step_ms = step_ms.max(set.path().step_ms);
+            blurred += set.blurred();
         }
         // Connections overlap, and clocks may step back.
         if !placed.is_sorted_by_key(|(event, ..)| event.time_ns) {
             placed.sort_by_key(|(event, ..)| event.time_ns);
         }
         others.sort_unstable_by_key(|other: &OtherPause| other.0);
-        let member = |direction: Direction<'a>| Member {
-            places: vec![0; direction.candidates.len()],
-            direction,
+        let member = |set: CandidateSet<'a>| Member {
+            places: vec![0; set.candidates.len()],
+            set,
             state: State::default(),
         };
-        let mut members: Vec<Member<'a>> = directions.into_iter().map(member).collect();
+        let mut members: Vec<Member<'a>> = sets.into_iter().map(member).collect();
         for (place, &(_, member, at)) in (0..).zip(&placed) {
             members[member as usize].places[at as usize] = place;
         }
@@ -149,7 +149,7 @@ impl<'a> Group<'a> {
     /// Sums up before a round.
     pub fn sum(&mut self) {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
-        let on = |member: &Member<'_>| sum(&member.state.chain.on) + member.direction.late();
+        let on = |member: &Member<'_>| sum(&member.state.chain.on) + member.set.late();
         self.sums = (sum(&self.held), self.members.iter().map(on).sum());
     }
 }
@@ -177,17 +177,17 @@ impl Member<'_> {
 
     /// The parameters that its waits share, which were held with these probabilities.
     pub fn common(&self, group: &Group<'_>, held: &[f32]) -> DirectionModel {
-        DirectionModel::of(held, &self.state.chain.on, self.direction.late(), group.sums)
+        DirectionModel::of(held, &self.state.chain.on, self.set.late(), group.sums)
     }
 
     /// By what came before each wait, and by nothing else.
     pub fn alone(&self, group: &Group<'_>) -> State {
-        let direction = &self.direction;
+        let set = &self.set;
         let ratios = self.own(&group.ratios);
-        let chain = direction.chain(&ratios, NAGLE_ON);
-        let is_open = direction.is_open(&ratios);
+        let chain = set.chain(&ratios, NAGLE_ON);
+        let is_open = set.is_open(&ratios);
         let alone = |chain| State { chain, is_open, ..State::default() };
-        let Some((own, by_clock)) = direction.own_clock() else { return alone(chain) };
+        let Some((own, by_clock)) = set.own_clock() else { return alone(chain) };
         let by_clock = by_clock.evidence - CLOCK_COST;
         let weight = chain::logistic(by_clock - chain.evidence);
         if weight < LEAST_WEIGHT {
@@ -195,7 +195,7 @@ impl Member<'_> {
         }
         let evidence = weight * by_clock + (1.0 - weight) * chain.evidence;
         let ratios = blended(&ratios, &own.ratios, weight);
-        let chain = Chain { evidence, ..direction.chain(&ratios, NAGLE_ON) };
+        let chain = Chain { evidence, ..set.chain(&ratios, NAGLE_ON) };
         State { own_clock: Some(OwnClock { ratios, weight, ..own }), ..alone(chain) }
     }
 

@@ -14,7 +14,6 @@ pub mod by_data;
 pub mod candidates;
 mod chain;
 pub mod density;
-mod directions;
 mod evidence;
 mod groups;
 mod held;
@@ -22,27 +21,33 @@ mod learnt;
 mod ratios;
 mod relay;
 pub mod sender_clock;
+mod sets;
 mod settle;
 mod siblings;
 
 pub use answers::{Terms, explain};
-pub use candidates::Exclusion;
+pub use candidates::{Exclusion, exclusion};
 pub use held::{Confidence, DirectionModel, Held, Proof};
 
-use crate::judge::model::directions::directions;
+use crate::judge::direction::Direction;
+use crate::judge::model::sets::sets;
 use crate::judge::model::settle::Weighing;
+use crate::judge::pooled::paths::SharedPaths;
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The model's answers on the waits of one block, which are sorted by connection and time.
 #[derive(Debug, Default)]
 pub struct BlockModel {
     /// One for each wait.
     pub held: Vec<Held>,
+    /// The directions of connections with candidates, in the order of the places of these.
+    directions: Vec<(u32, Arc<[Direction; 2]>)>,
     /// Answers on the directions with candidates, in the order of their keys.
-    directions: Vec<(DirectionKey, DirectionModel)>,
+    answers: Vec<(DirectionKey, DirectionModel)>,
 }
 
 /// The place of a connection in its block, and the side; then, may data have released the waits?
@@ -52,7 +57,9 @@ type DirectionKey = (u32, u8, bool);
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionModel<'a> {
     pub held: &'a [Held],
-    pub directions: [Models<&'a DirectionModel>; 2],
+    /// Its directions, where one of its waits is a candidate.
+    pub directions: Option<&'a [Direction; 2]>,
+    pub models: [Models<&'a DirectionModel>; 2],
 }
 
 /// The answers on one direction: on waits that pure ACKs may have ended, and on those that data may have.
@@ -63,51 +70,64 @@ impl BlockModel {
     pub fn of_connection(&self, place: usize, waits: Range<usize>) -> ConnectionModel<'_> {
         let answer = |side, by_data| {
             let key = (place as u32, side as u8, by_data);
-            let at = self.directions.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-            Some(&self.directions[at].1)
+            let at = self.answers.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+            Some(&self.answers[at].1)
         };
+        let known = self.directions.binary_search_by_key(&(place as u32), |(place, _)| *place);
         ConnectionModel {
             held: &self.held[waits],
-            directions: Side::BOTH.map(|side| [false, true].map(|by_data| answer(side, by_data))),
+            directions: known.ok().map(|at| &*self.directions[at].1),
+            models: Side::BOTH.map(|side| [false, true].map(|by_data| answer(side, by_data))),
         }
     }
 }
 
 /// The model of all `blocks`. Waits that are evidence are judged by each other alone, whatever is listed besides;
 /// shorter ones, by them and by each other.
-pub fn model(blocks: &[Block], clocks: &Clocks, threads: usize) -> Vec<BlockModel> {
+pub fn model(
+    blocks: &[Block],
+    clocks: &Clocks,
+    paths: &SharedPaths,
+    threads: usize,
+) -> Vec<BlockModel> {
     let none = |block: &Block| BlockModel {
         held: vec![Held::NOT; block.waits.len()],
-        directions: Vec::new(),
+        ..BlockModel::default()
     };
     let mut all: Vec<BlockModel> = blocks.iter().map(none).collect();
-    let directions = directions(blocks, clocks, threads);
-    if directions.is_empty() {
+    let sets = sets(blocks, clocks, paths, threads);
+    if sets.is_empty() {
         return all;
     }
+    for set in &sets {
+        let known = &mut all[set.block as usize].directions;
+        if known.last().is_none_or(|(place, _)| *place != set.place) {
+            known.push((set.place, Arc::clone(&set.directions)));
+        }
+    }
     let mut of_short = Vec::new();
-    Weighing::of(directions, threads).answers(|direction, model, held| {
-        let block = &mut all[direction.block as usize];
-        let by_data = direction.reactions.is_some();
+    Weighing::of(sets, threads).answers(|set, model, held| {
+        let block = &mut all[set.block as usize];
+        let by_data = set.reactions.is_some();
         if !by_data || held.iter().any(|held| held.confidence().is_some()) {
-            let answer = ((direction.place, direction.side as u8, by_data), model);
-            if direction.is_short {
-                of_short.push((direction.block, answer));
+            let answer = ((set.place, set.side as u8, by_data), model);
+            if set.is_short {
+                of_short.push((set.block, answer));
             } else {
-                block.directions.push(answer);
+                block.answers.push(answer);
             }
         }
-        for (&candidate, held) in direction.candidates.iter().zip(held) {
-            block.held[direction.begin + candidate as usize] = held;
+        for (&candidate, held) in set.candidates.iter().zip(held) {
+            block.held[set.begin + candidate as usize] = held;
         }
     });
     // Short waits answer for a direction that has no others: a stable sort leaves them behind.
     for (block, answer) in of_short {
-        all[block as usize].directions.push(answer);
+        all[block as usize].answers.push(answer);
     }
     for block in &mut all {
-        block.directions.sort_by_key(|(key, _)| *key);
-        block.directions.dedup_by_key(|(key, _)| *key);
+        block.answers.sort_by_key(|(key, _)| *key);
+        block.answers.dedup_by_key(|(key, _)| *key);
     }
     all
 }

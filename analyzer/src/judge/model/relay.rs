@@ -1,9 +1,10 @@
 //! May the holds of a direction be what a relay passed on from a connection that the capture lacks? On one host
 //! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
 
+use crate::judge::direction::Direction;
 use crate::judge::model::chain::logistic;
 use crate::judge::model::density::kernel;
-use crate::judge::model::directions::Direction;
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::statistics::log_normal;
@@ -24,8 +25,9 @@ const AS_QUICK: i64 = 3;
 const ONE_HOST_MS: (f64, f64) = (0.007, 0.05);
 
 /// Probability of a relay in this direction, by its candidates, each with the probability that it was a hold.
-pub fn relay(direction: &Direction<'_>, holds: &[(&Wait, f64)]) -> f64 {
-    let Direction { connection, side, waits, path, acks, .. } = direction;
+pub fn relay(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> f64 {
+    let CandidateSet { connection, side, waits, .. } = set;
+    let Direction { path, acks, .. } = set.direction();
     if rules::off("relay") {
         return logistic(RELAY_ASKED);
     }

@@ -2,9 +2,9 @@
 //! others, until nothing moves.
 
 use crate::cores;
-use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{Group, Member, groups};
 use crate::judge::model::ratios::Learning;
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::thresholds::ROUNDS;
 use crate::rules;
 use std::ops::Range;
@@ -24,8 +24,8 @@ pub struct Weighing<'a> {
 
 impl<'a> Weighing<'a> {
     /// Weighs all of them.
-    pub fn of(directions: Vec<Direction<'a>>, threads: usize) -> Self {
-        let groups = groups(directions);
+    pub fn of(sets: Vec<CandidateSet<'a>>, threads: usize) -> Self {
+        let groups = groups(sets);
         let events: usize = groups.iter().map(|group| group.series.events.len()).sum();
         let mut all = Self { groups, threads: if events < WORTH_THREADS { 1 } else { threads } };
         all.set_ratios(|group, learning, window| group.series.ratios_from_past(learning, window));

@@ -2,8 +2,8 @@
 //! socket.
 
 use crate::judge::model::chain::{Chain, logistic};
-use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{Group, Member};
+use crate::judge::model::sets::CandidateSet;
 use crate::judge::model::settle::Weighing;
 use crate::judge::thresholds::{NAGLE_ON, OPEN_ON, SIBLING, SIBLING_BOUNDS, SIBLINGS_BOUNDS};
 use crate::rules;
@@ -31,7 +31,7 @@ impl<'a> Weighing<'a> {
             // Short ones are asked where nothing else is.
             let is_asked = kind.is_short && !kind.by_data && of_evidence.1 == 0;
             let (sum, count) = if is_asked { of_short } else { of_evidence };
-            let beside = evidence.get(&socket(&member.direction)).copied();
+            let beside = evidence.get(&socket(&member.set)).copied();
             let own = if is_asked || kind.is_base() { Some((group, member)) } else { beside };
             let others = sum - own.map_or(0.0, |(_, own)| bounded(own));
             let siblings = rules::weight("siblings", SIBLING) * others;
@@ -39,13 +39,13 @@ impl<'a> Weighing<'a> {
             let count = count - u32::from(own.is_some());
             let advised = NAGLE_ON + siblings;
             // Many connections with a wait each leave as much open as one with many.
-            let is_blurred = group.is_blurred && member.direction.blurred() > 0;
+            let is_blurred = group.is_blurred && member.set.blurred() > 0;
             let is_open = state.is_open || is_blurred && logistic(advised) >= OPEN_ON;
             let ratios = member.ratios(group);
             let chain = if !kind.is_base() {
                 Some(chain_beside((group, member), beside, advised))
             } else if count > 0 && state.chain.evidence < BEYOND_DOUBT {
-                Some(member.direction.chain(&ratios, advised))
+                Some(member.set.chain(&ratios, advised))
             } else {
                 None
             };
@@ -86,7 +86,7 @@ impl<'a> Weighing<'a> {
         }
         let bases = self.groups.iter().filter(|group| group.kind.is_base());
         let members = bases.flat_map(|group| group.members.iter().map(move |one| (group, one)));
-        members.map(|(group, member)| (socket(&member.direction), (group, member))).collect()
+        members.map(|(group, member)| (socket(&member.set), (group, member))).collect()
     }
 }
 
@@ -94,8 +94,8 @@ fn bounded(member: &Member<'_>) -> f64 {
     member.state.chain.evidence.clamp(SIBLING_BOUNDS.0, SIBLING_BOUNDS.1)
 }
 
-fn socket(direction: &Direction<'_>) -> Socket {
-    (direction.block, direction.place, direction.side)
+fn socket(set: &CandidateSet<'_>) -> Socket {
+    (set.block, set.place, set.side)
 }
 
 /// The chain of a direction that is no base: Nagle's algorithm was on as the waits `beside` them show. Short waits show
@@ -105,18 +105,18 @@ fn chain_beside(
     beside: Option<(&Group<'_>, &Member<'_>)>,
     log_odds: f64,
 ) -> Chain {
-    let direction = &member.direction;
-    let own = direction.candidates.iter().zip(member.ratios(group));
+    let set = &member.set;
+    let own = set.candidates.iter().zip(member.ratios(group));
     let own = own.map(|(&wait, ratio)| (wait, if group.kind.by_data { 1.0 } else { ratio }, true));
     let mut all: Vec<(u32, f32, bool)> = own.collect();
     if let Some((group, beside)) = beside {
-        let others = beside.direction.candidates.iter().zip(beside.ratios(group));
+        let others = beside.set.candidates.iter().zip(beside.ratios(group));
         all.extend(others.map(|(&wait, ratio)| (wait, ratio, false)));
         all.sort_unstable_by_key(|(wait, ..)| *wait);
     }
-    let waits = all.iter().map(|(wait, ..)| &direction.waits[*wait as usize]);
+    let waits = all.iter().map(|(wait, ..)| &set.waits[*wait as usize]);
     let ratios: Vec<f32> = all.iter().map(|(_, ratio, _)| *ratio).collect();
-    let on = direction.chain_of(waits, &ratios, log_odds).on;
+    let on = set.chain_of(waits, &ratios, log_odds).on;
     let own = all.iter().zip(on).filter(|((.., is_own), _)| *is_own);
     Chain { on: own.map(|(_, on)| on).collect(), ..member.state.chain.clone() }
 }

@@ -1,11 +1,14 @@
 //! Paths that connections of the same two hosts share: one that was joined midway knows no round trip, and one sample
 //! tells nothing of a path's jitter. Other connections of the same hosts show both.
 
+use crate::cores;
 use crate::judge::path::{Basis, Path};
 use crate::judge::thresholds::{OTHERS_WEIGHT, PATH_SAMPLES};
 use crate::rules;
 use crate::track::ends::Ends;
+use crate::track::half::Half;
 use crate::track::tracked::Block;
+use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -18,19 +21,20 @@ const MOST: usize = 64;
 type Hosts = (IpAddr, IpAddr);
 
 /// Paths with a handshake, client's and server's, by the hosts that some connection needs them of.
+#[derive(Default)]
 pub struct SharedPaths {
     known: HashMap<Hosts, [Vec<Path>; 2], RandomState>,
 }
 
 impl SharedPaths {
-    /// The paths in `blocks` between the hosts of those connections of `asking` that know little of theirs.
-    pub fn of<'a>(
-        blocks: &[Block],
-        asking: impl Iterator<Item = (&'a Connection, &'a Path)>,
-    ) -> Self {
-        let unknown = asking.filter(|(_, path)| needs_others(path) && !rules::off("shared_paths"));
+    /// The paths in `blocks` between the hosts of those connections that know little of theirs.
+    pub fn of(blocks: &[Block], threads: usize) -> Self {
+        let asking = cores::of_blocks(threads, blocks, |blocks| {
+            blocks.iter().flat_map(asking).collect::<Vec<Hosts>>()
+        });
+        let asking = asking.into_iter().flatten().filter(|_| !rules::off("shared_paths"));
         let mut known: HashMap<Hosts, [Vec<Path>; 2], RandomState> =
-            unknown.map(|(connection, _)| (hosts(connection), Default::default())).collect();
+            asking.map(|hosts| (hosts, Default::default())).collect();
         let blocks = if known.is_empty() { &[] } else { blocks };
         for connection in blocks.iter().flat_map(|block| &block.connections) {
             let Some(of_sides) = known.get_mut(&hosts(connection)) else { continue };
@@ -47,26 +51,43 @@ impl SharedPaths {
         Self { known }
     }
 
-    /// The path to `side` of this connection, with what others show.
-    pub fn apply(&self, connection: &Connection, side: Side, path: Path) -> Path {
-        let Some(known) = self.known.get(&hosts(connection)) else { return path };
-        let others = &known[side as usize];
-        match path.basis {
-            Basis::Handshake if needs_others(&path) => with_others(path, others),
-            Basis::Handshake => path,
-            _ => measured_by(path, others),
+    /// The paths to client and server of a connection with these `waits`, with what others show; the clock ticks every
+    /// `clock_ns`.
+    pub fn of_both(&self, connection: &Connection, waits: &[Wait], clock_ns: i64) -> [Path; 2] {
+        let own = connection.halves.each_ref().map(|half| Path::of(half, clock_ns));
+        if self.known.is_empty() || !is_asking(connection, waits) {
+            return own;
         }
+        let Some(known) = self.known.get(&hosts(connection)) else { return own };
+        Side::BOTH.map(|side| {
+            let (path, others) = (own[side as usize], &known[side as usize]);
+            match path.basis {
+                Basis::Handshake if path.samples < PATH_SAMPLES => with_others(path, others),
+                Basis::Handshake => path,
+                _ => measured_by(path, others),
+            }
+        })
     }
+}
+
+/// The hosts of the connections of a block that know little of their paths.
+fn asking(block: &Block) -> impl Iterator<Item = Hosts> {
+    let each = block.waits.chunk_by(|one, next| one.connection == next.connection);
+    each.filter_map(|waits| {
+        let connection = &block.connections[block.place_of(&waits[0])?];
+        is_asking(connection, waits).then(|| hosts(connection))
+    })
+}
+
+/// Does a connection know little of its round trips, or of their jitter, though an ACK may have ended one of its `waits`?
+fn is_asking(connection: &Connection, waits: &[Wait]) -> bool {
+    let knows_little = |half: &Half| !half.is_path_measured() || half.rtt_samples < PATH_SAMPLES;
+    connection.halves.iter().any(knows_little) && waits.iter().any(Wait::has_ack)
 }
 
 fn hosts(connection: &Connection) -> Hosts {
     let Ends { client, server } = connection.ends();
     (client.addr, server.addr)
-}
-
-/// Does it know little of its round trip, or of its jitter?
-fn needs_others(path: &Path) -> bool {
-    !path.is_measured() || path.samples < PATH_SAMPLES
 }
 
 /// With the shortest round trip of others, unless that is of another capture point: this host answered sooner.

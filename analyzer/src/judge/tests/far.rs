@@ -3,7 +3,9 @@
 use super::{causes, held, judge_all, stalls, stalls_of, sure};
 use crate::judge::causes::Cause;
 use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::findings::Findings;
 use crate::judge::model::Confidence;
+use crate::judge::words::evidence::reasons;
 use crate::track::story::{Story, Told, client, server};
 
 #[test]
@@ -158,6 +160,29 @@ fn other_connections_of_the_server_speak_for_a_single_hold_or_against_it() {
     // The pause is 107.4 ms, whatever the ACK does.
     let pausing = [44.0, 45.5, 44.7, 46.0].map(|ack_ms| [ack_ms, 107.4 - ack_ms]);
     assert!(last(pausing.into()) < 0.5 * alone);
+}
+
+/// Captured at the client, 26 ms away from its server.
+#[test]
+fn joined_midway_all_sentences_borrow_the_round_trips_of_the_same_hosts() {
+    let pieces = |story: Story| {
+        let sent = story.after_ms(5.0, client(100)).after_ms(26.0, server(0));
+        sent.after_ms(0.02, client(50)).after_ms(26.0, server(0))
+    };
+    let opened = (0..4).map(|_| Story::new().handshake(0.02, 26.0));
+    let stories = opened.chain([Story::new()]).map(|story| story.times(3, pieces).end());
+    let mut told: Vec<Told> = stories.collect();
+    let (judged, rulings) = judge_all(&mut told, |conditions| conditions).pop().unwrap();
+    let midway = Findings::new(&told[4].waits, &rulings);
+    let stall = midway.stalls().next().unwrap();
+    let sentences = reasons(stall, &judged);
+    let [ack, release] = [&sentences[1], &sentences[2]];
+    let borrowed = "on another connection of these hosts";
+    let round_trip = "the round trip to the";
+    assert!(ack.ends_with(&format!("{round_trip} server {borrowed}: not delayed")), "{ack}");
+    let release_rtt = format!("{round_trip} client is 0.020 ms {borrowed}.");
+    assert!(release.contains(&release_rtt), "{release}");
+    assert_eq!((judged.rtt_ns(), judged.is_rtt_shared()), (Some(26_020_000), true));
 }
 
 /// Full-sized segments one by one, captured at the sender, 26 ms away from the receiver.

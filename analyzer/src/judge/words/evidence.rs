@@ -87,9 +87,10 @@ impl<'a> ExplainedStall<'a> {
         Self { finding, wait, judged, model, by, receiver }
     }
 
-    /// Round trip between the capture point and the receiver, in ns.
-    pub fn receiver_rtt_ns(&self) -> Option<i64> {
-        self.judged.half(self.wait.by.other()).rtt_ns()
+    /// Round trip between the capture point and the receiver, in ns, and where else it was measured.
+    pub fn receiver_rtt(&self) -> Option<(Ms, &'static str)> {
+        let half = self.judged.half(self.wait.by.other());
+        Some((Ms(half.rtt_ns()?), half.rtt_basis.elsewhere()))
     }
 
     fn unacked(&self, out: &mut String) -> fmt::Result {
@@ -139,11 +140,11 @@ impl<'a> ExplainedStall<'a> {
             Ms(wait.ack.time_ns - wait.from.time_ns),
             wait.from.frame
         )?;
-        match (self.finding.cause, self.receiver_rtt_ns()) {
-            (Cause::NagleDelack, Some(rtt_ns)) => {
-                let rtt = Ms(rtt_ns);
-                write!(out, "; the round trip to the {receiver} is {rtt}, so it came {delay} late")
-            }
+        match (self.finding.cause, self.receiver_rtt()) {
+            (Cause::NagleDelack, Some((rtt, elsewhere))) => write!(
+                out,
+                "; the round trip to the {receiver} is {rtt}{elsewhere}, so it came {delay} late"
+            ),
             (Cause::NagleDelack, None) => {
                 write!(out, ": delayed by up to {delay} (round trip unknown)")
             }
@@ -151,12 +152,14 @@ impl<'a> ExplainedStall<'a> {
                 out,
                 "; the round trip to the {receiver} is unknown, so whether it was delayed is open"
             ),
-            (_, Some(rtt_ns)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => write!(
+            (_, Some((rtt, elsewhere))) if delay_ns >= SHORTEST_DELAYED_ACK_NS => write!(
                 out,
-                "; the round trip to the {receiver} is {} at least, and its variation explains the rest: not delayed",
-                Ms(rtt_ns)
+                "; the round trip to the {receiver} is {rtt} at least{elsewhere}, and its variation explains the rest: \
+                 not delayed"
             ),
-            _ => write!(out, ", within the round trip to the {receiver}: not delayed"),
+            (_, Some((_, elsewhere))) => {
+                write!(out, ", within the round trip to the {receiver}{elsewhere}: not delayed")
+            }
         }
     }
 
@@ -173,7 +176,8 @@ impl<'a> ExplainedStall<'a> {
                 write!(out, ", and by its timestamps the {by} pauses for as long as its ACKs take")
             }
             Basis::Handshake | Basis::Shared => {
-                write!(out, "; the round trip to the {by} is {rtt}")
+                let elsewhere = model.path.basis.elsewhere();
+                write!(out, "; the round trip to the {by} is {rtt}{elsewhere}")
             }
             Basis::Estimate => write!(out, "; the fastest reply of the {by} took {rtt}"),
             Basis::Nothing if !model.path.far => {

@@ -98,25 +98,24 @@ fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
 }
 
 fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let (receiver, rtt_ns) = (stall.receiver, stall.receiver_rtt_ns());
-    let why = match (stall.finding.cause, rtt_ns) {
-        (Cause::NagleDelack, Some(rtt_ns)) => format!(
-            "the round trip to the {receiver} takes {}; its ACK came {} later than that",
-            Ms(rtt_ns),
+    let (receiver, rtt) = (stall.receiver, stall.receiver_rtt());
+    let why = match (stall.finding.cause, rtt) {
+        (Cause::NagleDelack, Some((rtt, elsewhere))) => format!(
+            "the round trip to the {receiver} takes {rtt}{elsewhere}; its ACK came {} later than that",
             Ms(stall.judged.ack_delay_ns(stall.wait))
         ),
         (Cause::NagleReply, _) => {
             let ack = stall.wait.ack.frame;
             return (true, format!("frame {ack} carries data: no delayed-ACK timer sent it"));
         }
-        (_, None) => {
-            format!(
-                "the round trip to the {receiver} is not known, so whether its ACK was delayed is open"
-            )
+        (_, None) => format!(
+            "the round trip to the {receiver} is not known, so whether its ACK was delayed is open"
+        ),
+        (_, Some((_, elsewhere))) => {
+            format!("the ACK came within the round trip to the {receiver}{elsewhere}: not delayed")
         }
-        _ => format!("the ACK came within the round trip to the {receiver}: not delayed"),
     };
-    (rtt_ns.is_some() && stall.judged.handshake, why)
+    (rtt.is_some() && stall.judged.handshake, why)
 }
 
 fn cork(stall: &ExplainedStall<'_>) -> (bool, String) {

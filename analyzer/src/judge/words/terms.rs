@@ -143,9 +143,8 @@ fn round_trip(direction: &DirectionModel, by: &str) -> String {
         _ if is_mostly_by_sender_clock(direction) => {
             format!("compared in the timestamps of the {by}")
         }
-        Basis::Handshake => format!("the round trip to the {by} is {rtt}"),
-        Basis::Shared => {
-            format!("the round trip to the {by} is {rtt} on another connection of these hosts")
+        basis @ (Basis::Handshake | Basis::Shared) => {
+            format!("the round trip to the {by} is {rtt}{}", basis.elsewhere())
         }
         Basis::Estimate => format!("the fastest reply of the {by} took {rtt}"),
         Basis::Nothing => format!("the round trip to the {by} is not known"),

@@ -126,7 +126,10 @@ const NAGLE: Field =
 const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that prove it.");
 const VARIANT: Field = field!("nagle_variant", "`classic` (RFC 896), `minshall` or `unknown`.");
 const VARIANT_FRAMES: Field = field!("nagle_variant_frames", "Two frames that prove which.");
-const RTT: Field = field!("rtt_ms", "Round trip between the capture point and this end.");
+const RTT: Field = field!(
+    "rtt_ms",
+    "Round trip between the capture point and this end; of other connections of the two hosts, where its own does not show it."
+);
 const RETRANSMITTED: Field = field!("retransmitted", "Retransmitted segments.");
 const DUPLICATED: Field = field!("duplicated", "Segments captured twice.");
 const REORDERED: Field = field!("reordered", "Segments captured out of order.");
