@@ -48,7 +48,8 @@
 //! - **relay**: a program that passes on what arrives elsewhere, and so looks held. **proof**: the system calls of
 //!   a program say that a segment was held or was not. **corked**: held by `TCP_CORK` or `MSG_MORE`, for 200 ms.
 //! - **ruling**: the cause of a wait, and how likely it was held. **finding**: a wait with its ruling.
-//! - **reason**: why a connection gets no verdict; one row of a table each.
+//! - **doubt**: what a capture does not show of a connection, and so **hides**: one row of a table each. The first that
+//!   applies is why a connection gets no verdict.
 
 // Much is there for Python alone.
 #![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]

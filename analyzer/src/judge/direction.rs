@@ -3,6 +3,7 @@
 
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::spurious;
+use crate::judge::doubts::Doubts;
 use crate::judge::path::Path;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
@@ -16,30 +17,22 @@ pub struct Direction {
     pub acks: AckDelay,
     /// Was the capture taken at the receiver?
     pub at_receiver: bool,
-    /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
-    /// looks unacknowledged.
-    pub receiver_seen: bool,
     /// Offset of the first byte that was never acknowledged, if bytes were sent.
     pub never_acked: Option<u64>,
-    /// Do segments come after their ACKs? What came when is not known then.
-    pub disordered: bool,
+    /// What the capture does not show of its connection.
+    pub doubts: Doubts,
 }
 
 impl Direction {
     /// Both directions of a connection, by its `waits` and the `paths` to its client and its server.
     pub fn of_both(connection: &Connection, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
-        Side::BOTH.map(|side| Self::of(connection, side, waits, paths))
-    }
-
-    fn of(connection: &Connection, side: Side, waits: &[Wait], paths: &[Path; 2]) -> Self {
-        let receiver = connection.half(side.other());
-        Self {
+        let doubts = Doubts::of(connection);
+        Side::BOTH.map(|side| Self {
             path: paths[side as usize].agreeing(side, waits),
             acks: AckDelay::of(side, waits, &paths[side.other() as usize]),
             at_receiver: spurious::is_at_receiver(connection, side, paths),
-            receiver_seen: receiver.segments > 0 && !connection.is_even(),
             never_acked: connection.half(side).never_acked(),
-            disordered: connection.is_disordered() || connection.is_out_of_order(),
-        }
+            doubts,
+        })
     }
 }

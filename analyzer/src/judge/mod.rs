@@ -15,6 +15,7 @@ pub mod capture;
 pub mod causes;
 pub mod conditions;
 pub mod direction;
+pub mod doubts;
 pub mod finding;
 pub mod findings;
 pub mod model;
@@ -34,6 +35,7 @@ use crate::judge::causes::ledger;
 use crate::judge::causes::patterns::Patterns;
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Direction;
+use crate::judge::doubts::hides;
 use crate::judge::finding::hidden::Seen;
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
@@ -111,13 +113,13 @@ pub fn judge(
         own = conditions.directions(connection, waits);
         &own
     };
+    let doubts = directions[0].doubts;
     let corked = rule(connection, waits, model.held, directions, rulings);
     let all = Findings::new(waits, &rulings[first..]);
-    let proven = half::nagle_of_both(connection, all, corked);
+    let proven = half::nagle_of_both(connection, all, corked, doubts);
     let nagle = proven.map(|(nagle, _)| nagle);
     let hidden = Seen { connection, nagle, findings: all, directions, conditions }.hidden();
-    // No wait is known where the times are made up.
-    let is_timed = !connection.is_even();
+    let is_timed = !doubts.hide(hides::WAITS);
     let rtts_ns = directions.each_ref().map(|direction| direction.path.shortest_ns);
     let listed = |wait: &Wait| is_timed && is_listed(wait, rtts_ns, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
@@ -175,7 +177,7 @@ pub fn rule(
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
-    unanswered::drop(connection, waits, rulings, first);
+    unanswered::drop(directions[0].doubts, waits, rulings, first);
     patterns.map(|direction| direction.corked)
 }
 

@@ -192,9 +192,9 @@ impl Path {
         self.rtt_ms.unwrap_or(0.0)
     }
 
-    /// The round trip in ms by which waits are explained that Nagle's algorithm cannot have made; 0 where nothing shows it.
-    pub fn usual_ms(&self) -> f64 {
-        self.agreed_ms.unwrap_or(self.rtt_or_zero_ms())
+    /// The round trip in ms by which waits are explained that Nagle's algorithm cannot have made.
+    pub fn usual_ms(&self) -> Option<f64> {
+        self.agreed_ms.or(self.rtt_ms)
     }
 
     /// How much sooner than the shortest round trip measured an ACK may release.
@@ -227,7 +227,7 @@ impl Path {
     /// Does the segment follow the ACK by the round trip to the sender? Asked for waits that Nagle's algorithm cannot
     /// have made: a full window, or a sender with one segment in flight, waits for ACKs, too.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
-        let Some(rtt_ms) = self.agreed_ms.or(self.rtt_ms) else { return false };
+        let Some(rtt_ms) = self.usual_ms() else { return false };
         let off_ms = ms(wait.release_ns()) - rtt_ms;
         (-self.early_ms_before(rtt_ms)..=self.late_ms_after(rtt_ms)).contains(&off_ms)
     }

@@ -10,7 +10,7 @@ mod scan;
 mod why;
 
 use crate::capture::Capture;
-use crate::judge::finding::verdict::REASONS;
+use crate::judge::doubts::DOUBTS;
 use crate::judge::{self, causes};
 use crate::output::fields::{self, Declared};
 use crate::result::hops::without;
@@ -84,7 +84,7 @@ fn declared_fields() -> Vec<DeclaredField> {
 /// stop, and what to capture instead.
 #[pyfunction]
 fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
-    REASONS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()
+    DOUBTS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()
 }
 
 /// A row of the ledger: its name, what was owed when a wait began, what ended it, and so its cause.

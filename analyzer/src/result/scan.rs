@@ -5,7 +5,7 @@ use crate::calls::written::Written;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::cores;
-use crate::judge::finding::verdict::Hidden;
+use crate::judge::doubts::Hidden;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;

@@ -1,8 +1,9 @@
 //! Sums over the connections of a scan.
 
 use crate::capture::times::sum_ns;
+use crate::judge::doubts::{DOUBTS, Doubt, Hidden};
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::finding::verdict::{Hidden, REASONS, Reason, Verdict};
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
 use crate::result::sums::{Sum, sums};
@@ -151,9 +152,9 @@ impl Totals {
 
     /// Connections with data that cannot be judged, by the reason.
     pub fn not_judged_by(&self) -> impl Iterator<Item = (Hidden, u64)> {
-        let of = |reason: &Reason| (reason.hidden, self.hidden[reason.hidden as usize]);
+        let of = |reason: &Doubt| (reason.hidden, self.hidden[reason.hidden as usize]);
         let has_nothing_to_judge = |why| matches!(why, Hidden::NoData | Hidden::Copied);
-        let each = REASONS.iter().map(of);
+        let each = DOUBTS.iter().map(of);
         each.filter(move |&(why, count)| count > 0 && !has_nothing_to_judge(why))
     }
 

@@ -4,7 +4,7 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::model::{Held, Proof, Terms, exclusion, explain};
+use crate::judge::model::{Held, Proof, Terms, explain};
 use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track, written};
@@ -67,9 +67,7 @@ pub fn why(
     let among_own = own.iter().position(is_it).unwrap_or(0);
     let terms = explain(&blocks, &clocks, &paths, threads, number, begin + among_own);
     let mut terms = terms.unwrap_or_else(|| {
-        let paths = directions.map(|direction| direction.path);
-        let (wait, before) = (&own[among_own], &own[..among_own]);
-        Terms::excluded(exclusion(wait, connection, &paths, before))
+        Terms::excluded(&own[among_own], connection, &directions, &own[..among_own])
     });
     let id = block.numbers[place as usize];
     let call = written

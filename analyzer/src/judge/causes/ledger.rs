@@ -8,6 +8,7 @@ use crate::judge::capture::spurious;
 use crate::judge::causes::patterns::Patterns;
 use crate::judge::causes::{Cause, stop_and_wait};
 use crate::judge::direction::Direction;
+use crate::judge::doubts::hides;
 use crate::judge::model::Held;
 use crate::judge::thresholds::POSSIBLE;
 use crate::rules;
@@ -137,7 +138,8 @@ impl Known<'_> {
 
     /// Were bytes unacknowledged, or not known to be?
     fn bytes(&self, wait: &Wait) -> bool {
-        !self.direction.disordered && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
+        !self.direction.doubts.hide(hides::ORDER)
+            && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
     }
 
     /// Had bytes been sent again, so that the other end could not go on either?
@@ -178,17 +180,17 @@ impl Known<'_> {
     }
 
     fn acks_unseen(&self, wait: &Wait) -> bool {
-        self.nothing(wait) && !self.direction.receiver_seen
+        self.nothing(wait) && self.direction.doubts.hide(hides::ACKS)
     }
 
     fn disorder(&self, wait: &Wait) -> bool {
-        self.nothing(wait) && self.direction.disordered
+        self.nothing(wait) && self.direction.doubts.hide(hides::ORDER)
     }
 
     /// Do full-sized segments come apart across a network? A slow link looks like that, and a program mostly pauses
     /// behind the rest of a write, a small segment.
     fn parted_stream(&self, wait: &Wait) -> bool {
-        self.direction.path.usual_ms() * 1e6 >= NETWORK_RTT_NS as f64
+        self.direction.path.usual_ms().unwrap_or(0.0) * 1e6 >= NETWORK_RTT_NS as f64
             && self.flight(wait)
             && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
     }
@@ -277,7 +279,7 @@ impl Known<'_> {
         let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
         self.is_stream(wait)
             && !wait.is(fact::UNACKED_SMALL)
-            && self.direction.receiver_seen
+            && !self.direction.doubts.hide(hides::ACKS)
             && path.is_measured()
             && (since_ns as f64) < 1e6 * (path.rtt_or_zero_ms() - path.early_ms())
     }

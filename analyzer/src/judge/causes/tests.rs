@@ -6,6 +6,7 @@ use crate::judge::causes::cork::Corks;
 use crate::judge::causes::patterns::Patterns;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::direction::Direction;
+use crate::judge::doubts::{Doubts, hides};
 use crate::judge::model::Held;
 use crate::judge::model::candidates::may_hold;
 use crate::judge::path::{Basis, Path};
@@ -35,12 +36,7 @@ fn held() -> Wait {
 /// Waits for delayed ACKs, where Nagle's algorithm may hold data.
 fn direction() -> Direction {
     let path = Path { rtt_ms: Some(0.02), samples: 20, basis: Basis::Handshake, ..Path::default() };
-    Direction {
-        path,
-        acks: AckDelay::of_round_trip(2.0),
-        receiver_seen: true,
-        ..Direction::default()
-    }
+    Direction { path, acks: AckDelay::of_round_trip(2.0), ..Direction::default() }
 }
 
 fn cause_of(wait: &Wait, direction: &Direction) -> Cause {
@@ -138,7 +134,7 @@ fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
     let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
     let no_ack = Mark { time_ns: 0, frame: 0 };
     let wait = Wait { facts, ack: no_ack, ..held() };
-    let one_way = Direction { receiver_seen: false, ..direction() };
+    let one_way = Direction { doubts: Doubts::hiding(hides::ACKS), ..direction() };
     assert_eq!(cause(wait), Cause::SenderApp);
     assert_eq!(cause_of(&wait, &one_way), Cause::Unknown);
 }

@@ -2,6 +2,7 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::direction::Direction;
+use crate::judge::doubts::{Doubts, hides};
 use crate::judge::finding::judged::{Detail, JudgedHalf};
 use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
@@ -19,19 +20,18 @@ pub fn nagle_of_both(
     connection: &Connection,
     findings: Findings<'_>,
     corked: [bool; 2],
+    doubts: Doubts,
 ) -> [(Nagle, (u32, u32)); 2] {
     const UNKNOWN: (Nagle, (u32, u32)) = (Nagle::Unknown, (0, 0));
     // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged.
-    let one_sided = connection.halves.iter().any(|half| half.segments == 0);
-    if one_sided || !connection.is_in_order() {
+    if doubts.hide(hides::ACKS | hides::ORDER) {
         return [UNKNOWN; 2];
     }
     Side::BOTH.map(|side| {
         let half = connection.half(side);
         let contradictions = match half.contradictions() {
             0 => 0,
-            // ACKs may be missing that allowed what looks like `TCP_NODELAY`.
-            _ if losses::is_lossy(connection) => 0,
+            _ if doubts.hide(hides::UNHELD) => 0,
             _ if losses::may_release(connection, side, findings) => 0,
             contradictions => contradictions,
         };

@@ -1,18 +1,18 @@
-//! Does a connection without a stall show that it has none? The longer tests of the reasons why not: all reasons are in
-//! the table of `verdict.rs`.
+//! Does a connection without a stall show that it has none? Why not is in the table of `judge::doubts`; here are its tests
+//! that ask what was found.
 
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Direction;
+use crate::judge::doubts::{DOUBTS, Doubt, Hidden};
 use crate::judge::finding::losses;
-use crate::judge::finding::verdict::{Hidden, REASONS, Reason};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::thresholds::OPEN_HOLDS;
+use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
 use crate::rules;
 use crate::track::wait::End;
 use crate::track::{Connection, Side};
 
-/// All that a reason may ask for.
+/// All that a doubt may ask for.
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub connection: &'a Connection,
@@ -25,11 +25,15 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// The first reason why it cannot be called clean.
+    /// The first doubt why it cannot be called clean.
     pub fn hidden(&self) -> Hidden {
-        let is_asked = |reason: &&Reason| !rules::off(reason.hidden.name());
-        let reason = REASONS.iter().filter(is_asked).find(|reason| (reason.applies)(self));
-        reason.map_or(Hidden::Nothing, |reason| reason.hidden)
+        let known = self.directions[0].doubts;
+        let is_late =
+            |doubt: &Doubt| LATE.iter().any(|(hidden, test)| *hidden == doubt.hidden && test(self));
+        let applies =
+            |doubt: &&Doubt| if doubt.is_late() { is_late(doubt) } else { known.has(doubt) };
+        let mut asked = DOUBTS.iter().filter(|doubt| !rules::off(doubt.hidden.name()));
+        asked.find(applies).map_or(Hidden::Nothing, |doubt| doubt.hidden)
     }
 
     /// Does it apply to the client's side, or to the server's?
@@ -38,20 +42,33 @@ impl Seen<'_> {
     }
 }
 
+/// A test of what was found.
+type LateTest = fn(&Seen<'_>) -> bool;
+
+/// The tests of the doubts that are known only once all waits are judged.
+const LATE: [(Hidden, LateTest); 6] = [
+    (Hidden::AcksBehind, has_acks_behind),
+    (Hidden::Elided, |seen| seen.conditions.is_elided),
+    (Hidden::CoarseClock, |seen| seen.conditions.clock_ns >= BLINDING_CLOCK_NS),
+    (Hidden::NoAcks, lacks_acks),
+    (Hidden::Blurred, is_blurred),
+    (Hidden::CutOff, is_cut_off),
+];
+
 /// Nothing else tells whether Nagle's algorithm was on.
-pub fn has_acks_behind(seen: &Seen<'_>) -> bool {
+fn has_acks_behind(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| {
         nagle == Nagle::Unknown && seen.connection.half(side).acks_behind() > 0
     })
 }
 
-pub fn lacks_acks(seen: &Seen<'_>) -> bool {
+fn lacks_acks(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, .. } = *seen;
     seen.either(|side, nagle| losses::hides_holds(connection, side, nagle, findings))
 }
 
 /// The capture ends where the segment would come that the last ACK which a host got, a late one, may have released.
-pub fn is_cut_off(seen: &Seen<'_>) -> bool {
+fn is_cut_off(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, directions, conditions, .. } = *seen;
     seen.either(|side, nagle| {
         let half = connection.half(side);
@@ -70,7 +87,7 @@ pub fn is_cut_off(seen: &Seen<'_>) -> bool {
 
 /// Is it left open by the waits of one side whether something was held? With enough candidates the model would
 /// say so of some, had Nagle's algorithm been on: what counts is the sum of what it leaves open.
-pub fn is_blurred(seen: &Seen<'_>) -> bool {
+fn is_blurred(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| {
         let findings = seen.findings.iter();
         let own = || findings.clone().filter(|one| one.wait.by == side && !one.is_stall());
@@ -90,8 +107,13 @@ mod tests {
     use super::*;
     use crate::judge::causes::Cause;
     use crate::judge::finding::verdict::Verdict;
-    use crate::judge::thresholds::BLINDING_CLOCK_NS;
     use crate::track::story::{CLOCK_NS, Story, StorySegment, client, server};
+
+    #[test]
+    fn each_late_doubt_has_its_test() {
+        let late = DOUBTS.iter().filter(|doubt| doubt.is_late()).map(|doubt| doubt.hidden);
+        assert!(late.eq(LATE.map(|(hidden, _)| hidden)));
+    }
 
     /// Captured at the client, 1 ms away from its server.
     fn opened() -> Story {

@@ -1,8 +1,9 @@
 //! A judged connection, as outputs read it.
 
 use crate::judge::capture::point::CapturePoint;
+use crate::judge::doubts::Hidden;
 use crate::judge::finding::short::Short;
-use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::model::{DirectionModel, Models};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::LateAcks;

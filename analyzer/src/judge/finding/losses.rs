@@ -4,17 +4,9 @@
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::candidates;
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF, POSSIBLE};
-use crate::track::half::Half;
+use crate::judge::thresholds::{FEW_RELEASES, POSSIBLE};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
-
-/// Is so much data missing that the frames between it must be, too?
-pub fn is_lossy(connection: &Connection) -> bool {
-    let bytes: u64 = connection.halves.iter().map(Half::bytes).sum();
-    let unseen: u64 = connection.halves.iter().map(|half| half.unseen().0).sum();
-    unseen.saturating_mul(LOSSY_ONE_OF) >= unseen.saturating_add(bytes)
-}
 
 /// Does what contradicts Nagle's algorithm prove nothing, because ACKs may be missing? If the late ones
 /// followed such ACKs, other data left with ACKs that were seen, and not only in stalls that were found.
@@ -62,8 +54,9 @@ fn is_pause(wait: &Wait, side: Side) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::judge::doubts::Hidden;
     use crate::judge::finding::judged::JudgedConnection;
-    use crate::judge::finding::verdict::{Hidden, Verdict};
+    use crate::judge::finding::verdict::Verdict;
     use crate::judge::nagle::nodelay::Nagle;
     use crate::track::Side;
     use crate::track::story::{Story, client, server};

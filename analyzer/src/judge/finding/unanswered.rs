@@ -1,18 +1,18 @@
 //! Requests that nobody answered, and messages that get no answer.
 
 use crate::judge::causes::Cause;
+use crate::judge::doubts::{Doubts, hides};
 use crate::judge::findings::{self, Finding, Findings, Ruling};
+use crate::track::Side;
 use crate::track::wait::{End, Wait, fact};
-use crate::track::{Connection, Side};
 
 /// Leaves out the waits for an answer of which the capture does not show that one was due. They are among
-/// the first of `waits`, those of `connection`, with their `rulings`, which begin at `first`.
-pub fn drop(connection: &Connection, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
+pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     if !rulings[first..].iter().any(|ruling| ruling.cause == Cause::Unanswered) {
         return;
     }
-    let times_tell =
-        !connection.is_even() && !connection.is_out_of_order() && !connection.is_disordered();
+    let times_tell = !doubts.hide(hides::ORDER | hides::WAITS);
     let all = Findings::new(waits, &rulings[first..]);
     let is_open = |row: &Finding<'_>| row.cause == Cause::Unanswered;
     // A farewell ends both the wait for an answer and the client's own.

@@ -2,7 +2,9 @@
 //! which it can be computed.
 
 use crate::cores;
-use crate::judge::model::candidates::Exclusion;
+use crate::judge::direction::Direction;
+use crate::judge::doubts::hides;
+use crate::judge::model::candidates::{self, Exclusion};
 use crate::judge::model::chain::of_share;
 use crate::judge::model::density::most;
 use crate::judge::model::groups::{Group, Member};
@@ -14,12 +16,13 @@ use crate::judge::model::settle::{AT_ONCE, Weighing};
 use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::statistics;
 use crate::judge::thresholds::{OPEN_ON, POSSIBLE};
+use crate::track::Connection;
 use crate::track::clock::Clocks;
 use crate::track::half::Half;
 use crate::track::reactions::Reactions;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::tracked::Block;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 use std::convert::Infallible;
 use std::mem;
 
@@ -57,8 +60,19 @@ pub fn explain(
 }
 
 impl Terms {
-    /// Those of no candidate.
-    pub fn excluded(exclusion: Option<Exclusion>) -> Self {
+    /// Those of no candidate, with the waits `before` it.
+    pub fn excluded(
+        wait: &Wait,
+        connection: &Connection,
+        directions: &[Direction; 2],
+        before: &[Wait],
+    ) -> Self {
+        let hidden = hides::HOLDS | if wait.is(fact::DATA_ACK) { hides::REPLIES } else { 0 };
+        let paths = directions.map(|direction| direction.path);
+        let exclusion = match directions[0].doubts.about(hidden) {
+            Some(doubt) => Some(Exclusion::NotJudged(doubt.sentence)),
+            None => candidates::exclusion(wait, connection, &paths, before),
+        };
         let direction = DirectionModel::default();
         Self { exclusion, held: Held::NOT, direction, densities: None, most: 1.0 }
     }

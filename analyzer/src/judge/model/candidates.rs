@@ -79,21 +79,12 @@ pub fn exclusion(
     let is_delayed = wait.ack_ns() - receiver_rtt_ns >= SHORTEST_DELAYED_ACK_NS;
     let each = [
         (
-            connection.is_even(),
-            NotJudged("all frames are equally far apart: the times are made up"),
-        ),
-        (connection.is_out_of_order(), NotJudged("frames are not in the order of time")),
-        (
             is_within_a_program(connection, wait.by),
             NotJudged(
                 "a stack that announces no MSS answered for the host: it may send one block at a time",
             ),
         ),
         (wait.end == End::Ack, NotJudged("no data followed the ACK")),
-        (
-            wait.is(fact::DATA_ACK) && connection.is_disordered(),
-            NotJudged("frames are not in the order of time: what came first does not show"),
-        ),
         (
             !wait.has_pure_ack() && !wait.is(fact::DATA_ACK),
             NotJudged("no pure ACK of everything outstanding came during the wait"),

@@ -26,7 +26,7 @@ mod settle;
 mod siblings;
 
 pub use answers::{Terms, explain};
-pub use candidates::{Exclusion, exclusion};
+pub use candidates::Exclusion;
 pub use held::{Confidence, DirectionModel, Held, Proof};
 
 use crate::judge::direction::Direction;

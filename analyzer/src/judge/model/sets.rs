@@ -2,6 +2,7 @@
 
 use crate::cores;
 use crate::judge::direction::Direction;
+use crate::judge::doubts::{Doubts, hides};
 use crate::judge::model::candidates::candidates;
 use crate::judge::path::Path;
 use crate::judge::pooled::paths::SharedPaths;
@@ -122,8 +123,13 @@ fn picked(
     clock_ns: i64,
     paths: &[Path; 2],
 ) -> Vec<Picked> {
+    let doubts = Doubts::of(connection);
+    if doubts.hide(hides::HOLDS) {
+        return Vec::new();
+    }
     let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
-    let may_be_by_data = !rules::off("by_data") && has_data && clock_ns <= COARSE_NS;
+    let is_told = clock_ns <= COARSE_NS && !doubts.hide(hides::REPLIES);
+    let may_be_by_data = has_data && is_told && !rules::off("by_data");
     let kinds = Side::BOTH.into_iter().flat_map(|side| [(side, false), (side, true)]);
     let kinds = kinds.filter(|(_, by_data)| !by_data || may_be_by_data);
     let each = kinds.flat_map(|(side, by_data)| {

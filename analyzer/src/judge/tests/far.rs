@@ -2,7 +2,8 @@
 
 use super::{causes, held, judge_all, stalls, stalls_of, sure};
 use crate::judge::causes::Cause;
-use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::doubts::Hidden;
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::Findings;
 use crate::judge::model::Confidence;
 use crate::judge::words::evidence::reasons;

@@ -1,7 +1,8 @@
 //! Captures that stamp each direction by itself: the ACK comes just behind the segment that it let go.
 
 use super::{stalls, sure};
-use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::doubts::Hidden;
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::track::Side;
 use crate::track::story::{Story, Told, client, server};

@@ -4,8 +4,8 @@
 
 use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};
+use crate::judge::doubts::Hidden;
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
-use crate::judge::finding::verdict::Hidden;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;

@@ -1,6 +1,6 @@
 //! The totals of a scan as Python sees them.
 
-use crate::judge::finding::verdict::Hidden;
+use crate::judge::doubts::Hidden;
 use crate::judge::words::evidence::ms;
 use crate::output::row::row;
 use crate::result::scan::Scan;
