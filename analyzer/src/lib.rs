@@ -33,9 +33,8 @@
 //!   compares with what the path carries.
 //! - **kind**: the server, its side, and whether an ACK or data released (**by data**): waits of one kind are learnt
 //!   alike. **group**: the sets of one kind. **member**: a set in its group, with its **state** between two rounds.
-//! - **direction**: one half of a connection, with all that is known of it apart from its waits: its **path** (the round
-//!   trip to the capture point, and the jitter), the delays of its ACKs. **set**: the candidates of a direction that are
-//!   weighed together.
+//! - **direction**: what is known of one half apart from its waits: its **path** (round trip to the
+//!   capture point, and jitter), the delays of its ACKs. **set**: candidates that are weighed together.
 //! - **event**: a candidate with its release and its pause, in ms. **series**: the events of a group, by the clock of the
 //!   capture, or of a direction, by its sender's. **manner**: how wide the bins are in which a series is **learnt**.
 //! - **ratio** (LR): how much likelier the timing of an event is of a hold than of a program that wrote then, from two
@@ -48,8 +47,8 @@
 //! - **relay**: a program that passes on what arrives elsewhere, and so looks held. **proof**: the system calls of
 //!   a program say that a segment was held or was not. **corked**: held by `TCP_CORK` or `MSG_MORE`, for 200 ms.
 //! - **ruling**: the cause of a wait, and how likely it was held. **finding**: a wait with its ruling.
-//! - **doubt**: what a capture does not show of a connection, and so **hides**: one row of a table each. The first that
-//!   applies is why a connection gets no verdict.
+//! - **doubt**: what a capture does not show of a connection, and so hides: one row of a table each.
+//!   The first is why a connection gets no verdict.
 
 // Much is there for Python alone.
 #![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]

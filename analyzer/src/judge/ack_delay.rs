@@ -47,7 +47,7 @@ struct Mixture {
 }
 
 impl AckDelay {
-    /// Delays of the ACKs that `side` got over the path to their receiver, by all `waits` of its connection.
+    /// Delays of the ACKs that `side` got from the `receiver` of its data, by all `waits` of both.
     pub fn of(side: Side, waits: &[Wait], receiver: &Path) -> Self {
         let Some(rtt_ms) = receiver.longest_ms() else { return Self::default() };
         // A retransmission cuts the delay short.
@@ -96,7 +96,7 @@ fn path_jitter_ms(receiver: &Path) -> f64 {
 }
 
 impl Mixture {
-    /// From the times of `acks_ms` after the data that they acknowledge, over a path of `rtt_ms` at most.
+    /// From the times of `acks_ms` after their data, over a path that takes `rtt_ms` at most.
     fn of(acks_ms: &[f64], rtt_ms: f64, path: &Path) -> Self {
         let step = acks_ms.len().div_ceil(MOST).max(1);
         let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - rtt_ms).max(0.0));

@@ -1,5 +1,5 @@
-//! One direction of a connection, as far as it is known apart from its waits. Computed once: the model, the ledger, the
-//! reasons and the words read it here.
+//! One direction of a connection, as far as it is known apart from its waits. It is computed once, and
+//! read by the model, the ledger, the reasons and the words.
 
 use crate::judge::ack_delay::AckDelay;
 use crate::judge::capture::spurious;
@@ -24,7 +24,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Both directions of a connection, by its `waits` and the `paths` to its client and its server.
+    /// Both directions of a connection, by its `waits` and the `paths` to its client and server.
     pub fn of_both(connection: &Connection, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
         let doubts = Doubts::of(connection);
         Side::BOTH.map(|side| Self {

@@ -1,5 +1,5 @@
-//! What a capture may not show of a connection, in one table: each row has its name, what it keeps from being judged, its
-//! test, and the words for it. Who judges asks for what is hidden, and not for a row.
+//! What a capture may not show of a connection, in one table: each row has its name, what it keeps
+//! from being judged, its test, and its words. Who judges asks what is hidden, and not for a row.
 
 use crate::judge::thresholds::LOSSY_ONE_OF;
 use crate::track::Connection;

@@ -113,8 +113,8 @@ impl Path {
         ms(middle_ns) > FAR_RELEASE_MS && CHANCE * quick <= by_chance
     }
 
-    /// The path with what releases of `side` agree on, where no handshake shows it: the shortest of the largest group, the
-    /// shortest within a host, or else the fastest reply.
+    /// The path with what releases of `side` agree on, where no handshake shows it: the shortest of the
+    /// largest group, the shortest within a host, or else the fastest reply.
     pub fn agreeing(self, side: Side, waits: &[Wait]) -> Self {
         if self.is_measured() {
             return self;

@@ -15,8 +15,8 @@ named! {
     }
 }
 
-/// The end whose share of the round trip is (nearly) nothing is where the capture was taken: those to client and server
-/// take `rtts_ns`.
+/// The end whose share of the round trip is (nearly) nothing is where the capture was taken: client
+/// and server are `rtts_ns` away.
 pub fn capture_point(connection: &Connection, rtts_ns: [Option<i64>; 2]) -> CapturePoint {
     let [Some(client), Some(server)] = rtts_ns else { return CapturePoint::Unknown };
     let quarter = (client + server) / CAPTURE_POINT_ONE_OF;

@@ -40,7 +40,7 @@ macro_rules! ledger {
 
         /// The place of the first row that fits a wait; the last one fits any.
         pub fn row_of(wait: &Wait, held: Held, direction: &Direction, patterns: &Patterns) -> u8 {
-            let known = Known::of(held, direction, patterns);
+            let known = Known { direction, patterns, held };
             let mut place = 0;
             $(
                 let is_asked = !rules::off(Cause::$cause.name());
@@ -104,21 +104,10 @@ ledger! {
 }
 
 /// What is known besides a wait itself.
-#[derive(Debug, Clone, Copy)]
 struct Known<'a> {
     direction: &'a Direction,
     patterns: &'a Patterns,
-    /// Was it a hold?
-    held: bool,
-    /// Or may it have been one, for all that the capture shows?
-    may_be_held: bool,
-}
-
-impl<'a> Known<'a> {
-    fn of(held: Held, direction: &'a Direction, patterns: &'a Patterns) -> Self {
-        let is_hold = f64::from(held.probability) >= POSSIBLE;
-        Self { direction, patterns, held: is_hold, may_be_held: held.is_unsure() }
-    }
+    held: Held,
 }
 
 // Questions about the debt when the wait began.
@@ -159,7 +148,7 @@ impl Known<'_> {
 
     /// Is the next segment one that Nagle's algorithm probably held?
     fn small_segment(&self, _: &Wait) -> bool {
-        self.held
+        f64::from(self.held.probability) >= POSSIBLE
     }
 
     /// Does this sender wait for the ACK of each segment, always?
@@ -244,7 +233,7 @@ impl Known<'_> {
     /// Did the segment leave in time, and arrive late?
     fn late_arrival(&self, wait: &Wait) -> bool {
         // Before a program pauses it mostly sends the rest of a write, a small segment.
-        let streams = !wait.is(fact::UNACKED_SMALL) && !self.held;
+        let streams = !wait.is(fact::UNACKED_SMALL) && !self.small_segment(wait);
         let link = &self.patterns.link;
         link.parts(wait) || (streams && link.delays(wait))
     }
@@ -301,7 +290,7 @@ impl Known<'_> {
     }
 
     fn open_release(&self, _: &Wait) -> bool {
-        self.may_be_held
+        self.held.is_unsure()
     }
 
     /// Did new data come with nothing in flight, by an ACK or by what it answers, or in spite of it?

@@ -1,5 +1,5 @@
-//! Does a connection without a stall show that it has none? Why not is in the table of `judge::doubts`; here are its tests
-//! that ask what was found.
+//! Does a connection without a stall show that it has none? Why not is in the table of
+//! `judge::doubts`; the tests that ask what was found are here.
 
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Direction;

@@ -62,7 +62,8 @@ pub enum Exclusion {
 
 use Exclusion::{Impossible, NotJudged};
 
-/// Why a wait is no candidate, by the paths of its connection and the waits `before` it; `None` for one.
+/// Why a wait is no candidate, by the paths of its connection and the waits `before` it; `None` for
+/// one.
 pub fn exclusion(
     wait: &Wait,
     connection: &Connection,

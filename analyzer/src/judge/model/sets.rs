@@ -113,7 +113,7 @@ fn of_block<'a>(
     all
 }
 
-/// A side, whether data may have released its candidates, whether they are shorter than evidence, and their places.
+/// A side, may data have released its candidates, are they shorter than evidence, and their places.
 type Picked = (Side, bool, bool, Vec<u32>);
 
 /// The candidates of a connection among its `waits`, those of each side and kind by themselves.
@@ -141,7 +141,7 @@ fn picked(
     each.filter(|(.., own)| !own.is_empty()).collect()
 }
 
-/// The paths with what releases show: those of the first candidates of each side, which are evidence if any are.
+/// The paths with what releases show: of the first candidates of each side, evidence if any is.
 fn with_releases(paths: [Path; 2], waits: &[Wait], picked: &[Picked]) -> [Path; 2] {
     Side::BOTH.map(|side| {
         let (path, first) = (paths[side as usize], picked.iter().find(|one| one.0 == side));

@@ -51,8 +51,8 @@ impl SharedPaths {
         Self { known }
     }
 
-    /// The paths to client and server of a connection with these `waits`, with what others show; the clock ticks every
-    /// `clock_ns`.
+    /// The paths to client and server of a connection with these `waits`, with what others show; the
+    /// clock ticks every `clock_ns`.
     pub fn of_both(&self, connection: &Connection, waits: &[Wait], clock_ns: i64) -> [Path; 2] {
         let own = connection.halves.each_ref().map(|half| Path::of(half, clock_ns));
         if self.known.is_empty() || !is_asking(connection, waits) {
@@ -79,7 +79,7 @@ fn asking(block: &Block) -> impl Iterator<Item = Hosts> {
     })
 }
 
-/// Does a connection know little of its round trips, or of their jitter, though an ACK may have ended one of its `waits`?
+/// Does a connection know little of its round trips, though an ACK came in one of its `waits`?
 fn is_asking(connection: &Connection, waits: &[Wait]) -> bool {
     let knows_little = |half: &Half| !half.is_path_measured() || half.rtt_samples < PATH_SAMPLES;
     connection.halves.iter().any(knows_little) && waits.iter().any(Wait::has_ack)

@@ -87,7 +87,7 @@ impl<'a> ExplainedStall<'a> {
         Self { finding, wait, judged, model, by, receiver }
     }
 
-    /// Round trip between the capture point and the receiver, in ns, and where else it was measured.
+    /// Round trip between the capture point and the receiver, and where else it was measured.
     pub fn receiver_rtt(&self) -> Option<(Ms, &'static str)> {
         let half = self.judged.half(self.wait.by.other());
         Some((Ms(half.rtt_ns()?), half.rtt_basis.elsewhere()))
