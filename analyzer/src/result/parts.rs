@@ -104,7 +104,7 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
         let share = share_of(&row)?;
         // Between request and response the server is asked anyway, less the way to it.
         let since_ns = if share == Share::Server { answered_ns } else { begin_ns };
-        let from_ns = row.wait.from.time_ns.max(row.wait.turn_ns).clamp(since_ns, end_ns);
+        let from_ns = row.wait.since_ns().clamp(since_ns, end_ns);
         let to_ns = row.wait.to.time_ns.clamp(from_ns, end_ns);
         Some((share, from_ns, to_ns))
     });

@@ -215,8 +215,8 @@ pub fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> 
 
 /// Did it begin in the exchange of frame `begin`, or its sender's turn?
 fn is_within(wait: &Wait, begin: u32) -> bool {
-    let turn =
-        wait.turn_ns > wait.from.time_ns && wait.is(fact::IN_EXCHANGE) && wait.to.frame > begin;
+    let is_turn = wait.since_ns() > wait.from.time_ns;
+    let turn = is_turn && wait.is(fact::IN_EXCHANGE) && wait.to.frame > begin;
     turn || wait.from.frame >= begin
 }
 

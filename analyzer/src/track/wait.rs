@@ -193,26 +193,30 @@ pub struct Wait {
     pub from: Mark,
     /// The segment that ended it; the held segment **B** of a stall.
     pub to: Mark,
+
+    /// Stream offset of the first byte of `to`; of a late ACK, of the first byte that it does not cover.
+    pub rel_seq: u64,
+    /// New bytes in `to`, or all of those that were sent again.
+    pub len: u32,
+    /// Length of the unacked segment; of bytes sent again, or waited for in vain, all that was in flight.
+    pub unacked_len: u32,
+    /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Timestamp value (RFC 7323) of `to`; 0 for none.
+    pub tsval: u32,
+    /// Timestamp value of the last data before the wait, where that is `from`; else 0.
+    pub from_tsval: u32,
+
     /// The ACK **K** between them that freed the sender; frame 0 where there is none.
     pub ack: Mark,
-    /// Stream offset of the first byte of `to`.
-    pub rel_seq: u64,
-    pub len: u32,
-    pub unacked_len: u32,
-    /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it. Of a wait in
-    /// vain, when the other end was last heard of.
+    /// Bytes of data in the ACK; saturates.
+    pub ack_len: u16,
+    /// When the segment was sent that the ACK covers first: `from`, or a small one before it. Of a wait in
+    /// vain: see [`Self::heard_ns`].
     pub unacked_ns: i64,
     /// When the peer data this sender may be answering reached it, shifted to the capture point;
     /// [`Self::NO_TURN`] if the wait began with `from` itself.
     pub turn_ns: i64,
-    /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
-    pub contradictions: u32,
-    /// Bytes of data in the ACK; saturates.
-    pub ack_len: u16,
-    /// Timestamp value (RFC 7323) of the segment that ended it; 0 for none.
-    pub tsval: u32,
-    /// Timestamp of the last data before it, where that is `from`.
-    pub from_tsval: u32,
 }
 
 const _: () = assert!(size_of::<Wait>() == 96, "a capture may hold a million");
@@ -250,9 +254,14 @@ impl Wait {
         self.facts.has_any(facts)
     }
 
-    /// Upper bound: since the sender last sent data or received data it may be answering.
+    /// When the sender last sent data, or received data that it may be answering.
+    pub fn since_ns(&self) -> i64 {
+        self.from.time_ns.max(self.turn_ns)
+    }
+
+    /// How long it took, at most.
     pub fn wait_ns(&self) -> i64 {
-        self.to.time_ns - self.from.time_ns.max(self.turn_ns)
+        self.to.time_ns - self.since_ns()
     }
 
     /// True with a first frame and a length of at most a day: within a longer one the clock was set, or
@@ -269,6 +278,11 @@ impl Wait {
     /// The ending, if what was waited for never came.
     pub fn ending(&self) -> Option<Ending> {
         if let End::InVain(ending) = self.end { Some(ending) } else { None }
+    }
+
+    /// When the other end was last heard of, of a wait in vain for an answer.
+    pub fn heard_ns(&self) -> i64 {
+        self.unacked_ns
     }
 
     /// From frame to frame.

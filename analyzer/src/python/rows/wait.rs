@@ -46,7 +46,7 @@ row_with_fields! {
         /// The ending of a wait for something that never came, empty for others; when the other end was last
         /// heard of; and whether its host got the request for sure, though it did not acknowledge it.
         ending: &'static str = wait.ending().map_or("", Ending::name),
-        heard_ns: i64 = wait.unacked_ns,
+        heard_ns: i64 = wait.heard_ns(),
         has_arrived: bool = judged.capture_point == CapturePoint::Server,
         /// Did the other end never send anything?
         is_mute: bool = judged.half(wait.by).bytes == 0,
