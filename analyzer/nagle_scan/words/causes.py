@@ -313,7 +313,7 @@ def meaning_of(wait: _core.WaitRow) -> str:
         return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
     if wait.ending in TURNED_DOWN:
         return TURNED_DOWN[wait.ending]
-    if wait.ending:
+    if wait.cause == "unanswered":
         return _in_vain(wait)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)

@@ -122,7 +122,7 @@ impl Known<'_> {
     }
 
     fn request(&self, wait: &Wait) -> bool {
-        wait.ending().is_some()
+        wait.ending().is_some() && !wait.is(fact::OWN_DATA_BEFORE)
     }
 
     /// Were bytes unacknowledged, or not known to be?

@@ -53,7 +53,7 @@ impl Connection {
         let goes_on = matches!(ending, Ending::ClientFin | Ending::ServerFin);
         if !goes_on && !self.halves.iter().any(Half::has_reset) {
             for side in Side::BOTH {
-                self.push_closed(side, to, recorder);
+                self.push_closed(side, ending, to, recorder);
             }
         }
         if self.exchanges.open().is_some() {
@@ -63,7 +63,7 @@ impl Connection {
 
     /// Keeps the wait of `side` for room in a window that closed before all that it had sent was acknowledged,
     /// and was never seen to open again.
-    fn push_closed(&self, side: Side, to: Mark, recorder: &mut Recorder) {
+    fn push_closed(&self, side: Side, ending: Ending, to: Mark, recorder: &mut Recorder) {
         let half = self.half(side);
         let Some((closed, ack)) = self.half(side.other()).closed() else { return };
         let unacked_len = seq::distance(ack, half.sequence.nxt).max(0) as u32;
@@ -71,8 +71,8 @@ impl Connection {
         let is_long = to.time_ns - from.time_ns >= recorder.lengths.listed_ns.max(PROBE_NS);
         if half.segments > 0 && unacked_len > 0 && is_long {
             let wait = Wait::between(self.id, side, from, to);
-            let facts = fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW;
-            recorder.push_other(Wait { facts, unacked_len, ..wait });
+            let (end, facts) = (End::InVain(ending), fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW);
+            recorder.push_other(Wait { end, facts, unacked_len, ..wait });
         }
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let wait = only(&dead(3));
         assert_eq!((wait.wait_ns(), wait.unacked_len), (1_210_000_000, 9));
         // When the server was last heard of.
-        assert_eq!(wait.from.time_ns - wait.unacked_ns, 900_000_000_000);
+        assert_eq!(wait.from.time_ns - wait.heard_ns(), 900_000_000_000);
         assert!(in_vain(&dead(1)).is_empty());
     }
 
@@ -309,6 +309,7 @@ mod tests {
         let waits: Vec<&Wait> = waits.collect();
         assert_eq!(waits.len(), 1);
         assert_eq!((waits[0].by, waits[0].wait_ns()), (Side::Client, 5_000_000_000));
+        assert_eq!(waits[0].ending(), Some(Ending::ServerReset));
         assert_eq!([waits[0].from.frame, waits[0].to.frame], [14, 16]);
     }
 
