@@ -86,7 +86,7 @@ macro_rules! facts {
     };
 }
 
-/// The facts of a wait that the capture shows. Its segment is the one that ended it.
+/// The facts of a wait. "The segment" is the one that ended it.
 pub mod fact {
     use super::Facts;
 
@@ -321,7 +321,7 @@ impl Wait {
         self.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && self.has_ack()
     }
 
-    /// True if that ACK may have ended it, whatever followed.
+    /// True if that ACK may have ended it: neither the program's own pause nor another connection did.
     pub fn is_freed(&self) -> bool {
         self.has_pure_ack() && !self.has_any(fact::OWN_PAUSE | fact::PASSED_ON)
     }

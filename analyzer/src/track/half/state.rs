@@ -69,7 +69,7 @@ bits! {
     TSVAL,
     /// It has sent bytes again since the last new data.
     RECOVERING: is_recovering,
-    /// More than an initial window was in flight when the last data had left.
+    /// An initial window or more was in flight when the last data had left.
     LARGE_FLIGHT: is_flight_large,
     /// More than one packet was in flight when the last data had left.
     SEVERAL_IN_FLIGHT: is_flight_several,

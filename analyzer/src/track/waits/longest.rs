@@ -2,7 +2,7 @@
 
 use crate::track::wait::Wait;
 
-/// More than any report shows; few, as all of them are looked at after each loss.
+/// More than any report shows, but few: all of them are looked at after each loss.
 pub const MOST: usize = 128;
 
 /// The longest waits seen, [`MOST`] of them at most.
@@ -13,7 +13,7 @@ pub struct Longest {
 }
 
 impl Longest {
-    /// Is a wait of this length one of them? Of several as long the first ones are.
+    /// True if a wait of this length is one of them. Of equally long ones the first stay.
     pub fn has_room_for(&self, wait_ns: i64) -> bool {
         self.waits.len() < MOST || self.waits[0].wait_ns() < wait_ns
     }

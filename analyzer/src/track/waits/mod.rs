@@ -10,9 +10,9 @@ use crate::track::waits::longest::Longest;
 use crate::track::{Mark, Side};
 use std::mem;
 
-/// All waits that look like stalls while streaming are kept. Of the others a shard keeps up to this
-/// many of each kind and side, then only the [`Longest`], and counts the rest: memory does not grow with
-/// the packets, and the waits of a slow server are not lost among those of its clients.
+/// All waits that look like stalls while streaming are kept. Of the others a shard keeps this many of
+/// each kind and side, then only the [`Longest`], and counts the rest: memory does not grow with the
+/// packets, and the waits of a slow server are not lost among those of its clients.
 const MAX_OTHER_WAITS: usize = (1 << 17) / SHARDS;
 /// Fewer pauses of clients, as they are no problem; most waits are.
 const MAX_PAUSES: usize = (1 << 15) / SHARDS;
@@ -56,8 +56,8 @@ pub struct Waits {
     others: [[usize; WaitKind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
-    /// Waits that data of the peer ended as soon as a kernel would: holds, or answers. No more are kept than of
-    /// other waits.
+    /// Waits that data of the peer ended as soon as a kernel would: holds, or answers. As many are kept as of
+    /// a kind of the others.
     pub by_data: ByBlock<Wait>,
     by_data_count: usize,
     /// Arrivals that may have ended waits on other connections.
@@ -72,8 +72,8 @@ impl Waits {
         self.ended(connection, by, frame).for_each(|wait| wait.facts |= facts);
     }
 
-    /// The ACK at `ack` came just behind `frame`, which it may have let go: the wait that ended with that, if it was
-    /// kept.
+    /// Takes an ACK at `ack`, just behind `frame`, which it may have let go; returns the wait that ended with
+    /// that frame, if it was kept.
     pub fn free_behind(
         &mut self,
         connection: u32,
@@ -119,14 +119,14 @@ impl Waits {
         }
     }
 
-    /// Is there room for a wait that `by` ended, with these facts?
+    /// True if there is room for a wait that data of `by` ended, with these facts.
     pub fn has_room_for(&self, by: Side, facts: Facts, wait_ns: i64) -> bool {
         let (kind, by) = (WaitKind::of(by, End::Data, facts), by as usize);
         let is_long = || kind != WaitKind::Pause && self.longest[by].has_room_for(wait_ns);
         self.others[by][kind as usize] < kind.most() || is_long()
     }
 
-    /// Keeps any other wait; for want of room counts it, if it is long enough to be listed.
+    /// Keeps any other wait. Without room it is counted, if it is long enough to be listed.
     pub fn push_other(&mut self, wait: Wait, listed_ns: i64) {
         if !wait.is_possible() {
             return;

@@ -1,5 +1,5 @@
-//! Segments that follow data of the peer after a while in which the sender had sent nothing: the kernel sends what it
-//! held until that data acknowledged everything, or the program reacts.
+//! Segments that follow data of the peer after a while in which the sender had sent nothing. Either
+//! the kernel sends what it held until that data acknowledged everything, or the program reacts.
 
 use super::Observation;
 use super::idle::Idle;
@@ -9,22 +9,21 @@ use crate::track::wait::{Wait, fact};
 
 /// How a segment followed data of the peer.
 pub enum Reaction {
-    /// The peer's data acknowledged all that was outstanding, the last of it small, and this small segment left as
-    /// soon as a kernel sends.
+    /// The peer's data acknowledged all that was outstanding, the last of it small, and this small
+    /// segment left as soon as a kernel sends.
     MayBeHeld(Wait),
-    /// It left later than a kernel sends what data let go: the program wrote it then.
+    /// It left later than a kernel sends then: the program wrote it.
     Late,
     /// Nothing was outstanding: the program reacted this long after the data, in ns.
     OfProgram(i64),
 }
 
 impl Observation<'_> {
-    /// How it followed data, after a while without data of its sender.
+    /// How it followed data of the peer, if that came since its sender's last data, all acknowledged.
     pub fn reaction(&self) -> Option<Reaction> {
         let Self { half, peer, now, .. } = *self;
         let data = peer.last_new();
-        let is_first = half.bytes() == 0 || half.sequence.in_flight() > 0;
-        if is_first || !data.after(half.last_data) {
+        if half.bytes() == 0 || half.sequence.in_flight() > 0 || !data.after(half.last_data) {
             return None;
         }
         let (ack, after_ns) = (half.all_acked(), now.time_ns - data.time_ns);
@@ -45,10 +44,8 @@ impl Observation<'_> {
     /// The wait from the sender's last data on, which the data in `release` acknowledged.
     fn wait_until_data(&self, release: Release) -> Wait {
         let from = self.half.last_data;
-        let (own_before, data_arrived, answered) = (true, false, release.mark);
         let (release, since_ns) = (Some(release), from.time_ns);
-        let idle = Idle { release, own_before, from, since_ns, data_arrived, answered };
-        let wait = self.wait(&idle);
+        let wait = self.wait(&Idle { release, own_before: true, from, since_ns, arrived: None });
         let ack_len = u16::try_from(self.peer.last_len).unwrap_or(u16::MAX);
         Wait { facts: wait.facts | fact::DATA_ACK, ack_len, ..wait }
     }

@@ -1,6 +1,6 @@
-//! Which ACK had a sender seen when a segment left? Its timestamp echo tells: the `TSval` of the newest
-//! segment that it took (RFC 7323, section 4.3; Linux `tcp_replace_ts_recent`), pure ACKs too, as far as
-//! they follow what it had acknowledged by then.
+//! The ACK that a sender had seen when a segment left, by the timestamp that the segment echoes. It is
+//! the `TSval` of the newest segment that the sender took (RFC 7323, section 4.3; Linux
+//! `tcp_replace_ts_recent`), which may be a pure ACK if it follows what was acknowledged by then.
 
 use super::Observation;
 use crate::rules;
@@ -10,8 +10,8 @@ use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::{Facts, Wait, fact};
 
 impl Observation<'_> {
-    /// Facts of the wait since `from` that `release` ended, by what this segment echoes. Of a wait that is
-    /// evidence only: which shorter ones are seen depends on what is to be listed.
+    /// Facts of the wait since `from` that `release` ended, by what this segment echoes. Only a wait that
+    /// is evidence has them: which shorter ones are seen depends on what is to be listed.
     pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> Facts {
         let half = self.half;
         if rules::off("echo") || self.now.time_ns - from.time_ns < EVIDENCE_NS {
@@ -34,8 +34,8 @@ impl Observation<'_> {
         }
     }
 
-    /// Does this segment echo a newer timestamp than the receiver's last data and last ACK of new data have?
-    /// The ACK with that timestamp may be missing from the capture, or come later in it.
+    /// True if this segment echoes a newer timestamp than those of the receiver's last data and last ACK of
+    /// new data. The ACK with that timestamp may be missing from the capture, or come later in it.
     pub(super) fn echoes_unseen(&self) -> bool {
         let data = self.peer.last_tsval().map(|tsval| tsval as u16);
         let mut known = self.half.ack_tsval().into_iter().chain(data).peekable();
@@ -45,15 +45,15 @@ impl Observation<'_> {
             && known.all(|tsval| echo.wrapping_sub(tsval).cast_signed() > 0)
     }
 
-    /// Does this sender take the timestamp of an ACK that comes after its last data? It had acknowledged all
-    /// that the peer had sent before.
+    /// True if this sender takes the timestamp of an ACK that comes after its last data: it had
+    /// acknowledged all that the peer had sent before.
     fn takes_timestamps(&self) -> bool {
         let (half, peer) = (self.half, self.peer);
         !half.has_crossed() && !half.is_recovering() && !peer.last_data.after(half.last_data)
     }
 
-    /// It is unheld by what it echoes, too, where that tells more than the time of the ACK, which alone says `by_time`.
-    /// `wait` is the one before it.
+    /// True if it is unheld, by what it echoes, or else by the time of the ACK, as `by_time` says.
+    /// `wait` is the one that it ended.
     #[cold]
     pub fn is_unheld_by_echo(&self, wait: &Wait, by_time: bool) -> bool {
         let half = self.half;

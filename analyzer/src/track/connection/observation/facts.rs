@@ -8,16 +8,16 @@ use crate::track::half::Release;
 use crate::track::wait::{Facts, Wait, fact, when};
 
 impl Observation<'_> {
-    /// All that is known of a wait.
+    /// The wait with all that is known of it.
     #[inline(never)]
     pub(super) fn wait(&self, idle: &Idle) -> Wait {
         let half = self.half;
-        let Idle { release, own_before, from, since_ns, data_arrived, answered } = *idle;
+        let Idle { release, own_before, from, since_ns, arrived } = *idle;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | self.echoed(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
-            | when(data_arrived && release.is_some(), fact::DATA_CAME)
+            | when(arrived.is_some() && release.is_some(), fact::DATA_CAME)
             | when(release.is_some() && self.had_nothing(), fact::OWN_PAUSE)
             | when(advanced.is_some(), fact::ADVANCING_ACK);
         let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
@@ -29,9 +29,8 @@ impl Observation<'_> {
         };
         // When the capture point saw what the sender waited for last, if that was not its own data.
         let seen_ns = match own_before {
-            true if data_arrived => Some(answered.time_ns),
-            false if since_ns > from.time_ns => Some(since_ns),
-            _ => None,
+            true => arrived.map(|data| data.time_ns),
+            false => Some(since_ns).filter(|&ns| ns > from.time_ns),
         };
         Wait {
             facts,
@@ -84,8 +83,8 @@ impl Observation<'_> {
             | when(half.sequence.is_small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }
 
-    /// Was something sent again since `from`, that the sender waited for? Of what the peer sent again, an
-    /// answer waits for at least half of the time.
+    /// True if the sender waited, since `from`, for bytes that were sent again. An answer waited for those
+    /// of the peer if they came in the second half of the time.
     fn was_sent_again(&self, from: Mark) -> bool {
         let Self { half, peer, now, .. } = *self;
         if from == half.last_data || from == half.last_new() {

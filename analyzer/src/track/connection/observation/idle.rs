@@ -17,10 +17,8 @@ pub struct Idle {
     pub from: Mark,
     /// When it could have sent: the time of that segment, or when the connection had come about.
     pub since_ns: i64,
-    /// Data of the peer came that the program may have answered.
-    pub data_arrived: bool,
-    /// When that was, at the capture point.
-    pub answered: Mark,
+    /// Data of the peer that reached the sender during it, and that the program may have answered.
+    pub arrived: Option<Mark>,
 }
 
 impl Observation<'_> {
@@ -30,22 +28,22 @@ impl Observation<'_> {
     pub(super) fn idle(&self, min_wait_ns: i64) -> Option<Idle> {
         let (half, peer) = (self.half, self.peer);
         let answered = self.answered();
-        let data_arrived = answered.is_some_and(|data| self.arrived_since_last(data));
-        let release = self.releasing_ack(answered.filter(|_| data_arrived));
+        let arrived = answered.filter(|&data| self.arrived_since_last(data));
+        let release = self.releasing_ack(arrived);
         let peers = answered.unwrap_or_else(|| peer.last_new());
-        // A program cannot answer what the peer sends again. With everything
-        // acknowledged, its data may be the last that the sender saw, if not that this capture did.
-        let crossed = data_arrived && half.sequence.in_flight() == 0;
+        // A program cannot answer what the peer sends again. With everything acknowledged, the peer's
+        // data may be the last that the sender saw, though it was captured before the sender's own.
+        let crossed = arrived.is_some() && half.sequence.in_flight() == 0;
         let mut own_before = release.is_some() || (half.last_data.after(peers) && !crossed);
         let from = if own_before { half.last_data } else { peers };
         let mut since_ns = from.time_ns;
         if half.offset == 0 {
-            // A SYN is nothing that a program sent: a server that speaks first waits since it was answered.
+            // The kernel sends the SYN: a server that speaks first waits since the client acknowledged it.
             own_before = false;
             since_ns = since_ns.max(self.connected_ns().unwrap_or(i64::MIN));
         }
         let wait_ns = self.now.time_ns - since_ns;
-        let idle = Idle { release, own_before, from, since_ns, data_arrived, answered: peers };
+        let idle = Idle { release, own_before, from, since_ns, arrived };
         (from.is_set() && wait_ns >= min_wait_ns).then_some(idle)
     }
 
@@ -93,8 +91,8 @@ impl Observation<'_> {
         }
     }
 
-    /// Had this data of the peer, which this segment acknowledges, not yet reached the sender when that
-    /// sent its last data? Then those do not acknowledge it.
+    /// True if this data of the peer, which this segment may answer, reached the sender after that had sent
+    /// its last data: those do not acknowledge it.
     fn arrived_since_last(&self, data: Mark) -> bool {
         let (half, now) = (self.half, self.now);
         if self.segment.has(ACK) {
@@ -105,14 +103,15 @@ impl Observation<'_> {
             && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
     }
 
-    /// When the client had acknowledged the server's SYN, if nothing was said since: a server that speaks first
-    /// may speak from then on.
+    /// When the client had acknowledged the server's SYN, if no data followed: a server that speaks first may
+    /// speak from then on.
     pub(super) fn connected_ns(&self) -> Option<i64> {
         let (half, peer) = (self.half, self.peer);
         (self.handshake_ns >= 0 && half.bytes() == 0 && peer.bytes() == 0)
             .then(|| peer.last_data.time_ns + self.handshake_ns)
     }
 
+    /// How far apart two events must be to show which of them caused a third, at the sender.
     pub(super) fn distinct_ns(&self) -> i64 {
         match self.half.rtt_or_zero_ns() {
             ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,
@@ -121,7 +120,7 @@ impl Observation<'_> {
     }
 }
 
-/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
+/// True if `incoming` reached the sender after `sent` had left it. Judged in the sender's time: what
 /// passes the capture point on its way to the sender arrives half a round trip later, and what
 /// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
 fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {

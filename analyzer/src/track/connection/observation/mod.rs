@@ -1,7 +1,7 @@
-//! Classifies a new data segment: did the sender wait before it, and does it prove `TCP_NODELAY`?
+//! Classifies a new data segment: the waits that it ended, and whether it proves `TCP_NODELAY`.
 //!
-//! An [`Observation`] reads both directions as they were before the segment and changes nothing; the connection applies
-//! what it answers.
+//! An [`Observation`] reads both directions as they were before the segment and changes neither; the
+//! connection applies what it finds.
 
 mod by_data;
 mod echo;
@@ -52,8 +52,8 @@ pub struct EndedWaits {
 }
 
 impl Observation<'_> {
-    /// Where it was sent: did its sender acknowledge something, alone, with nothing unacknowledged before this?
-    /// Its kernel had nothing to send then, and held nothing.
+    /// True if its sender had sent an ACK without data before, while all of its own data was acknowledged.
+    /// Its kernel had nothing to send then, and held nothing. Only a capture near the sender shows it.
     fn had_nothing(&self) -> bool {
         self.half.has_acked_idly() && self.half.rtt_or_zero_ns() < NETWORK_RTT_NS
     }
@@ -77,7 +77,7 @@ impl Observation<'_> {
         EndedWaits { short, kept, over_retransmission }
     }
 
-    /// How the wait began that ends with this data, if it is to be kept; others are counted.
+    /// How the wait began that ends with this data, if there is one to be kept. Without room it is counted.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
     fn kept(&self, recorder: &mut Recorder) -> Option<Idle> {
@@ -94,11 +94,12 @@ impl Observation<'_> {
         }
         let idle = self.idle(recorder.lengths.seen_ns)?;
         if !idle.own_before {
-            // The common case, a server reply: no ACK can have held it, and it is no evidence either way.
+            // The common case, a server reply: no ACK can have released it, so it is not evidence.
             let wait_ns = now.time_ns - idle.since_ns;
             if wait_ns - half.rtt_or_zero_ns() < recorder.lengths.listed_ns {
                 return None;
             }
+            // A client that was hindered did not pause: its wait is of another kind, with its own room.
             let has_room = |facts| recorder.waits.has_room_for(self.by, facts, wait_ns);
             if !has_room(Facts::NONE) && !has_room(self.hindrances(idle.from)) {
                 recorder.waits.count_other(wait_ns);

@@ -1,5 +1,5 @@
-//! Small segments that left soon after an ACK of their sender's own data, and so may have been held, if
-//! only for a short time.
+//! Small segments that left soon after an ACK of their sender's data, and so may have been held for a
+//! short time.
 
 use super::Observation;
 use crate::decode::{FIN, URG};
@@ -11,8 +11,9 @@ const NEVER_HELD: Facts =
     Facts::of([fact::FIN, fact::URGENT, fact::LARGE_FLIGHT, fact::ACK_FIN, fact::HINDERED]);
 
 impl Observation<'_> {
-    /// An ACK of the sender's own data, of whatever kind, came so shortly before that it may have let this segment go, if
-    /// to hold it cost anything. Once one small segment went out unheld, later ones prove nothing.
+    /// True if an ACK of the sender's data, with data or without, came so shortly before that it may have
+    /// let this segment go, after a hold that cost time. Once one small segment went out unheld, later ones
+    /// prove nothing.
     #[inline]
     pub fn may_be_held(&self, clock_ns: i64) -> bool {
         let half = self.half;
@@ -30,7 +31,7 @@ impl Observation<'_> {
         half.bytes() > 0 && (probes || lately)
     }
 
-    /// Did a pure ACK of a small segment come since, but so soon that the wait is too short to be evidence?
+    /// True if a pure ACK of a small segment came since, and the wait is too short to be evidence.
     #[inline]
     pub(super) fn is_short(&self, listed_ns: i64) -> bool {
         let half = self.half;
@@ -39,7 +40,7 @@ impl Observation<'_> {
         freed && short_ns.contains(&(self.now.time_ns - half.last_data.time_ns))
     }
 
-    /// The wait that ends with this segment, a short one, if that may have been held.
+    /// The short wait that ends with this segment, if that may have been held.
     #[cold]
     pub(super) fn short_wait(&self) -> Option<Wait> {
         let wait = self.wait(&self.idle(SHORT_HOLD_NS)?);

@@ -11,7 +11,7 @@ use crate::track::thresholds::{
 };
 
 impl Observation<'_> {
-    /// It left while a small one was unacknowledged, and is small, too: `TCP_NODELAY` is set.
+    /// True if it is small and left while a small one was unacknowledged: `TCP_NODELAY` is set.
     #[inline]
     pub fn is_unheld(&self) -> bool {
         // Few are.
@@ -25,9 +25,10 @@ impl Observation<'_> {
             && self.are_surely_small()
     }
 
-    /// Is this segment exempt from Nagle? FIN, urgent data, what follows unacknowledged urgent data, and a
-    /// tail-loss probe are. After bytes that were never captured, or were inferred, it is not known what was
-    /// unacknowledged, and after a step of the clock backwards not how long ago anything was.
+    /// True for a segment that proves nothing: Nagle's algorithm does not hold FIN, urgent data, what
+    /// follows unacknowledged urgent data, or a tail-loss probe. After bytes that were never captured, or
+    /// were inferred, it is not known what was unacknowledged, and after a step of the clock backwards not
+    /// how long ago anything was.
     pub(super) fn is_exempt(&self) -> bool {
         let half = self.half;
         self.segment.has(FIN | URG)
@@ -38,10 +39,10 @@ impl Observation<'_> {
             || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data.time_ns))
     }
 
-    /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
-    /// Has the capture shown one of this receiver, or has the segment left before any ACK of the last
-    /// one could have come? Only pure ACKs tell how soon (data comes when a program likes), and only over a
-    /// network: within a host a SYN takes longer than an ACK.
+    /// True if the capture has shown a pure ACK of this receiver, or the segment left before any ACK of the
+    /// last one could have come. Where a filter or an export dropped pure ACKs, everything looks
+    /// unacknowledged. Only pure ACKs show how soon one can come (data comes when a program likes), and only
+    /// over a network: within a host a SYN takes longer than an ACK.
     fn acks_are_seen(&self) -> bool {
         let (half, peer) = (self.half, self.peer);
         if peer.has_pure_acks() {
@@ -54,15 +55,15 @@ impl Observation<'_> {
         rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data.time_ns < rtt_ns
     }
 
-    /// Does it acknowledge data that has just come? BSD and macOS send what Nagle's algorithm holds along with an ACK
-    /// that they owe anyway (`tcp_output`, `TF_ACKNOW`).
+    /// True if it is the first to acknowledge data of the peer: BSD and macOS send what Nagle's algorithm
+    /// holds along with an ACK that they owe anyway (`tcp_output`, `TF_ACKNOW`).
     fn carries_ack(&self) -> bool {
         let frame = self.now.frame;
         self.peer.all_acked().mark.frame == frame || self.peer.advanced().frame == frame
     }
 
-    /// It is small, and the first one that left while only full-sized ones were unacknowledged: the classic algorithm
-    /// would have held it.
+    /// True if it is small, and the first one that left while only full-sized ones were unacknowledged: the
+    /// classic algorithm would have held it.
     #[inline]
     pub fn passes_full(&self) -> bool {
         let half = self.half;
@@ -77,8 +78,8 @@ impl Observation<'_> {
             && half.odd().passed_full.0 == 0
     }
 
-    /// Are the last segment and this one below the MSS beyond doubt? Neither was cut because the path carries no
-    /// more.
+    /// True if the last segment and this one are surely below the MSS: neither was cut because the path
+    /// carries no more.
     pub(super) fn are_surely_small(&self) -> bool {
         let (half, last_len) = (self.half, self.half.last_len);
         self.is_surely_small(last_len)
@@ -87,22 +88,22 @@ impl Observation<'_> {
             && !self.is_cut()
     }
 
-    /// Shorter than any fallback MSS, or shorter than something larger that this sender sent (the path may carry
-    /// less than the SYN announced).
+    /// True if `len` is below any fallback MSS, or below the longest segment of this sender: the path may
+    /// carry less than the SYN announced.
     fn is_surely_small(&self, len: u32) -> bool {
         len < self.mss && (len < LEAST_MSS || len < self.half.largest())
     }
 
-    /// Is it so long, and not pushed, that it may be the first part of more?
+    /// True if it may be the first part of more: it is long, and not pushed.
     pub(super) fn is_cut(&self) -> bool {
         self.len >= LEAST_MSS && !self.segment.has(PSH)
     }
 
-    /// Had the sender, when it sent this, an unacknowledged small segment?
+    /// True if a small segment of the sender was unacknowledged when it sent this.
     ///
     /// Judged in the sender's time: an ACK that passed the capture point less than a round trip to the
     /// sender ago had not reached it when this segment left. Half of it is left to jitter, more while
-    /// few round trips tell how short they can be.
+    /// few round trips show how short they can be.
     fn left_unacked(&self) -> bool {
         let half = self.half;
         if half.sequence.is_small_unacked() {
