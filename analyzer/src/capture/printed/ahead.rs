@@ -1,8 +1,8 @@
 //! Rows that were read ahead: to sort them by time, and to place messages among them.
 
 use super::messages::{self, Messages};
-use super::numbers::Connections;
-use super::packet::{Packet, Row};
+use super::numbers::PrintedConnections;
+use super::packet::{PrintedPacket, TimedPacket};
 use super::time::RowOrder;
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ const MOST_SORTED: usize = 1 << 18;
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Ahead {
     order: RowOrder,
-    rows: VecDeque<Row>,
+    rows: VecDeque<TimedPacket>,
     /// The rows at hand are in order.
     are_sorted: bool,
     /// Some are of a packet list.
@@ -33,17 +33,17 @@ impl Ahead {
         self.order != RowOrder::InTime
     }
 
-    pub fn push(&mut self, row: Row) {
+    pub fn push(&mut self, row: TimedPacket) {
         self.is_list |= match row.packet {
-            Packet::Tcp(_, segment) => segment.is_listed,
-            packet => matches!(packet, Packet::Message(..)),
+            PrintedPacket::Tcp(_, segment) => segment.is_listed,
+            packet => matches!(packet, PrintedPacket::Message(..)),
         };
         self.rows.push_back(row);
     }
 
     /// The next row, behind those of the `connections`; `None` where more must be read before it is known, unless
     /// there is no more.
-    pub fn next(&mut self, is_all: bool, connections: &Connections) -> Option<Row> {
+    pub fn next(&mut self, is_all: bool, connections: &PrintedConnections) -> Option<TimedPacket> {
         let wanted = match self.order {
             RowOrder::InTime if self.is_list => messages::AHEAD,
             RowOrder::InTime => 1,
@@ -56,11 +56,11 @@ impl Ahead {
         if self.is_sorting() && !self.are_sorted {
             self.sort();
         }
-        let Row { time_ns, packet } = self.rows.pop_front()?;
+        let TimedPacket { time_ns, packet } = self.rows.pop_front()?;
         self.are_sorted &= !self.rows.is_empty();
         self.unsorted += u64::from(self.is_sorting() && time_ns < self.last_ns);
         self.last_ns = time_ns;
-        Some(Row { time_ns, packet: self.messages.placed(packet, connections, &self.rows) })
+        Some(TimedPacket { time_ns, packet: self.messages.placed(packet, connections, &self.rows) })
     }
 
     /// Rows of the same time stay as they were sent.

@@ -4,7 +4,7 @@
 //! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows
 //! are left out, up to one that tells more than the first capture did.
 
-use super::packet::{Ends, Packet, Row, Segment, keyed};
+use super::packet::{PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
 use crate::capture::flags::SYN;
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct First {
     /// Its first row.
-    ends: Ends,
-    segment: Segment,
+    ends: SocketPair,
+    segment: PrintedSegment,
     last_ns: i64,
     /// The sender of that row sent another: no SYN is sent again after it.
     has_gone_on: bool,
@@ -25,8 +25,8 @@ struct First {
 
 /// The connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Copies {
-    connections: HashMap<Ends, First>,
+pub struct RowCopies {
+    connections: HashMap<SocketPair, First>,
     /// Rows of second captures.
     pub rows: u64,
 }
@@ -34,10 +34,10 @@ pub struct Copies {
 /// Clocks of two captures differ by more; interfaces of one host show a packet in any order.
 const OTHER_CLOCK_NS: i64 = 1_000_000;
 
-impl Copies {
+impl RowCopies {
     /// Is the next row one of a second capture?
-    pub fn is_copy(&mut self, row: &Row) -> bool {
-        let Packet::Tcp([from, to], segment) = row.packet else { return false };
+    pub fn is_copy(&mut self, row: &TimedPacket) -> bool {
+        let PrintedPacket::Tcp([from, to], segment) = row.packet else { return false };
         let (key, _) = keyed([from, to]);
         let is_syn = segment.flags & SYN != 0;
         let is_opening = is_syn && segment.ack.is_none();

@@ -3,7 +3,7 @@
 //! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849), and
 //! a service with a name that is not known here a port that no program uses. Reports list both.
 
-use super::packet::Ends;
+use super::packet::SocketPair;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -39,7 +39,7 @@ pub struct EndNames {
 
 impl EndNames {
     /// The two ends of a segment, each printed as host and port; `None` for what is no address.
-    pub fn ends(&mut self, ends: [(&str, &str); 2], is_v6: bool) -> Option<Ends> {
+    pub fn ends(&mut self, ends: [(&str, &str); 2], is_v6: bool) -> Option<SocketPair> {
         let is_v6 = is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
         let mut end =
             |(host, port)| Some(SocketAddr::new(self.host(host, is_v6)?, self.port(port)?));

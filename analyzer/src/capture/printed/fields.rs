@@ -2,7 +2,7 @@
 //! CSV, `-T fields`, `-T json` and `-V`.
 
 use super::ends::EndNames;
-use super::packet::{Options, Outcome, Packet, Segment};
+use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment};
 use super::{rows, time};
 use crate::capture::flags::{self, ACK, PSH, SYN};
 use crate::named::named;
@@ -78,9 +78,9 @@ const LONGEST_ACK: u32 = 72;
 
 /// The values of one row, as printed; empty where there is none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Fields<'a>([&'a str; Role::NAMES.len()]);
+pub struct RowFields<'a>([&'a str; Role::NAMES.len()]);
 
-impl<'a> Fields<'a> {
+impl<'a> RowFields<'a> {
     /// The last of several values counts: that of the innermost packet.
     pub fn set(&mut self, role: Role, value: &'a str) {
         let value = value.trim();
@@ -109,29 +109,29 @@ impl<'a> Fields<'a> {
     }
 
     /// The packet, whatever tells its time.
-    pub fn packet_of(&self, names: &mut EndNames) -> Option<Packet> {
+    pub fn packet_of(&self, names: &mut EndNames) -> Option<PrintedPacket> {
         let of = |role| self.get(role).map(|value| inner(last(value)));
         let hosts = [of(Role::Source)?, of(Role::Destination)?];
         let ports = [of(Role::SourcePort), of(Role::DestinationPort)];
         let segment = ports[0].and(ports[1]).and_then(|_| self.segment());
         if segment.is_none() && self.is_other() {
-            return Some(Packet::NotTcp);
+            return Some(PrintedPacket::NotTcp);
         }
         let info = self.get(Role::Info).unwrap_or_default();
         if segment.is_none() && self.get(Role::Protocol) == Some("TCP") {
             match () {
-                () if info.is_empty() => return Some(Packet::Unreadable),
+                () if info.is_empty() => return Some(PrintedPacket::Unreadable),
                 () if info.contains(" Seq=") && ports[0].is_none() => {
-                    return Some(Packet::WithoutPorts);
+                    return Some(PrintedPacket::WithoutPorts);
                 }
                 () => {}
             }
         }
         let [from, to] = [0, 1].map(|at| (hosts[at], ports[at].unwrap_or("0")));
         Some(match (names.ends([from, to], hosts[0].contains(':')), segment) {
-            (None, _) => Packet::Unreadable,
-            (Some(ends), Some(segment)) => Packet::Tcp(ends, segment),
-            (Some(ends), None) => Packet::Message(ends, self.message_len()),
+            (None, _) => PrintedPacket::Unreadable,
+            (Some(ends), Some(segment)) => PrintedPacket::Tcp(ends, segment),
+            (Some(ends), None) => PrintedPacket::Message(ends, self.message_len()),
         })
     }
 
@@ -196,7 +196,7 @@ impl<'a> Fields<'a> {
     }
 
     /// `None` where Seq or Len are missing.
-    fn segment(&self) -> Option<Segment> {
+    fn segment(&self) -> Option<PrintedSegment> {
         // Some print no Len of 0.
         let is_short = self.number(Role::Length).is_some_and(|len| len <= LONGEST_ACK);
         let no_len = (is_short && self.get(Role::Info).is_some()).then_some(0);
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
         let flags = self.flags(ack.is_some(), len > 0);
         let window = self.number(Role::Window).or(self.number(Role::RawWindow));
         Some(
-            Segment {
+            PrintedSegment {
                 ip_id: self.number(Role::IpId).and_then(|id| id.try_into().ok()).unwrap_or(0),
                 flags,
                 seq: Some(seq),
@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
                 is_cut: flags & SYN != 0 && self.is_cut(),
                 len,
                 wire_len: self.number(Role::Length).unwrap_or(0),
-                ..Segment::default()
+                ..PrintedSegment::default()
             }
             .with_cut_marked(),
         )
@@ -230,18 +230,18 @@ impl<'a> Fields<'a> {
             || info.contains("[Packet size limited")
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> PrintedOptions {
         let shift = self.number(Role::Scale).map(u32::trailing_zeros).or(self.number(Role::Shift));
         // A window that is not scaled is not to be scaled back.
         let is_scaled =
             self.number(Role::Window).is_some() || self.number(Role::RawWindow).is_none();
         let shift = shift.filter(|_| is_scaled);
-        let mut options = Options {
+        let mut options = PrintedOptions {
             mss: self.number(Role::Mss).and_then(|mss| mss.try_into().ok()),
             window_shift: shift.and_then(|shift| shift.try_into().ok()),
             timestamps: self.number(Role::TsVal).zip(self.number(Role::TsEcr)),
             nops: 1,
-            ..Options::default()
+            ..PrintedOptions::default()
         };
         // `SLE=201 SRE=301 SLE=401 SRE=501`
         let words = self.get(Role::Sack).unwrap_or_default().split_whitespace();

@@ -1,7 +1,7 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
-use super::numbers::{Connections, Sent};
-use super::packet::{Ends, Options, Packet, Row, Segment};
+use super::numbers::{PrintedConnections, WireNumbers};
+use super::packet::{PrintedOptions, PrintedPacket, PrintedSegment, SocketPair, TimedPacket};
 use crate::capture::{Frame, link};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement};
 use std::iter;
@@ -15,30 +15,30 @@ const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
 
 /// Makes frames of the packets of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Frames {
-    pub connections: Connections,
+pub struct FrameMaker {
+    pub connections: PrintedConnections,
     bytes: Vec<u8>,
     /// IP identifications are printed.
     pub has_ip_ids: bool,
 }
 
-impl Frames {
+impl FrameMaker {
     /// The frame of the next packet. What is no readable TCP segment becomes one that is skipped for the
     /// same reason.
-    pub fn frame(&mut self, Row { time_ns, packet }: Row) -> Frame<'_> {
+    pub fn frame(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> Frame<'_> {
         self.bytes.clear();
         let mut wire_len = None;
         match packet {
-            Packet::Tcp(ends, printed) => wire_len = self.segment(ends, &printed),
-            Packet::NotTcp => other(false, &mut self.bytes),
-            Packet::Fragment => other(true, &mut self.bytes),
-            Packet::NotIp => self.bytes.extend(NOT_IP),
+            PrintedPacket::Tcp(ends, printed) => wire_len = self.segment(ends, &printed),
+            PrintedPacket::NotTcp => other(false, &mut self.bytes),
+            PrintedPacket::Fragment => other(true, &mut self.bytes),
+            PrintedPacket::NotIp => self.bytes.extend(NOT_IP),
             _ => {}
         }
         if self.bytes.is_empty() {
             self.bytes.extend(CUT);
         }
-        let is_ip = packet != Packet::NotIp;
+        let is_ip = packet != PrintedPacket::NotIp;
         let is_inferred = packet.segment().is_some_and(|(_, segment)| segment.is_inferred);
         let inferred = if is_inferred { link::INFERRED } else { 0 };
         Frame {
@@ -50,7 +50,7 @@ impl Frames {
     }
 
     /// Length on the wire; `None` where the sequence number cannot be told.
-    fn segment(&mut self, ends: Ends, printed: &Segment) -> Option<u32> {
+    fn segment(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
         let sent = self.connections.sent(ends, printed)?;
         Some(segment(ends, printed, &sent, &mut self.bytes))
@@ -73,7 +73,12 @@ fn other(is_fragment: bool, into: &mut Vec<u8>) {
 }
 
 /// The headers of a segment; returns its length on the wire.
-fn segment(ends: Ends, printed: &Segment, sent: &Sent, into: &mut Vec<u8>) -> u32 {
+fn segment(
+    ends: SocketPair,
+    printed: &PrintedSegment,
+    sent: &WireNumbers,
+    into: &mut Vec<u8>,
+) -> u32 {
     let tcp = tcp(ends, printed, sent);
     let tcp_len = (u32::from(tcp[DATA_OFFSET] >> 4) * 4).saturating_add(printed.len);
     let ip_len = ip(ends.map(|end| end.ip()), printed.ip_id, tcp_len, into);
@@ -112,7 +117,11 @@ fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
     Ipv6Header::LEN as u32
 }
 
-fn tcp([from, to]: Ends, printed: &Segment, sent: &Sent) -> impl Deref<Target = [u8]> {
+fn tcp(
+    [from, to]: SocketPair,
+    printed: &PrintedSegment,
+    sent: &WireNumbers,
+) -> impl Deref<Target = [u8]> {
     let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
     header.acknowledgment_number = sent.ack;
     let (options, count) = options(&printed.options, sent);
@@ -129,7 +138,10 @@ fn tcp([from, to]: Ends, printed: &Segment, sent: &Sent) -> impl Deref<Target = 
 /// No header has room for more.
 const MOST_OPTIONS: usize = 16;
 
-fn options(printed: &Options, sent: &Sent) -> ([TcpOptionElement; MOST_OPTIONS], usize) {
+fn options(
+    printed: &PrintedOptions,
+    sent: &WireNumbers,
+) -> ([TcpOptionElement; MOST_OPTIONS], usize) {
     use TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
         Timestamp, WindowScale,

@@ -12,7 +12,7 @@
 //! A line of several packets, whose line ends were lost, is taken apart where the next time begins.
 
 use super::forms::Forms;
-use super::packet::{Outcome, Packet, Stamped};
+use super::packet::{Outcome, PrintedPacket, Stamped};
 use super::plain::Plain;
 use super::{record, rows, tcpdump, time};
 use crate::capture::buffer::Buffer;
@@ -162,7 +162,9 @@ impl Joiner {
             Outcome::More(_) => {
                 !tcpdump::begins(text) && !rows::begins(text) && !record::begins(text)
             }
-            Outcome::Packet((_, Packet::Tcp(..))) => !self.is_closed && rows::are_options(text),
+            Outcome::Packet((_, PrintedPacket::Tcp(..))) => {
+                !self.is_closed && rows::are_options(text)
+            }
             Outcome::Heading => rows::are_names(text),
             _ => false,
         };

@@ -12,8 +12,8 @@
 //!
 //! Where several connections fit, the one that went on first had the message first; such messages are counted.
 
-use super::numbers::{self, Connections, Direction};
-use super::packet::{Ends, PADDED, Packet, Row, Segment, keyed};
+use super::numbers::{self, PrintedConnections, PrintedDirection};
+use super::packet::{PADDED, PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
 use crate::capture::flags::{ACK, PSH};
 use std::collections::VecDeque;
 use std::iter;
@@ -39,17 +39,17 @@ pub struct Messages {
 
 /// Where a message may have been sent.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    ends: Ends,
-    segment: Segment,
-    shown: Shown,
+struct Placement {
+    ends: SocketPair,
+    segment: PrintedSegment,
+    shown: Continuation,
     /// Which of the rows that follow shows it.
     by_row: usize,
 }
 
 /// The rows after a place, as far as they decide about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Shown {
+enum Continuation {
     Nothing,
     /// Its connection came on by more than the message.
     More,
@@ -62,27 +62,29 @@ impl Messages {
     /// follow, `ahead`.
     pub fn placed(
         &mut self,
-        packet: Packet,
-        connections: &Connections,
-        ahead: &VecDeque<Row>,
-    ) -> Packet {
-        let Packet::Message(ends, wire_len) = packet else { return packet };
+        packet: PrintedPacket,
+        connections: &PrintedConnections,
+        ahead: &VecDeque<TimedPacket>,
+    ) -> PrintedPacket {
+        let PrintedPacket::Message(ends, wire_len) = packet else { return packet };
         let place = self.place(ends, wire_len, connections, ahead);
         self.placed += u64::from(place.is_some());
         self.unplaced += u64::from(place.is_none());
-        place.map_or(Packet::Unreadable, |place| Packet::Tcp(place.ends, place.segment))
+        place.map_or(PrintedPacket::Unreadable, |place| {
+            PrintedPacket::Tcp(place.ends, place.segment)
+        })
     }
 
     fn place(
         &mut self,
-        ends: Ends,
+        ends: SocketPair,
         wire_len: u32,
-        connections: &Connections,
-        ahead: &VecDeque<Row>,
-    ) -> Option<Place> {
+        connections: &PrintedConnections,
+        ahead: &VecDeque<TimedPacket>,
+    ) -> Option<Placement> {
         (wire_len > 0).then_some(())?;
         let hosts = numbers::hosts(ends);
-        let following: Vec<Packet> = ahead
+        let following: Vec<PrintedPacket> = ahead
             .iter()
             .take(AHEAD)
             .map(|row| row.packet)
@@ -91,7 +93,7 @@ impl Messages {
         let known = connections.between(hosts);
         // Several directions fit: the one that goes on first is taken.
         let mut keys = if let [only] = known { vec![*only] } else { Vec::new() };
-        for (ends, _) in following.iter().filter_map(Packet::segment) {
+        for (ends, _) in following.iter().filter_map(PrintedPacket::segment) {
             let key = keyed(ends).0;
             if known.len() != 1 && keys.len() < MOST_CONNECTIONS && !keys.contains(&key) {
                 keys.push(key);
@@ -99,12 +101,12 @@ impl Messages {
         }
         let is_alone = keys.len() == 1;
         let directions = keys.into_iter().flat_map(|[one, other]| [[one, other], [other, one]]);
-        let may_be = |of: &Ends| {
+        let may_be = |of: &SocketPair| {
             iter::zip(ends, of)
                 .all(|(end, of)| end.ip() == of.ip() && [0, of.port()].contains(&end.port()))
         };
         let message = Message { ends, wire_len, following: &following };
-        let places: Vec<Place> = directions
+        let places: Vec<Placement> = directions
             .filter(may_be)
             .filter_map(|of| message.sent(of, connections.known(of)))
             .collect();
@@ -112,28 +114,32 @@ impl Messages {
         let fitting = || places.iter().filter(|place| place.shown == best);
         let is_only = fitting().count() == 1;
         let is_placed = match best {
-            Shown::Nothing => is_only && is_alone,
-            Shown::More => is_only,
-            Shown::Exactly => true,
+            Continuation::Nothing => is_only && is_alone,
+            Continuation::More => is_only,
+            Continuation::Exactly => true,
         };
         self.in_doubt += u64::from(is_placed && !is_only);
         let mut place = *fitting().min_by_key(|place| place.by_row).filter(|_| is_placed)?;
-        place.segment.is_inferred = !is_only || !is_alone && best != Shown::Exactly;
+        place.segment.is_inferred = !is_only || !is_alone && best != Continuation::Exactly;
         Some(place)
     }
 }
 
 /// A message, and the rows of its hosts that follow.
 struct Message<'a> {
-    ends: Ends,
+    ends: SocketPair,
     wire_len: u32,
-    following: &'a [Packet],
+    following: &'a [PrintedPacket],
 }
 
 impl Message<'_> {
     /// The message as sent from the first of these ends to the other, unless the rows that follow speak
     /// against it.
-    fn sent(&self, [from, to]: Ends, [own, other]: [Direction; 2]) -> Option<Place> {
+    fn sent(
+        &self,
+        [from, to]: SocketPair,
+        [own, other]: [PrintedDirection; 2],
+    ) -> Option<Placement> {
         let headers_len = own.headers_len.or_else(|| self.headers_len(|ends| ends == [from, to]));
         let headers_len = headers_len.or(other.headers_len);
         let headers_len = headers_len.or_else(|| self.headers_len(|ends| ends == [to, from]));
@@ -143,7 +149,7 @@ impl Message<'_> {
             None => PADDED_HEADERS
                 .into_iter()
                 .filter_map(|headers_len| self.sent_after(headers_len, [from, to], own, other))
-                .find(|place| place.shown == Shown::Exactly),
+                .find(|place| place.shown == Continuation::Exactly),
         }
     }
 
@@ -151,15 +157,15 @@ impl Message<'_> {
     fn sent_after(
         &self,
         headers_len: u32,
-        [from, to]: Ends,
-        own: Direction,
-        other: Direction,
-    ) -> Option<Place> {
+        [from, to]: SocketPair,
+        own: PrintedDirection,
+        other: PrintedDirection,
+    ) -> Option<Placement> {
         let mut len = self.wire_len.checked_sub(headers_len).filter(|len| *len > 0)?;
         // Text that is pasted from the middle may begin with a message.
         let next =
             own.next.or_else(|| Some(self.before(from, to, headers_len)?.wrapping_sub(len)))?;
-        let (mut shown, mut by_row) = (Shown::Nothing, usize::MAX);
+        let (mut shown, mut by_row) = (Continuation::Nothing, usize::MAX);
         if let Some((at, on)) = self.came_on([from, to], next, len) {
             if PADDED.contains(&self.wire_len) && (1..len).contains(&on) {
                 // The frame was padded.
@@ -168,18 +174,18 @@ impl Message<'_> {
             let rest = on.checked_sub(len).filter(|_| on < BEHIND)?;
             by_row = at;
             shown = match rest {
-                _ if self.add_up(at, rest, headers_len) => Shown::Exactly,
-                _ => Shown::More,
+                _ if self.add_up(at, rest, headers_len) => Continuation::Exactly,
+                _ => Continuation::More,
             };
         }
         let received = other.next.or_else(|| self.before(to, from, headers_len));
-        let mut later = self.following.iter().filter_map(Packet::segment);
+        let mut later = self.following.iter().filter_map(PrintedPacket::segment);
         let ack = match later.find(|(ends, _)| *ends == [from, to]) {
             // This row did not acknowledge the bytes that a pure ACK acknowledges first.
             Some((_, later)) if later.len == 0 && later.ack == received => own.acked,
             _ => received,
         };
-        let segment = Segment {
+        let segment = PrintedSegment {
             flags: PSH | ACK,
             seq: Some(next),
             ack: ack.or(received).or(Some(0)),
@@ -188,19 +194,19 @@ impl Message<'_> {
             is_listed: true,
             len,
             wire_len: self.wire_len,
-            ..Segment::default()
+            ..PrintedSegment::default()
         };
-        Some(Place { ends: [from, to], segment, shown, by_row })
+        Some(Placement { ends: [from, to], segment, shown, by_row })
     }
 
-    fn headers_len(&self, is_wanted: impl Fn(Ends) -> bool) -> Option<u32> {
-        let rows = self.following.iter().filter_map(Packet::segment);
+    fn headers_len(&self, is_wanted: impl Fn(SocketPair) -> bool) -> Option<u32> {
+        let rows = self.following.iter().filter_map(PrintedPacket::segment);
         rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| row.headers_len()).min()
     }
 
     /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
     /// what was sent before, and the same bytes may be sent again.
-    fn came_on(&self, ends: Ends, next: u32, len: u32) -> Option<(usize, u32)> {
+    fn came_on(&self, ends: SocketPair, next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
         self.following.iter().enumerate().find_map(|(at, packet)| {
             let (of, row) = packet.segment()?;
@@ -227,9 +233,16 @@ impl Message<'_> {
     }
 
     /// Lengths of the messages between these ends up to a row.
-    fn messages(&self, at: usize, wanted: Ends, headers_len: u32) -> impl Iterator<Item = u32> {
+    fn messages(
+        &self,
+        at: usize,
+        wanted: SocketPair,
+        headers_len: u32,
+    ) -> impl Iterator<Item = u32> {
         self.following[..at].iter().filter_map(move |packet| match packet {
-            Packet::Message(ends, wire_len) if *ends == wanted => wire_len.checked_sub(headers_len),
+            PrintedPacket::Message(ends, wire_len) if *ends == wanted => {
+                wire_len.checked_sub(headers_len)
+            }
             _ => None,
         })
     }

@@ -25,22 +25,22 @@ use crate::capture::buffer::Buffer;
 use crate::capture::error::ScanError;
 use crate::capture::{Frame, InputEnd};
 use ahead::Ahead;
-use copies::Copies;
-use frame::Frames;
+use copies::RowCopies;
+use frame::FrameMaker;
 use lines::Joiner;
-use packet::Row;
+use packet::TimedPacket;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use time::{Course, Stamp};
+use time::{Course, PrintedTime};
 
 /// A text that is being read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Text {
     joiner: Joiner,
-    copies: Copies,
+    copies: RowCopies,
     course: Course,
     ahead: Ahead,
-    frames: Frames,
+    frames: FrameMaker,
     /// How the text ended; rows that were read are still to come.
     stop: Option<InputEnd>,
     has_dates: bool,
@@ -121,8 +121,8 @@ impl Text {
         }
         buffer.consume(len);
         while let Some((stamp, packet)) = self.joiner.next() {
-            self.has_dates |= matches!(stamp, Stamp::At(_));
-            let row = Row { time_ns: self.course.time_ns(stamp), packet };
+            self.has_dates |= matches!(stamp, PrintedTime::At(_));
+            let row = TimedPacket { time_ns: self.course.time_ns(stamp), packet };
             // Rows that are out of order go back all the time.
             if self.ahead.is_sorting() || !self.copies.is_copy(&row) {
                 self.ahead.push(row);

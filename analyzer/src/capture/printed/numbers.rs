@@ -2,14 +2,14 @@
 //! and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no ACK is
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
-use super::packet::{Ends, Segment, keyed};
+use super::packet::{PrintedSegment, SocketPair, keyed};
 use crate::capture::flags::{FIN, RST, SYN};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// The numbers of a segment as they were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct WireNumbers {
     pub seq: u32,
     pub ack: u32,
     /// The window in the header.
@@ -23,16 +23,16 @@ const CLEARLY_OFF: u64 = 1 << 20;
 
 /// All connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Connections {
-    all: HashMap<Ends, Connection>,
+pub struct PrintedConnections {
+    all: HashMap<SocketPair, PrintedConnection>,
     /// The connections between two hosts.
-    of_hosts: HashMap<[IpAddr; 2], Vec<Ends>>,
+    of_hosts: HashMap<[IpAddr; 2], Vec<SocketPair>>,
 }
 
 /// A connection, by the rows so far.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Connection {
-    directions: [Direction; 2],
+struct PrintedConnection {
+    directions: [PrintedDirection; 2],
     /// From which the numbers of each direction count, if they do.
     bases: Option<[u32; 2]>,
     /// Do they? Unknown until both readings differ.
@@ -41,7 +41,7 @@ struct Connection {
 
 /// The state of one direction after the rows before.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Direction {
+pub struct PrintedDirection {
     /// Sequence number of what it sends next.
     pub next: Option<u32>,
     pub acked: Option<u32>,
@@ -53,41 +53,42 @@ pub struct Direction {
     shift: Option<u32>,
 }
 
-impl Connections {
+impl PrintedConnections {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
-    pub fn sent(&mut self, ends: Ends, printed: &Segment) -> Option<Sent> {
+    pub fn sent(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<WireNumbers> {
         let (key, sender) = keyed(ends);
         let connection = self.all.entry(key).or_insert_with(|| {
             self.of_hosts.entry(hosts(ends)).or_default().push(key);
-            Connection::default()
+            PrintedConnection::default()
         });
         connection.sent(sender, printed)
     }
 
     /// Sender and receiver of these ends as they are known.
-    pub fn known(&self, ends: Ends) -> [Direction; 2] {
+    pub fn known(&self, ends: SocketPair) -> [PrintedDirection; 2] {
         let (key, sender) = keyed(ends);
         let known = self.all.get(&key).map_or_else(Default::default, |known| known.directions);
         [known[sender], known[1 - sender]]
     }
 
-    pub fn between(&self, hosts: [IpAddr; 2]) -> &[Ends] {
+    pub fn between(&self, hosts: [IpAddr; 2]) -> &[SocketPair] {
         self.of_hosts.get(&hosts).map_or(&[], Vec::as_slice)
     }
 }
 
 /// The hosts of two ends in order.
-pub fn hosts(ends: Ends) -> [IpAddr; 2] {
+pub fn hosts(ends: SocketPair) -> [IpAddr; 2] {
     keyed(ends).0.map(|end| end.ip())
 }
 
-impl Connection {
-    fn sent(&mut self, sender: usize, printed: &Segment) -> Option<Sent> {
+impl PrintedConnection {
+    fn sent(&mut self, sender: usize, printed: &PrintedSegment) -> Option<WireNumbers> {
         let receiver = 1 - sender;
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {
             for direction in &mut self.directions {
-                *direction = Direction { shift: direction.shift, ..Direction::default() };
+                *direction =
+                    PrintedDirection { shift: direction.shift, ..PrintedDirection::default() };
             }
         }
         if is_syn {
@@ -115,10 +116,10 @@ impl Connection {
             advance(&mut from.next, Some(end));
         }
         let sack_base = self.bases.map_or(0, |bases| bases[receiver]);
-        Some(Sent { seq, ack: ack.unwrap_or(0), window, sack_base })
+        Some(WireNumbers { seq, ack: ack.unwrap_or(0), window, sack_base })
     }
 
-    fn window(&self, sender: usize, printed: &Segment, is_syn: bool) -> u16 {
+    fn window(&self, sender: usize, printed: &PrintedSegment, is_syn: bool) -> u16 {
         let shift = match self.directions.map(|direction| direction.shift) {
             shifts @ [Some(_), Some(_)] if printed.is_listed && !is_syn => shifts[sender],
             _ => None,
@@ -168,7 +169,7 @@ impl Connection {
     }
 }
 
-impl Sent {
+impl WireNumbers {
     /// The number that a block of SACK begins or ends with: it is near what is acknowledged.
     pub fn sack(&self, printed: u32) -> u32 {
         let relative = printed.wrapping_add(self.sack_base);

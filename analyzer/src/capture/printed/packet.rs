@@ -1,23 +1,23 @@
 //! A packet as a text tells it.
 
-use super::time::Stamp;
+use super::time::PrintedTime;
 use crate::capture::flags::SYN;
 use std::net::SocketAddr;
 
 /// Sender and receiver.
-pub type Ends = [SocketAddr; 2];
+pub type SocketPair = [SocketAddr; 2];
 
 /// The ends in order, and which of them is the first one told.
-pub fn keyed([from, to]: Ends) -> (Ends, usize) {
+pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
     if from <= to { ([from, to], 0) } else { ([to, from], 1) }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
-    Tcp(Ends, Segment),
+pub enum PrintedPacket {
+    Tcp(SocketPair, PrintedSegment),
     /// A row of a packet list that shows a message instead of ports and numbers, of this length on the wire;
     /// 0 where it does not tell where the message belongs. Ports that are not told are 0.
-    Message(Ends, u32),
+    Message(SocketPair, u32),
     /// TCP, printed without its numbers (`-q`).
     Quiet,
     /// TCP of which the ports were taken out.
@@ -29,15 +29,15 @@ pub enum Packet {
     NotIp,
 }
 
-impl Packet {
-    pub fn ends(&self) -> Option<Ends> {
+impl PrintedPacket {
+    pub fn ends(&self) -> Option<SocketPair> {
         match self {
             Self::Tcp(ends, _) | Self::Message(ends, _) => Some(*ends),
             _ => None,
         }
     }
 
-    pub fn segment(&self) -> Option<(Ends, Segment)> {
+    pub fn segment(&self) -> Option<(SocketPair, PrintedSegment)> {
         match self {
             Self::Tcp(ends, segment) => Some((*ends, *segment)),
             _ => None,
@@ -46,7 +46,7 @@ impl Packet {
 }
 
 /// A packet with the time that is printed before it.
-pub type Stamped = (Stamp, Packet);
+pub type Stamped = (PrintedTime, PrintedPacket);
 
 /// The answer of lines, rows and records: a packet, or what is needed for one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -73,14 +73,14 @@ impl Outcome {
 
 /// A packet and its time, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct TimedPacket {
     pub time_ns: i64,
-    pub packet: Packet,
+    pub packet: PrintedPacket,
 }
 
 /// The numbers of a TCP segment as printed: they may be relative.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
+pub struct PrintedSegment {
     /// 0 where it is not printed: without `-v`, and in IPv6.
     pub ip_id: u16,
     pub flags: u8,
@@ -90,7 +90,7 @@ pub struct Segment {
     pub window: u32,
     /// A row of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
     pub is_listed: bool,
-    pub options: Options,
+    pub options: PrintedOptions,
     /// Options were not printed, or the snap length cut them: which ones were sent is not known.
     pub is_cut: bool,
     /// Other connections could have sent it, or another number of bytes: it proves nothing.
@@ -104,7 +104,7 @@ pub struct Segment {
 /// more.
 pub const PADDED: [u32; 2] = [60, 62];
 
-impl Segment {
+impl PrintedSegment {
     /// Bytes of headers in a frame whose own length is known: a SYN has more options, a padded frame is longer.
     pub fn headers_len(&self) -> Option<u32> {
         let is_usual =
@@ -122,7 +122,7 @@ impl Segment {
 
 /// The options that the analysis knows.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct PrintedOptions {
     pub mss: Option<u16>,
     pub allows_sack: bool,
     pub window_shift: Option<u8>,
@@ -134,7 +134,7 @@ pub struct Options {
     pub nops: u8,
 }
 
-impl Options {
+impl PrintedOptions {
     /// Reads `mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 7`; old versions have `timestamp 1 0`.
     pub fn read(printed: &str) -> Self {
         let mut options = Self::default();

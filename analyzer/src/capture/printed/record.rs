@@ -4,8 +4,8 @@
 //! shows a message.
 
 use super::ends::EndNames;
-use super::fields::{Fields, Role, role};
-use super::packet::{Packet, Stamped};
+use super::fields::{Role, RowFields, role};
+use super::packet::{PrintedPacket, Stamped};
 use super::rows;
 use std::mem;
 
@@ -88,7 +88,7 @@ impl Record {
     pub fn end(&mut self, names: &mut EndNames) -> Option<Stamped> {
         let (values, row) = (mem::take(&mut self.values), self.row.take());
         self.form.take()?;
-        let mut fields = Fields::default();
+        let mut fields = RowFields::default();
         for (role, value) in &values {
             fields.set(*role, value);
         }
@@ -97,11 +97,13 @@ impl Record {
             self.missing = rows::missing(has);
         }
         let Some((stamp, packet)) = row else { return fields.outcome(names).ended() };
-        let has_numbers = matches!(packet, Packet::Tcp(..));
+        let has_numbers = matches!(packet, PrintedPacket::Tcp(..));
         let detailed = if has_numbers { None } else { fields.packet_of(names) };
         Some((
             stamp,
-            detailed.filter(|detailed| matches!(detailed, Packet::Tcp(..))).unwrap_or(packet),
+            detailed
+                .filter(|detailed| matches!(detailed, PrintedPacket::Tcp(..)))
+                .unwrap_or(packet),
         ))
     }
 

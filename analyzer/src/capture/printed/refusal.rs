@@ -1,7 +1,7 @@
 //! Whether a text can be read, by its beginning, and what to do where it cannot.
 
 use super::lines::Joiner;
-use super::packet::{Packet, Stamped};
+use super::packet::{PrintedPacket, Stamped};
 use super::plain::Plain;
 use super::time::Survey;
 use super::{rows, tcpdump};
@@ -129,15 +129,15 @@ impl Beginning {
 
     fn see(&mut self, (stamp, packet): Stamped) {
         self.survey.see(stamp);
-        self.packets += u32::from(matches!(packet, Packet::Tcp(..)));
+        self.packets += u32::from(matches!(packet, PrintedPacket::Tcp(..)));
         self.lacks(match packet {
-            Packet::Quiet => Some(Lack::Numbers),
-            Packet::WithoutPorts => Some(Lack::Ports),
-            Packet::Message(..) => Some(Lack::Segments),
-            Packet::Unreadable => Some(Lack::Whole),
-            Packet::Fragment | Packet::NotTcp => Some(Lack::Tcp),
+            PrintedPacket::Quiet => Some(Lack::Numbers),
+            PrintedPacket::WithoutPorts => Some(Lack::Ports),
+            PrintedPacket::Message(..) => Some(Lack::Segments),
+            PrintedPacket::Unreadable => Some(Lack::Whole),
+            PrintedPacket::Fragment | PrintedPacket::NotTcp => Some(Lack::Tcp),
             // Programs print times, too.
-            Packet::Tcp(..) | Packet::NotIp => None,
+            PrintedPacket::Tcp(..) | PrintedPacket::NotIp => None,
         });
     }
 }

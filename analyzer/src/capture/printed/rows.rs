@@ -5,7 +5,7 @@
 //! length are ports, flags and numbers.
 
 use super::ends::EndNames;
-use super::fields::{Fields, Role, role};
+use super::fields::{Role, RowFields, role};
 use super::packet::Outcome;
 use super::time;
 use std::net::IpAddr;
@@ -151,7 +151,11 @@ fn cells(line: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// The fields of a row with cells; `None` where it has no hosts.
-pub fn of_cells<'a>(line: &'a str, separator: char, roles: &[Option<Role>]) -> Option<Fields<'a>> {
+pub fn of_cells<'a>(
+    line: &'a str,
+    separator: char,
+    roles: &[Option<Role>],
+) -> Option<RowFields<'a>> {
     // An empty cell moves all behind it, if blanks stand for tabs.
     let has_moved = separator == ' ' && {
         let last =
@@ -161,7 +165,7 @@ pub fn of_cells<'a>(line: &'a str, separator: char, roles: &[Option<Role>]) -> O
     if has_moved {
         return None;
     }
-    let mut fields = Fields::default();
+    let mut fields = RowFields::default();
     for (role, cell) in std::iter::zip(roles, cells(line, separator)) {
         if let Some(role) = role {
             fields.set(*role, cell);
@@ -192,7 +196,7 @@ pub fn of_words(line: &str, times_before: usize, names: &mut EndNames) -> Outcom
     }
 }
 
-fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<Fields<'a>> {
+fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<RowFields<'a>> {
     let (source, destination) = ends(words)?;
     let time = time_of(&words[..source], times_before)?;
     let after = destination + 1..words.len();
@@ -201,7 +205,7 @@ fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<Fiel
     let has_length = words.get(protocol + 1).is_some_and(|word| is_digits(word))
         && !words.get(protocol + 2).is_some_and(|word| is_arrow(word));
     let info = words.get(protocol + 1 + usize::from(has_length));
-    let mut fields = Fields::default();
+    let mut fields = RowFields::default();
     fields.set(Role::Time, between(line, words[time.start], words[time.end - 1]));
     fields.set(Role::Source, words[source]);
     fields.set(Role::Destination, words[destination]);

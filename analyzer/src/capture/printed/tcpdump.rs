@@ -1,8 +1,8 @@
 //! One packet of tcpdump: a line, or the two of `-v`, which come here as one.
 
 use super::ends::EndNames;
-use super::packet::{Ends, Options, Outcome, Packet, Segment};
-use super::time::{self, Stamp};
+use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment, SocketPair};
+use super::time::{self, PrintedTime};
 use crate::capture::flags::{ACK, LETTERS};
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ pub fn read(line: &str, names: &mut EndNames) -> Outcome {
 
 /// Is it a packet but for its time?
 pub fn is_timeless(line: &str) -> bool {
-    let read = packet(Stamp::Clock(0), line, &mut EndNames::default());
-    matches!(read, Outcome::Packet((_, Packet::Tcp(..) | Packet::Quiet)))
+    let read = packet(PrintedTime::Clock(0), line, &mut EndNames::default());
+    matches!(read, Outcome::Packet((_, PrintedPacket::Tcp(..) | PrintedPacket::Quiet)))
 }
 
 /// Does the line begin a packet? What others print of one is more of it.
@@ -24,20 +24,20 @@ pub fn begins(line: &str) -> bool {
     time::stamp(line).is_some()
 }
 
-fn packet(stamp: Stamp, text: &str, names: &mut EndNames) -> Outcome {
+fn packet(stamp: PrintedTime, text: &str, names: &mut EndNames) -> Outcome {
     match pair(text) {
-        _ if is_fragment(text) => Outcome::Packet((stamp, Packet::Fragment)),
+        _ if is_fragment(text) => Outcome::Packet((stamp, PrintedPacket::Fragment)),
         Some(pair) => after_pair(stamp, &pair, names),
         None if is_begun(text) => unfinished(stamp),
         None if is_ip(text) && (text.contains(" > ") || text.contains(", length ")) => {
-            Outcome::Packet((stamp, Packet::NotTcp))
+            Outcome::Packet((stamp, PrintedPacket::NotTcp))
         }
         None => Outcome::Nothing,
     }
 }
 
-fn unfinished(stamp: Stamp) -> Outcome {
-    Outcome::More(Some((stamp, Packet::Unreadable)))
+fn unfinished(stamp: PrintedTime) -> Outcome {
+    Outcome::More(Some((stamp, PrintedPacket::Unreadable)))
 }
 
 /// The first line of `-v` or of `pktmon`, and what mail left of it or of a pair of addresses.
@@ -63,7 +63,7 @@ fn is_ip(text: &str) -> bool {
 pub fn other(line: &str) -> Outcome {
     match time::stamp(line) {
         Some((stamp, text)) if text.contains(" > ") || text.contains(", length ") => {
-            Outcome::Packet((stamp, Packet::NotIp))
+            Outcome::Packet((stamp, PrintedPacket::NotIp))
         }
         _ => Outcome::Nothing,
     }
@@ -106,13 +106,13 @@ fn pair(text: &str) -> Option<FromTo<'_>> {
 const TUNNELS: [&str; 8] =
     ["GREv", "gre-proto-", "IP ", "IP6 ", "VXLAN, ", "VXLAN-GPE, ", "Geneve, ", "OTV, "];
 
-fn after_pair(stamp: Stamp, pair: &FromTo<'_>, names: &mut EndNames) -> Outcome {
+fn after_pair(stamp: PrintedTime, pair: &FromTo<'_>, names: &mut EndNames) -> Outcome {
     if TUNNELS.iter().any(|tunnel| pair.after.starts_with(tunnel)) {
         return match self::pair(pair.after) {
             // A packet in a tunnel, which is not quoted there.
             Some(inner) => after_pair(stamp, &inner, names),
             None if pair.after.contains("vni ") => unfinished(stamp),
-            None => Outcome::Packet((stamp, Packet::NotTcp)),
+            None => Outcome::Packet((stamp, PrintedPacket::NotTcp)),
         };
     }
     let fields = pair.after.strip_prefix("Flags ");
@@ -123,20 +123,20 @@ fn after_pair(stamp: Stamp, pair: &FromTo<'_>, names: &mut EndNames) -> Outcome 
     let packet = match (pair.after, segment) {
         ("" | "Flags", _) => return unfinished(stamp),
         (_, segment) if (fields.is_some() || segment.is_some()) && !pair.has_ports() => {
-            Packet::WithoutPorts
+            PrintedPacket::WithoutPorts
         }
-        (_, Some(segment)) => {
-            pair.ends(names).map_or(Packet::Unreadable, |ends| Packet::Tcp(ends, segment))
-        }
+        (_, Some(segment)) => pair
+            .ends(names)
+            .map_or(PrintedPacket::Unreadable, |ends| PrintedPacket::Tcp(ends, segment)),
         (after, None) if fields.is_some() || is_old_begun(after) => return unfinished(stamp),
-        ("tcp" | "ip-proto-6", _) => Packet::Fragment,
-        (CUT, _) => Packet::Unreadable,
+        ("tcp" | "ip-proto-6", _) => PrintedPacket::Fragment,
+        (CUT, _) => PrintedPacket::Unreadable,
         (after, _) => match after.strip_prefix("tcp ") {
             Some(len) if len.split(' ').next().is_some_and(|len| len.parse::<u32>().is_ok()) => {
-                Packet::Quiet
+                PrintedPacket::Quiet
             }
-            Some(_) => Packet::Unreadable,
-            None => Packet::NotTcp,
+            Some(_) => PrintedPacket::Unreadable,
+            None => PrintedPacket::NotTcp,
         },
     };
     Outcome::Packet((stamp, packet))
@@ -148,16 +148,16 @@ impl FromTo<'_> {
         [self.from, self.to].iter().all(|end| end.contains('.') && end.parse::<IpAddr>().is_err())
     }
 
-    fn ends(&self, names: &mut EndNames) -> Option<Ends> {
+    fn ends(&self, names: &mut EndNames) -> Option<SocketPair> {
         let ends = [self.from.rsplit_once('.')?, self.to.rsplit_once('.')?];
         names.ends(ends, self.before.contains("IP6") || self.before.contains("IPv6"))
     }
 }
 
 /// The fields after `Flags [`; `None` where one is missing or makes no sense.
-fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
+fn segment(fields: &str, ip_id: u16) -> Option<PrintedSegment> {
     let (letters, mut rest) = fields.split_once(']')?;
-    let mut segment = Segment { ip_id, flags: flags(letters)?, ..Segment::default() };
+    let mut segment = PrintedSegment { ip_id, flags: flags(letters)?, ..PrintedSegment::default() };
     loop {
         let (name, value) = rest.trim_start().strip_prefix(',')?.trim_start().split_once(' ')?;
         match name {
@@ -179,11 +179,11 @@ fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
             "options" => {
                 let value = value.strip_prefix('[')?;
                 let Some((options, _)) = value.split_once("], length ") else {
-                    segment.options = Options::read(value.split_once(CUT)?.0);
+                    segment.options = PrintedOptions::read(value.split_once(CUT)?.0);
                     segment.is_cut = true;
                     return Some(segment);
                 };
-                segment.options = Options::read(options);
+                segment.options = PrintedOptions::read(options);
                 // A list that was cut may be closed, too.
                 segment.is_cut = value[..=options.len()].ends_with(CUT);
                 rest = &value[options.len() + 1..];
@@ -198,14 +198,14 @@ fn segment(fields: &str, ip_id: u16) -> Option<Segment> {
 
 /// A segment as tcpdump printed it before version 4: `P 1:28(27) ack 1 win 502 <nop,nop,timestamp 1 2> (DF)`,
 /// and with `-vv` `P, cksum 0xf7b2 (correct), 1:28(27) ack 1 win 502`; `None` for what is none.
-fn old_segment(text: &str) -> Option<Segment> {
+fn old_segment(text: &str) -> Option<PrintedSegment> {
     let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
     let flags = flags(words.next()?.trim_end_matches(','))?;
     // `cksum 0xf7b2 (correct),` or `[tcp sum ok]`
     if words.next_if(|word| *word == "cksum" || word.starts_with('[')).is_some() {
         words.find(|word| word.ends_with("),") || word.ends_with(']'))?;
     }
-    let mut segment = Segment { flags, ..Segment::default() };
+    let mut segment = PrintedSegment { flags, ..PrintedSegment::default() };
     if let Some((seq, len)) = words.peek().and_then(|word| old_numbers(word)) {
         (segment.seq, segment.len) = (Some(seq), len);
         words.next();
@@ -222,7 +222,7 @@ fn old_segment(text: &str) -> Option<Segment> {
         segment.flags |= ACK;
     }
     if let Some((options, _)) = text.split_once('<').and_then(|(_, rest)| rest.split_once('>')) {
-        segment.options = Options::read(options);
+        segment.options = PrintedOptions::read(options);
     }
     let is_told = segment.seq.is_some() || segment.ack.is_some();
     let is_whole = text.contains(" win ") && text.matches('<').count() <= text.matches('>').count();

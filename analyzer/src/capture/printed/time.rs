@@ -7,7 +7,7 @@ const MINUTE_NS: i64 = 60 * SECOND_NS;
 
 /// A time as printed, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamp {
+pub enum PrintedTime {
     /// Since the epoch.
     At(i64),
     /// Hours, minutes and seconds: of a day, or since another packet.
@@ -19,7 +19,7 @@ const MOST_WORDS: usize = 16;
 
 /// The time of the packet in a line, and what follows: the last one before its addresses, as a log that
 /// the packet was printed to has times of its own. What comes before it is a prefix of all lines.
-pub fn stamp(line: &str) -> Option<(Stamp, &str)> {
+pub fn stamp(line: &str) -> Option<(PrintedTime, &str)> {
     let ends_at = line.find(" > ").unwrap_or(line.len());
     let (mut found, mut day, mut at) = (None, None, 0);
     for word in line[..ends_at].split([' ', '\t']).take(MOST_WORDS) {
@@ -55,7 +55,7 @@ const MONTHS: [&str; 12] =
 
 /// Any of Wireshark's times: `2026-11-26 09:00:00.044020`, with a `T` between or as
 /// `Nov 26, 2026 09:00:00.044020123 UTC`, of day, since the epoch or since another packet.
-pub fn listed(text: &str) -> Option<Stamp> {
+pub fn listed(text: &str) -> Option<PrintedTime> {
     let (mut month_and_day, mut day) = (None, None);
     let mut words = text.split([' ', 'T']).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
@@ -82,7 +82,7 @@ pub fn listed(text: &str) -> Option<Stamp> {
 
 /// `22:13:20.123456` of a day, `1700000000.123456`, or since another packet `0.123456`. Maybe with a sign, and
 /// with more hours than a day has.
-fn of_word(word: &str, day: Option<i64>) -> Option<Stamp> {
+fn of_word(word: &str, day: Option<i64>) -> Option<PrintedTime> {
     /// Longer times count from the epoch.
     const MOST_DIGITS: usize = 8;
     let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
@@ -94,14 +94,18 @@ fn of_word(word: &str, day: Option<i64>) -> Option<Stamp> {
         let seconds = digits(whole, 1..=11)?;
         let time_ns = seconds.saturating_mul(SECOND_NS).saturating_add(fraction_ns);
         let is_short = whole.len() <= MOST_DIGITS;
-        return Some(if is_short { Stamp::Clock(sign * time_ns) } else { Stamp::At(time_ns) });
+        return Some(if is_short {
+            PrintedTime::Clock(sign * time_ns)
+        } else {
+            PrintedTime::At(time_ns)
+        });
     };
     let minutes = digits(first, 2..=6)? * 60 + digits(minutes, 2..=2)?;
     // At most a million hours.
     let time_ns = sign * ((minutes * 60 + digits(seconds, 2..=2)?) * SECOND_NS + fraction_ns);
     Some(match day {
-        Some(day) => Stamp::At(day.saturating_mul(DAY_NS).saturating_add(time_ns)),
-        None => Stamp::Clock(time_ns),
+        Some(day) => PrintedTime::At(day.saturating_mul(DAY_NS).saturating_add(time_ns)),
+        None => PrintedTime::Clock(time_ns),
     })
 }
 
@@ -147,14 +151,14 @@ impl Course {
     }
 
     /// The time of the next packet in ns: since the epoch, or since some midnight.
-    pub fn time_ns(&mut self, stamp: Stamp) -> i64 {
+    pub fn time_ns(&mut self, stamp: PrintedTime) -> i64 {
         let time_ns = match stamp {
-            Stamp::At(time_ns) => time_ns,
-            Stamp::Clock(since_ns) if self.is_relative => {
+            PrintedTime::At(time_ns) => time_ns,
+            PrintedTime::Clock(since_ns) if self.is_relative => {
                 self.last_ns = self.last_ns.saturating_add(since_ns);
                 self.last_ns.saturating_add(FIRST_DAY_NS)
             }
-            Stamp::Clock(of_day_ns) => self.of_day(of_day_ns) + FIRST_DAY_NS,
+            PrintedTime::Clock(of_day_ns) => self.of_day(of_day_ns) + FIRST_DAY_NS,
         };
         clamped(time_ns)
     }
@@ -198,9 +202,9 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn see(&mut self, stamp: Stamp) {
-        let (Stamp::Clock(now_ns) | Stamp::At(now_ns)) = stamp;
-        self.has_dates |= matches!(stamp, Stamp::At(_));
+    pub fn see(&mut self, stamp: PrintedTime) {
+        let (PrintedTime::Clock(now_ns) | PrintedTime::At(now_ns)) = stamp;
+        self.has_dates |= matches!(stamp, PrintedTime::At(_));
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
         if self.pairs == 0 && last_ns == 0 {
             self.second_ns = Some(now_ns);
@@ -242,26 +246,26 @@ impl Survey {
 mod tests {
     use super::*;
 
-    fn time(line: &str) -> Option<Stamp> {
+    fn time(line: &str) -> Option<PrintedTime> {
         stamp(line).map(|(stamp, _)| stamp)
     }
 
     #[test]
     fn every_form_of_time_is_read() {
         let seen = 1_795_247_351_435_718_000;
-        assert_eq!(time("1795247351.435718 IP"), Some(Stamp::At(seen)));
-        assert_eq!(time("1795247351.435718009 IP"), Some(Stamp::At(seen + 9)));
-        assert_eq!(time("2026-11-21 07:49:11.435718 IP"), Some(Stamp::At(seen)));
-        assert_eq!(time("1972-02-29 00:00:00.000000 IP"), Some(Stamp::At(789 * DAY_NS)));
-        let of_day = Stamp::Clock(seen % DAY_NS);
+        assert_eq!(time("1795247351.435718 IP"), Some(PrintedTime::At(seen)));
+        assert_eq!(time("1795247351.435718009 IP"), Some(PrintedTime::At(seen + 9)));
+        assert_eq!(time("2026-11-21 07:49:11.435718 IP"), Some(PrintedTime::At(seen)));
+        assert_eq!(time("1972-02-29 00:00:00.000000 IP"), Some(PrintedTime::At(789 * DAY_NS)));
+        let of_day = PrintedTime::Clock(seen % DAY_NS);
         assert_eq!(time("07:49:11.435718 IP"), Some(of_day));
         assert_eq!(time("12  07:49:11.435718 IP"), Some(of_day));
         for prefix in ["12 13 ", "pod-1  | ", "2026-11-26T09:00:00.044020123Z ", "\"", "1\t"] {
             assert_eq!(time(&format!("{prefix}07:49:11.435718 IP")), Some(of_day), "{prefix}");
         }
-        assert_eq!(time("1.435718 IP"), Some(Stamp::Clock(1_435_718_000)));
-        assert_eq!(time("-00:00:00.000002 IP"), Some(Stamp::Clock(-2_000)));
-        assert_eq!(time("30:00:00.000000 IP"), Some(Stamp::Clock(DAY_NS / 4 * 5)));
+        assert_eq!(time("1.435718 IP"), Some(PrintedTime::Clock(1_435_718_000)));
+        assert_eq!(time("-00:00:00.000002 IP"), Some(PrintedTime::Clock(-2_000)));
+        assert_eq!(time("30:00:00.000000 IP"), Some(PrintedTime::Clock(DAY_NS / 4 * 5)));
     }
 
     #[test]
@@ -282,10 +286,10 @@ mod tests {
 
     #[test]
     fn every_form_of_a_list_is_read() {
-        let of_day = Stamp::Clock(9 * 3600 * SECOND_NS + 44_000_000);
-        let seen = Stamp::At(1_795_683_600_044_000_000);
+        let of_day = PrintedTime::Clock(9 * 3600 * SECOND_NS + 44_000_000);
+        let seen = PrintedTime::At(1_795_683_600_044_000_000);
         for (text, expected) in [
-            ("-0.000002", Stamp::Clock(-2_000)),
+            ("-0.000002", PrintedTime::Clock(-2_000)),
             ("1795683600.044", seen),
             ("09:00:00.044", of_day),
             ("2026-11-26 09:00:00.044000", seen),
@@ -301,7 +305,7 @@ mod tests {
 
     fn times_s(clocks: &[i64], is_relative: bool) -> Vec<i64> {
         let mut course = Course::new(is_relative);
-        let stamps = clocks.iter().map(|clock| Stamp::Clock(clock * SECOND_NS));
+        let stamps = clocks.iter().map(|clock| PrintedTime::Clock(clock * SECOND_NS));
         stamps.map(|stamp| (course.time_ns(stamp) - FIRST_DAY_NS) / SECOND_NS).collect()
     }
 
@@ -338,7 +342,7 @@ mod tests {
     fn is_relative(clocks_us: &[i64]) -> bool {
         let mut survey = Survey::default();
         for clock in clocks_us {
-            survey.see(Stamp::Clock(clock * 1_000));
+            survey.see(PrintedTime::Clock(clock * 1_000));
         }
         survey.is_relative()
     }
@@ -361,7 +365,7 @@ mod tests {
         let order = |clocks_us: &[i64]| {
             let mut survey = Survey::default();
             for clock in clocks_us {
-                survey.see(Stamp::At(clock * 1_000));
+                survey.see(PrintedTime::At(clock * 1_000));
             }
             survey.order()
         };
