@@ -5,7 +5,7 @@
 //! bytes of all writes before it are the segment's offset. Where one of the two began midway, each place is tried; the
 //! right one varies least by far.
 
-use super::line::Clock;
+use super::line::TraceClock;
 use super::sockets::{Write, flag};
 
 /// Times vary by less where trace and capture are of one run: 0.02 to 0.07 ms were measured, 6 ms of another run of the
@@ -31,7 +31,7 @@ const MOST_PLACES: usize = 4096;
 
 /// A segment of a direction, sent for the first time.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece {
+pub struct SentSegment {
     pub offset: u64,
     pub time_ns: i64,
     pub len: u32,
@@ -54,14 +54,14 @@ pub struct Fit {
 }
 
 /// A write, and the time from it to the capture point, if a segment begins with it.
-pub type Step<'a> = (&'a Write, Option<i64>);
+pub type TimedWrite<'a> = (&'a Write, Option<i64>);
 
 /// The writes that the pieces cover.
 pub fn steps<'a>(
     writes: &'a [Write],
-    pieces: &'a [Piece],
+    pieces: &'a [SentSegment],
     shift: i64,
-) -> impl Iterator<Item = Step<'a>> {
+) -> impl Iterator<Item = TimedWrite<'a>> {
     let at = move |write: &Write| write.offset as i64 + shift;
     let ends = pieces.first().zip(pieces.last());
     let (begin, end) =
@@ -79,8 +79,8 @@ pub fn steps<'a>(
 
 /// Offsets at which a segment begins within a write though the one before it was not full: there are no such segments,
 /// unless lines are missing. `mss` is what a full one carries.
-pub fn misfits(writes: &[Write], pieces: &[Piece], shift: i64, mss: u32) -> Vec<u64> {
-    let is_cut = |pair: &&[Piece]| {
+pub fn misfits(writes: &[Write], pieces: &[SentSegment], shift: i64, mss: u32) -> Vec<u64> {
+    let is_cut = |pair: &&[SentSegment]| {
         let [before, piece] = pair else { return false };
         before.offset + u64::from(before.len) == piece.offset && before.len < mss / 2
     };
@@ -100,7 +100,7 @@ pub fn is_first(write: &Write) -> bool {
 }
 
 /// The times that first writes took, the shortest first.
-pub fn samples(writes: &[Write], pieces: &[Piece], shift: i64) -> Vec<i64> {
+pub fn samples(writes: &[Write], pieces: &[SentSegment], shift: i64) -> Vec<i64> {
     let first = steps(writes, pieces, shift).filter(|(write, _)| is_first(write)).take(LOOK);
     let mut samples: Vec<i64> = first.filter_map(|(_, took_ns)| took_ns).collect();
     samples.sort_unstable();
@@ -108,9 +108,9 @@ pub fn samples(writes: &[Write], pieces: &[Piece], shift: i64) -> Vec<i64> {
 }
 
 /// Where writes can begin among the pieces: anywhere, or near the time at which they were written.
-fn places(writes: &[Write], pieces: &[Piece], is_near: bool) -> Vec<i64> {
-    let shift = |write: &Write, piece: &Piece| piece.offset as i64 - write.offset as i64;
-    let fits = |write: &Write, piece: &Piece| {
+fn places(writes: &[Write], pieces: &[SentSegment], is_near: bool) -> Vec<i64> {
+    let shift = |write: &Write, piece: &SentSegment| piece.offset as i64 - write.offset as i64;
+    let fits = |write: &Write, piece: &SentSegment| {
         !is_near || (-AT_ONCE_NS..HELD_NS).contains(&piece.time_ns.saturating_sub(write.time_ns))
     };
     let data = || writes.iter().filter(|write| write.bytes > 0);
@@ -125,7 +125,12 @@ fn places(writes: &[Write], pieces: &[Piece], is_near: bool) -> Vec<i64> {
 }
 
 /// All fits of a socket's writes among the pieces of a direction. Where both are whole there is one place.
-pub fn fits(writes: &[Write], pieces: &[Piece], is_whole: bool, clock: Option<Clock>) -> Vec<Fit> {
+pub fn fits(
+    writes: &[Write],
+    pieces: &[SentSegment],
+    is_whole: bool,
+    clock: Option<TraceClock>,
+) -> Vec<Fit> {
     if is_whole {
         return fit(writes, pieces, 0).into_iter().collect();
     }
@@ -134,14 +139,14 @@ pub fn fits(writes: &[Write], pieces: &[Piece], is_whole: bool, clock: Option<Cl
         fits.filter(|fit| fit.by_first).collect::<Vec<_>>()
     };
     let near =
-        if clock == Some(Clock::Unix) { at(places(writes, pieces, true)) } else { Vec::new() };
+        if clock == Some(TraceClock::Unix) { at(places(writes, pieces, true)) } else { Vec::new() };
     match near.iter().any(|fit| agrees(clock, fit.delta_ns)) {
         true => near,
         false => at(places(writes, pieces, false)),
     }
 }
 
-fn fit(writes: &[Write], pieces: &[Piece], shift: i64) -> Option<Fit> {
+fn fit(writes: &[Write], pieces: &[SentSegment], shift: i64) -> Option<Fit> {
     let (mut first, mut others, mut missing) = (Vec::new(), Vec::new(), 0_usize);
     for (write, took_ns) in steps(writes, pieces, shift).take(LOOK) {
         match took_ns {
@@ -185,10 +190,10 @@ pub fn densest(sorted: &[i64], tenths: usize) -> (i64, i64) {
 }
 
 /// The trace's clock agrees with the capture's, in another zone or not: what left at once took so little.
-pub fn agrees(clock: Option<Clock>, delta_ns: i64) -> bool {
+pub fn agrees(clock: Option<TraceClock>, delta_ns: i64) -> bool {
     let off_ns = match clock {
-        Some(Clock::Unix) => delta_ns.saturating_abs(),
-        Some(Clock::Day) => {
+        Some(TraceClock::Unix) => delta_ns.saturating_abs(),
+        Some(TraceClock::Day) => {
             let rest_ns = delta_ns.saturating_add(ZONE_NS / 2).rem_euclid(ZONE_NS);
             rest_ns.abs_diff(ZONE_NS / 2) as i64
         }
@@ -199,7 +204,11 @@ pub fn agrees(clock: Option<Clock>, delta_ns: i64) -> bool {
 
 /// The fit that varies least: of those whose clock agrees, or, if no other comes near it, of all. Kernels' timers give
 /// runs of one program nearly the same rhythm.
-pub fn chosen(fits: &[Fit], clock: Option<Clock>, limit_ns: impl Fn(&Fit) -> i64) -> Option<&Fit> {
+pub fn chosen(
+    fits: &[Fit],
+    clock: Option<TraceClock>,
+    limit_ns: impl Fn(&Fit) -> i64,
+) -> Option<&Fit> {
     let by_clock = fits.iter().filter(|fit| agrees(clock, fit.delta_ns));
     let by_clock = by_clock.min_by_key(|fit| (fit.range_ns, fit.spread_ns));
     if let Some(fit) = by_clock.filter(|fit| fit.spread_ns <= limit_ns(fit)) {

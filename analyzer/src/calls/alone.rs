@@ -57,7 +57,7 @@ pub struct Repeated {
 
 /// The sums of a trace.
 pub fn alone(trace: &Trace) -> Alone {
-    let mut kinds: BTreeMap<_, Turns<'_>> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, AlikeTurns<'_>> = BTreeMap::new();
     let mut turns: BTreeMap<_, u64> = BTreeMap::new();
     let mut of_patterns: Vec<&Socket> = Vec::new();
     // Where sockets are known, other descriptors are files.
@@ -82,7 +82,7 @@ pub fn alone(trace: &Trace) -> Alone {
                 let nodelay = last.flags & flag::NODELAY != 0;
                 let key =
                     (whose(socket), first.name, first.function, last.name, last.function, nodelay);
-                let new = || Turns { socket, example: [first, last], waits_us: Vec::new() };
+                let new = || AlikeTurns { socket, example: [first, last], waits_us: Vec::new() };
                 kinds.entry(key).or_insert_with(new).add([first, last]);
             }
         }
@@ -158,14 +158,14 @@ fn is_repeated(turn: &[Write]) -> bool {
 }
 
 /// Turns alike: an example, and how long each took from its last write until something had been read.
-struct Turns<'a> {
+struct AlikeTurns<'a> {
     socket: &'a Socket,
     /// Its first and its last write.
     example: [Write; 2],
     waits_us: Vec<u32>,
 }
 
-impl Turns<'_> {
+impl AlikeTurns<'_> {
     fn add(&mut self, turn: [Write; 2]) {
         // A later turn is more typical than the first.
         if self.waits_us.len().is_power_of_two() {

@@ -1,6 +1,6 @@
 //! Directions of connections that may carry what a trace wrote, with their segments.
 
-use super::align::Piece;
+use super::align::SentSegment;
 use super::sockets::Socket;
 use super::trace::Trace;
 use crate::capture::error::ScanError;
@@ -23,7 +23,7 @@ const MOST_PIECES: usize = 4_000_000;
 
 /// One direction of a connection.
 #[derive(Debug)]
-pub struct Direction {
+pub struct CapturedDirection {
     pub connection: u32,
     pub side: Side,
     local: SocketAddr,
@@ -32,10 +32,10 @@ pub struct Direction {
     pub rtt_ns: i64,
     pub mss: u32,
     pub bytes: u64,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<SentSegment>,
 }
 
-impl Direction {
+impl CapturedDirection {
     /// Do both begin with the same byte?
     pub fn is_whole_with(&self, socket: &Socket) -> bool {
         self.is_whole && socket.is_whole
@@ -47,13 +47,13 @@ impl Direction {
 }
 
 /// Both directions of all connections.
-pub fn directions(blocks: &[Block]) -> Vec<Direction> {
+pub fn directions(blocks: &[Block]) -> Vec<CapturedDirection> {
     let address = |end: Endpoint| SocketAddr::new(end.addr.to_canonical(), end.port);
     let mut all = Vec::new();
     for block in blocks {
         for connection in &block.connections {
             for side in Side::BOTH.into_iter().filter(|side| connection.half(*side).bytes() > 0) {
-                all.push(Direction {
+                all.push(CapturedDirection {
                     connection: block.numbers[connection.id as usize],
                     side,
                     local: address(connection.endpoint(side)),
@@ -76,7 +76,7 @@ pub type Candidates = (usize, Rc<Vec<usize>>);
 
 /// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another place may have
 /// others: then all are compared.
-pub fn groups(trace: &Trace, directions: &[Direction]) -> (Vec<Candidates>, bool) {
+pub fn groups(trace: &Trace, directions: &[CapturedDirection]) -> (Vec<Candidates>, bool) {
     let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
     let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
     let mut by_port: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
@@ -103,7 +103,7 @@ pub fn groups(trace: &Trace, directions: &[Direction]) -> (Vec<Candidates>, bool
 }
 
 /// The numbers of the connections of all groups; many sockets have the same group.
-pub fn wanted(groups: &[Candidates], directions: &[Direction]) -> Vec<u32> {
+pub fn wanted(groups: &[Candidates], directions: &[CapturedDirection]) -> Vec<u32> {
     let mut seen = HashSet::new();
     let each = groups.iter().filter(|(_, group)| seen.insert(Rc::as_ptr(group)));
     let each = each.flat_map(|(_, group)| group.iter().map(|&at| directions[at].connection));
@@ -115,7 +115,7 @@ pub fn wanted(groups: &[Candidates], directions: &[Direction]) -> Vec<u32> {
 
 /// Reads the captures again for the segments of these connections.
 pub fn fill(
-    directions: &mut [Direction],
+    directions: &mut [CapturedDirection],
     wanted: &[u32],
     (paths, filter, reading): (&[String], Option<&str>, Reading),
     progress: &Arc<Progress>,
@@ -134,7 +134,7 @@ pub fn fill(
             directions.binary_search_by_key(&key, |one| (one.connection, one.side as u8))
         {
             kept += 1;
-            let piece = Piece { offset: segment.rel_seq, time_ns: segment.mark.time_ns, len };
+            let piece = SentSegment { offset: segment.rel_seq, time_ns: segment.mark.time_ns, len };
             directions[at].pieces.push(piece);
         }
     };

@@ -1,6 +1,6 @@
 //! The files of a trace, line by line: those of several threads in the order of their times.
 
-use super::line::{Clock, Line};
+use super::line::{Line, TraceClock};
 use crate::capture::error::ScanError;
 use crate::capture::input::Input;
 use crate::capture::progress::Progress;
@@ -57,10 +57,10 @@ impl Files {
     }
 
     /// The clock that all have. Of several files each counts from its own begin with `-r`.
-    pub fn clock(&self) -> Option<Clock> {
+    pub fn clock(&self) -> Option<TraceClock> {
         let mut clocks = self.all.iter().filter_map(|file| file.clock);
         let first = clocks.next()?;
-        let is_one = clocks.all(|clock| clock == first && clock != Clock::Relative);
+        let is_one = clocks.all(|clock| clock == first && clock != TraceClock::Relative);
         is_one.then_some(first)
     }
 }
@@ -78,7 +78,7 @@ pub struct File {
     pub number: u32,
     /// By `-ff` the name of the file ends with the thread.
     pub pid: Option<u32>,
-    clock: Option<Clock>,
+    clock: Option<TraceClock>,
     time_ns: i64,
     error: Option<ScanError>,
 }
@@ -147,7 +147,7 @@ impl File {
     }
 
     /// When a line was written, by the file's own clock.
-    pub fn stamp(&mut self, stamp: Option<(Clock, i64)>) -> Option<i64> {
+    pub fn stamp(&mut self, stamp: Option<(TraceClock, i64)>) -> Option<i64> {
         let (clock, ns) = stamp?;
         if *self.clock.get_or_insert(clock) != clock {
             return None;
@@ -156,11 +156,11 @@ impl File {
         Some(self.time_ns)
     }
 
-    fn on(&self, clock: Clock, ns: i64) -> i64 {
+    fn on(&self, clock: TraceClock, ns: i64) -> i64 {
         match clock {
-            Clock::Unix => ns,
-            Clock::Relative => self.time_ns.saturating_add(ns),
-            Clock::Day => {
+            TraceClock::Unix => ns,
+            TraceClock::Relative => self.time_ns.saturating_add(ns),
+            TraceClock::Day => {
                 let midnight_ns = self.time_ns - self.time_ns.rem_euclid(DAY_NS);
                 let today_ns = midnight_ns.saturating_add(ns);
                 // A clock that goes back by half a day has passed midnight.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// Clocks that strace stamps lines with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub enum TraceClock {
     /// `-ttt`: since the epoch.
     Unix,
     /// `-t`, `-tt`: of the day, in a zone that is not told.
@@ -20,7 +20,7 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line<'a> {
     pub pid: Option<u32>,
-    pub time: Option<(Clock, i64)>,
+    pub time: Option<(TraceClock, i64)>,
     pub what: What<'a>,
 }
 
@@ -86,7 +86,7 @@ fn called(text: &str) -> Option<(usize, usize)> {
 }
 
 /// The thread and the time that stand before a call.
-fn stamps(head: &str) -> (Option<u32>, Option<(Clock, i64)>) {
+fn stamps(head: &str) -> (Option<u32>, Option<(TraceClock, i64)>) {
     let head = head.rsplit_once("(+").map_or(head, |(before, _)| before);
     // Whole seconds are no clock.
     let is_coarse = |token: &&str| token.contains(':') && !token.contains('.');
@@ -106,7 +106,7 @@ fn stamps(head: &str) -> (Option<u32>, Option<(Clock, i64)>) {
     (pid, time)
 }
 
-fn time_of(token: &str) -> Option<(Clock, i64)> {
+fn time_of(token: &str) -> Option<(TraceClock, i64)> {
     let (whole, part) = token.split_once('.').unwrap_or((token, ""));
     let part_ns = decimals_ns(part)?;
     let number = |field: &str| {
@@ -116,11 +116,11 @@ fn time_of(token: &str) -> Option<(Clock, i64)> {
     let fields: Vec<i64> = whole.split(':').map(number).collect::<Option<_>>()?;
     let (clock, seconds) = match *fields {
         [hours, minutes, seconds] => {
-            (Clock::Day, hours % 24 * 3600 + minutes % 60 * 60 + seconds % 61)
+            (TraceClock::Day, hours % 24 * 3600 + minutes % 60 * 60 + seconds % 61)
         }
         [_] if part.is_empty() => return None,
-        [seconds] if seconds < 100_000_000 => (Clock::Relative, seconds),
-        [seconds] => (Clock::Unix, seconds),
+        [seconds] if seconds < 100_000_000 => (TraceClock::Relative, seconds),
+        [seconds] => (TraceClock::Unix, seconds),
         _ => return None,
     };
     Some((clock, seconds.checked_mul(SECOND_NS)?.checked_add(part_ns)?))
@@ -140,7 +140,7 @@ fn frame(text: &str) -> Option<What<'_>> {
 
 /// A call's arguments, and what came of it.
 #[derive(Debug, Default)]
-pub struct Ended<'a> {
+pub struct EndedCall<'a> {
     pub arguments: Vec<&'a str>,
     pub result: Option<i64>,
     /// The result with its descriptor's text, as `5<TCP:[..]>`.
@@ -153,7 +153,7 @@ pub struct Ended<'a> {
     pub next: &'a str,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> EndedCall<'a> {
     /// Reads all that follows the parenthesis; `None` where the call does not end in this line.
     pub fn of(text: &'a str) -> Option<Self> {
         let (arguments, end) = arguments(text)?;
@@ -296,7 +296,7 @@ pub fn unescaped(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn call(text: &str) -> (Option<u32>, Option<(Clock, i64)>, &str) {
+    fn call(text: &str) -> (Option<u32>, Option<(TraceClock, i64)>, &str) {
         let line = Line::of(text);
         let What::Call(name, _) = line.what else { panic!("{text}: {:?}", line.what) };
         (line.pid, line.time, name)
@@ -305,15 +305,15 @@ mod tests {
     /// Each form of a line that pastes have had.
     #[test]
     fn a_call_is_found_behind_any_prefix() {
-        let day = Some((Clock::Day, 16_981_500_000_000));
-        let unix = Some((Clock::Unix, 1_795_754_603_662_968_000));
+        let day = Some((TraceClock::Day, 16_981_500_000_000));
+        let unix = Some((TraceClock::Unix, 1_795_754_603_662_968_000));
         for (text, pid, time) in [
             ("write(3, \"a\", 1) = 1", None, None),
             ("17487 1795754603.662968 write(3, \"\", 0) = 0", Some(17487), unix),
             ("[pid  7] 04:43:01 write(3, \"\", 0) = 0", Some(7), None),
             ("[pid  7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
             ("7<redis> 04:43:01.500000 write(3, \"\", 0) = 0", Some(7), day),
-            ("     0.000031 write(3, \"\", 0) = 0", None, Some((Clock::Relative, 31_000))),
+            ("     0.000031 write(3, \"\", 0) = 0", None, Some((TraceClock::Relative, 31_000))),
             ("04:43:01.5 (+     0.000031) write(3, \"\", 0) = 0", None, day),
             ("Nov 27 10:00:00 web app[9]: [pid 7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
             ("> > 7 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
@@ -324,16 +324,18 @@ mod tests {
 
     #[test]
     fn strings_and_sockets_hide_no_result() {
-        let ended = Ended::of(r#"3<TCP:[127.0.0.1:80->127.0.0.1:9]>, "a\") = 9, (", 6, 0) = -1 EAGAIN (Resource) <0.000031>"#).unwrap();
+        let ended = EndedCall::of(r#"3<TCP:[127.0.0.1:80->127.0.0.1:9]>, "a\") = 9, (", 6, 0) = -1 EAGAIN (Resource) <0.000031>"#).unwrap();
         assert_eq!(ended.argument(0), "3<TCP:[127.0.0.1:80->127.0.0.1:9]>");
         assert_eq!((ended.arguments.len(), ended.result, ended.error), (4, Some(-1), "EAGAIN"));
         assert_eq!(ended.took_ns, Some(31_000));
-        let null = Ended::of("0</dev/null<char 1:3>>, SOL_TCP, TCP_NODELAY, [1], 4) = 0").unwrap();
+        let null =
+            EndedCall::of("0</dev/null<char 1:3>>, SOL_TCP, TCP_NODELAY, [1], 4) = 0").unwrap();
         assert_eq!((null.arguments.len(), null.result), (5, Some(0)));
         let accepted =
-            Ended::of("3, {sa_family=AF_INET}, [16]) = 5<TCP:[1.2.3.4:80->5.6.7.8:9]>").unwrap();
+            EndedCall::of("3, {sa_family=AF_INET}, [16]) = 5<TCP:[1.2.3.4:80->5.6.7.8:9]>")
+                .unwrap();
         assert_eq!(accepted.result_text, "5<TCP:[1.2.3.4:80->5.6.7.8:9]>");
-        assert!(Ended::of("1, \"half").is_none() && Ended::of("").is_none());
+        assert!(EndedCall::of("1, \"half").is_none() && EndedCall::of("").is_none());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 named! {
     /// The effects of calls on descriptors, each with its calls as strace names them, old ones too.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    enum Kind {
+    enum CallKind {
         Write = "write writev send sendto sendmsg sendmmsg sendfile sendfile64",
         /// Writes to the descriptor that is its third argument.
         Splice = "splice",
@@ -36,13 +36,13 @@ named! {
 }
 
 /// All names, each with what it does.
-pub static NAMES: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
-    let each = |kind: Kind| kind.name().split(' ').map(move |name| (name, kind));
-    Kind::MEMBERS.into_iter().flat_map(each).collect()
+pub static NAMES: LazyLock<Vec<(&str, CallKind)>> = LazyLock::new(|| {
+    let each = |kind: CallKind| kind.name().split(' ').map(move |name| (name, kind));
+    CallKind::MEMBERS.into_iter().flat_map(each).collect()
 });
 
 /// The effect of the call with the name at this place of [`NAMES`].
-pub fn kind(place: u8) -> Kind {
+pub fn kind(place: u8) -> CallKind {
     NAMES[usize::from(place)].1
 }
 

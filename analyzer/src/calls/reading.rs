@@ -1,9 +1,9 @@
 //! Lines become calls, and calls become sockets, writes and options.
 
 use super::files::File;
-use super::line::{self, Ended, Line, What, unescaped, without_strings};
-use super::name::{Kind, NAMES, kind, place};
-use super::sockets::{Protocol, Shown, Socket, Sockets, Thread, Write, descriptor, flag};
+use super::line::{self, EndedCall, Line, What, unescaped, without_strings};
+use super::name::{CallKind, NAMES, kind, place};
+use super::sockets::{DescriptorText, Protocol, Socket, Sockets, Thread, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -42,7 +42,7 @@ enum Stack {
 
 /// The state of reading: all that the lines so far have shown.
 #[derive(Default)]
-pub struct Reading {
+pub struct TraceReader {
     trace: Trace,
     sockets: Sockets,
     unfinished: HashMap<Thread, Unfinished, RandomState>,
@@ -55,7 +55,7 @@ pub struct Reading {
     kept: usize,
 }
 
-impl Reading {
+impl TraceReader {
     /// Takes the current line of a file; `at` is the place of the file among all.
     pub fn take(&mut self, file: &mut File, at: u16) {
         let bytes = std::mem::take(&mut file.line);
@@ -118,7 +118,7 @@ impl Reading {
     }
 
     fn begin(&mut self, begun: Begun, text: &str) {
-        if kind(begun.name) == Kind::Fork {
+        if kind(begun.name) == CallKind::Fork {
             self.forking.push(begun.thread);
         }
         if self.unfinished.len() < MOST_UNFINISHED {
@@ -147,7 +147,7 @@ impl Reading {
 
     /// A call that ends in this line, or in one of the next. A page may have lost the newlines behind it.
     fn finish_or_wait(&mut self, mut begun: Begun, mut text: &str) {
-        while let Some(ended) = Ended::of(text) {
+        while let Some(ended) = EndedCall::of(text) {
             self.finish(begun, text, None);
             let What::Call(name, rest) = Line::of(ended.next).what else { return };
             let Some(name) = place(name).filter(|_| text.len() < LONGEST_PAGE) else { return };
@@ -161,7 +161,7 @@ impl Reading {
 
     /// A call has ended, at `end_ns` if that is known.
     fn finish(&mut self, begun: Begun, text: &str, end_ns: Option<i64>) {
-        let Some(ended) = Ended::of(text) else { return };
+        let Some(ended) = EndedCall::of(text) else { return };
         let Begun { thread, time_ns, name, .. } = begun;
         let end_ns =
             ended.took_ns.zip(time_ns).map(|(took_ns, time_ns)| time_ns + took_ns).or(end_ns);
@@ -169,9 +169,9 @@ impl Reading {
         let first = ended.argument(0);
         let sockets = &mut self.sockets;
         match kind(name) {
-            Kind::Write if number > 0 => self.write(begun, &ended, 0),
-            Kind::Splice if number > 0 => self.write(begun, &ended, 2),
-            Kind::Read if number >= 0 => {
+            CallKind::Write if number > 0 => self.write(begun, &ended, 0),
+            CallKind::Splice if number > 0 => self.write(begun, &ended, 2),
+            CallKind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     if NAMES[usize::from(name)].0.starts_with("recv") {
                         sockets.is_socket(place);
@@ -179,7 +179,7 @@ impl Reading {
                     sockets.read(thread, place, time_ns, end_ns);
                 }
             }
-            Kind::Socket if number >= 0 => {
+            CallKind::Socket if number >= 0 => {
                 let is_inet = first.contains("INET") || ["0x2", "0xa"].contains(&first);
                 let kind = ended.argument(1);
                 // The low bits tell the type (socket(2)).
@@ -193,24 +193,24 @@ impl Reading {
                     socket.state |= flag::FIRST;
                 }
             }
-            Kind::Accept if number >= 0 => sockets.accept(thread, &ended),
-            Kind::RemoteName if number == 0 || ended.error == "EINPROGRESS" => {
+            CallKind::Accept if number >= 0 => sockets.accept(thread, &ended),
+            CallKind::RemoteName if number == 0 || ended.error == "EINPROGRESS" => {
                 sockets.name_by(thread, &ended, true);
             }
-            Kind::LocalName if number == 0 => sockets.name_by(thread, &ended, false),
-            Kind::Listen if number == 0 => {
+            CallKind::LocalName if number == 0 => sockets.name_by(thread, &ended, false),
+            CallKind::Listen if number == 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     sockets.all[place as usize].is_listening = true;
                 }
             }
-            Kind::Control if !ended.argument(1).starts_with("F_DUPFD") => {}
-            Kind::Duplicate | Kind::Control if number >= 0 => {
+            CallKind::Control if !ended.argument(1).starts_with("F_DUPFD") => {}
+            CallKind::Duplicate | CallKind::Control if number >= 0 => {
                 let place = sockets.find(thread, first);
                 sockets.set(thread, number as i32, place);
             }
-            Kind::Close if number == 0 => sockets.close(thread, first),
-            Kind::Open if number > 0 => sockets.set(thread, number as i32, None),
-            Kind::Open if number == 0 => {
+            CallKind::Close if number == 0 => sockets.close(thread, first),
+            CallKind::Open if number > 0 => sockets.set(thread, number as i32, None),
+            CallKind::Open if number == 0 => {
                 let pair =
                     [first, ended.argument(3)].into_iter().find(|pair| pair.starts_with('['));
                 for number in pair.unwrap_or_default().trim_matches(['[', ']']).split(',') {
@@ -219,16 +219,16 @@ impl Reading {
                     }
                 }
             }
-            Kind::Fork if number > 0 => {
+            CallKind::Fork if number > 0 => {
                 let shares = text.contains("CLONE_FILES");
                 sockets.fork(thread, (thread.0, number as u32), shares);
             }
-            Kind::Option => self.option(begun, &ended),
+            CallKind::Option => self.option(begun, &ended),
             _ => {}
         }
     }
 
-    fn write(&mut self, begun: Begun, ended: &Ended<'_>, to: usize) {
+    fn write(&mut self, begun: Begun, ended: &EndedCall<'_>, to: usize) {
         let name = NAMES[usize::from(begun.name)].0;
         if name == "splice"
             && let Some(from) = self.sockets.find(begun.thread, ended.argument(0))
@@ -287,7 +287,7 @@ impl Reading {
         }
     }
 
-    fn option(&mut self, begun: Begun, ended: &Ended<'_>) {
+    fn option(&mut self, begun: Begun, ended: &EndedCall<'_>) {
         // `0x1 /* TCP_NODELAY */`
         let word = |at: usize| ended.argument(at).split(' ').next().unwrap_or_default();
         // Some versions have lost the comma: `IPPROTO_TCP1, [1]`.
@@ -379,21 +379,21 @@ fn of_messages(text: &str, messages: i64) -> impl Iterator<Item = u64> {
 }
 
 /// For what a descriptor stood. A path may tell too much; that of a device does not.
-fn what(shown: Shown<'_>, socket: Option<&Socket>) -> String {
+fn what(shown: DescriptorText<'_>, socket: Option<&Socket>) -> String {
     let words = match (shown, socket) {
         (_, Some(socket)) if socket.remote.is_some() || socket.is_server => "a connection",
         (_, Some(socket)) if socket.protocol == Protocol::Tcp => "a TCP socket",
         (_, Some(socket)) if socket.protocol == Protocol::Socket => "a socket",
-        (Shown::Other(path), _) if path.starts_with("/dev/") => {
+        (DescriptorText::Other(path), _) if path.starts_with("/dev/") => {
             return path
                 .chars()
                 .take_while(|sign| sign.is_ascii_alphanumeric() || *sign == '/')
                 .collect();
         }
-        (Shown::Other(path), _) if path.starts_with('/') => "a file",
-        (Shown::Other(path), _) if path.starts_with("pipe:") => "a pipe",
-        (Shown::Other(path), _) if path.starts_with("UNIX") => "a UNIX socket",
-        (Shown::Other(_), _) => "no TCP socket",
+        (DescriptorText::Other(path), _) if path.starts_with('/') => "a file",
+        (DescriptorText::Other(path), _) if path.starts_with("pipe:") => "a pipe",
+        (DescriptorText::Other(path), _) if path.starts_with("UNIX") => "a UNIX socket",
+        (DescriptorText::Other(_), _) => "no TCP socket",
         _ => "",
     };
     words.to_owned()

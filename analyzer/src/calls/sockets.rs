@@ -4,8 +4,8 @@
 //! gives 5 again; `dup` and `fork` give one socket several numbers. Where strace prints what a number stands for
 //! (`-yy`), that is believed.
 
-use super::line::{self, Ended};
-use super::name::Kind;
+use super::line::{self, EndedCall};
+use super::name::CallKind;
 use crate::named::named;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -85,7 +85,7 @@ impl Socket {
 
 /// The text in angle brackets that strace prints behind a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shown<'a> {
+pub enum DescriptorText<'a> {
     Nothing,
     Tcp(Option<SocketAddr>, Option<SocketAddr>),
     /// `socket:[123]`.
@@ -94,18 +94,18 @@ pub enum Shown<'a> {
 }
 
 /// A descriptor's number and what it stands for.
-pub fn descriptor(text: &str) -> Option<(i32, Shown<'_>)> {
+pub fn descriptor(text: &str) -> Option<(i32, DescriptorText<'_>)> {
     let (number, shown) = text.split_once('<').unwrap_or((text, ""));
     let shown = shown.strip_suffix('>').unwrap_or(shown);
     let tcp = shown.strip_prefix("TCP:[").or_else(|| shown.strip_prefix("TCPv6:["));
     let shown = match tcp.and_then(|rest| rest.strip_suffix(']')) {
         Some(ends) => {
             let (local, remote) = ends.split_once("->").unwrap_or((ends, ""));
-            Shown::Tcp(address(local), address(remote))
+            DescriptorText::Tcp(address(local), address(remote))
         }
-        None if shown.is_empty() => Shown::Nothing,
-        None if shown.starts_with("socket:") => Shown::Socket,
-        None => Shown::Other(shown),
+        None if shown.is_empty() => DescriptorText::Nothing,
+        None if shown.starts_with("socket:") => DescriptorText::Socket,
+        None => DescriptorText::Other(shown),
     };
     Some((line::number(number.trim())?.try_into().ok()?, shown))
 }
@@ -255,11 +255,11 @@ impl Sockets {
         let (number, shown) = descriptor(text)?;
         let known = self.table(thread).get(&number).copied();
         match shown {
-            Shown::Other(_) => {
+            DescriptorText::Other(_) => {
                 self.set(thread, number, None);
                 None
             }
-            Shown::Tcp(local, remote) => {
+            DescriptorText::Tcp(local, remote) => {
                 let fits = |place: &u32| {
                     let socket = &self.all[*place as usize];
                     remote.is_none()
@@ -279,10 +279,10 @@ impl Sockets {
                 self.name(place, local.filter(|_| remote.is_some()), remote);
                 Some(place)
             }
-            Shown::Socket | Shown::Nothing => {
+            DescriptorText::Socket | DescriptorText::Nothing => {
                 let place =
                     known.unwrap_or_else(|| self.open(thread, number, Protocol::Unknown))?;
-                if shown == Shown::Socket {
+                if shown == DescriptorText::Socket {
                     self.is_socket(place);
                 }
                 Some(place)
@@ -309,7 +309,7 @@ impl Sockets {
     }
 
     /// `connect`, `bind`, `getsockname`, `getpeername`: the address is the second argument.
-    pub fn name_by(&mut self, thread: Thread, ended: &Ended<'_>, is_remote: bool) {
+    pub fn name_by(&mut self, thread: Thread, ended: &EndedCall<'_>, is_remote: bool) {
         let Some(place) = self.find(thread, ended.argument(0)) else { return };
         let named = address_of(ended.argument(1));
         if let (Some((number, _)), true) =
@@ -324,11 +324,11 @@ impl Sockets {
     }
 
     /// A connection that a listening socket gave; it inherits the options.
-    pub fn accept(&mut self, thread: Thread, ended: &Ended<'_>) {
+    pub fn accept(&mut self, thread: Thread, ended: &EndedCall<'_>) {
         let listener = self.find(thread, ended.argument(0));
         let Some((number, shown)) = descriptor(ended.result_text) else { return };
         let remote = address_of(ended.argument(1));
-        if matches!(shown, Shown::Other(_)) || is_no_tcp(ended.argument(1)) {
+        if matches!(shown, DescriptorText::Other(_)) || is_no_tcp(ended.argument(1)) {
             return self.set(thread, number, None);
         }
         // Among several files another thread may seem to use it first.
@@ -346,18 +346,18 @@ impl Sockets {
         socket.protocol =
             protocol.max(if remote.is_some() { Protocol::Tcp } else { Protocol::Socket });
         self.name(place, local, remote);
-        if let Shown::Tcp(local, remote) = shown {
+        if let DescriptorText::Tcp(local, remote) = shown {
             self.name(place, local, remote);
             self.all[place as usize].protocol = Protocol::Tcp;
         }
     }
 
     /// The next call of a thread begins: what it read has come.
-    pub fn begins(&mut self, thread: Thread, time_ns: Option<i64>, kind: Option<Kind>) {
+    pub fn begins(&mut self, thread: Thread, time_ns: Option<i64>, kind: Option<CallKind>) {
         let Some(process) = self.processes.get_mut(&thread) else { return };
         match kind {
-            Some(Kind::Poll) => process.has_polled = true,
-            Some(Kind::Read) => {}
+            Some(CallKind::Poll) => process.has_polled = true,
+            Some(CallKind::Read) => {}
             _ => process.has_polled = false,
         }
         if let (Some((place, write)), Some(time_ns)) = (process.reading.take(), time_ns) {

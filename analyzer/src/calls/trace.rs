@@ -1,9 +1,9 @@
 //! A trace: what strace saw of sockets, with the line of each call.
 
 use super::files::{File, Files};
-use super::line::{Clock, unescaped, without_strings};
+use super::line::{TraceClock, unescaped, without_strings};
 use super::name::place;
-use super::reading::{LONGEST_TEXT, Reading};
+use super::reading::{LONGEST_TEXT, TraceReader};
 use super::sockets::{Socket, Write};
 use super::stack::Functions;
 use crate::capture::error::ScanError;
@@ -36,7 +36,7 @@ pub struct Trace {
     pub functions: Functions,
     pub lines: u64,
     pub calls: u64,
-    pub clock: Option<Clock>,
+    pub clock: Option<TraceClock>,
     pub threads: usize,
     /// The calls that it has: a bit for each place of `name::NAMES`.
     pub seen: u64,
@@ -53,7 +53,7 @@ impl Trace {
     /// One cannot be read, or none holds a call.
     pub fn read(paths: &[String], progress: &Arc<Progress>) -> Result<Self, ScanError> {
         let mut files = Files::open(paths, progress)?;
-        let mut reading = Reading::default();
+        let mut reading = TraceReader::default();
         while let Some((file, at)) = files.next() {
             reading.take(file, at);
         }

@@ -1,11 +1,11 @@
 //! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
 
 use super::align::{
-    FEW, Fit, MOST_SPREAD_NS, STRICTLY, Step, agrees, chosen, densest, fits, is_first, limit_ns,
-    misfits, samples as samples_of, steps,
+    FEW, Fit, MOST_SPREAD_NS, STRICTLY, TimedWrite, agrees, chosen, densest, fits, is_first,
+    limit_ns, misfits, samples as samples_of, steps,
 };
-use super::directions::{Candidates, Direction, directions, fill, groups, wanted};
-use super::line::Clock;
+use super::directions::{Candidates, CapturedDirection, directions, fill, groups, wanted};
+use super::line::TraceClock;
 use super::sockets::{Socket, Write, flag};
 use super::trace::Trace;
 use crate::capture::error::ScanError;
@@ -30,7 +30,7 @@ const LEAST_DOUBT_NS: i64 = 50_000;
 
 /// The socket whose bytes a direction carries.
 #[derive(Debug)]
-struct Placed {
+struct PlacedSocket {
     socket: u32,
     shift: i64,
     delta_ns: i64,
@@ -60,8 +60,8 @@ pub struct WrittenAt<'a> {
 #[derive(Debug, Default)]
 pub struct Written {
     pub trace: Arc<Trace>,
-    placed: HashMap<(u32, u8), Placed, RandomState>,
-    pub directions: Vec<Direction>,
+    placed: HashMap<(u32, u8), PlacedSocket, RandomState>,
+    pub directions: Vec<CapturedDirection>,
     pub spread_ns: Option<i64>,
     /// How the trace was matched: `addresses and times`, `sizes and times`, `addresses and sizes`, or empty.
     pub aligned_by: &'static str,
@@ -91,7 +91,8 @@ impl Written {
     fn place(&mut self, groups: &[Candidates], by_address: bool) {
         let trace = Arc::clone(&self.trace);
         let each = self.directions.iter().enumerate();
-        let begin = |(at, one): (usize, &Direction)| Some((one.pieces.first()?.time_ns, at));
+        let begin =
+            |(at, one): (usize, &CapturedDirection)| Some((one.pieces.first()?.time_ns, at));
         let mut begins: Vec<(i64, usize)> = each.filter_map(begin).collect();
         begins.sort_unstable();
         let mut found: Vec<(usize, Vec<Fit>)> = Vec::new();
@@ -137,7 +138,7 @@ impl Written {
     /// the first pieces of all.
     fn likely(&self, socket: &Socket, group: &[usize], begins: &[(i64, usize)]) -> Vec<usize> {
         let has_data = |at: &usize| !self.directions[*at].pieces.is_empty();
-        if group.len() <= MOST_PAIRS || self.trace.clock != Some(Clock::Unix) {
+        if group.len() <= MOST_PAIRS || self.trace.clock != Some(TraceClock::Unix) {
             return group.iter().copied().filter(has_data).take(MOST_PAIRS).collect();
         }
         let began_ns = socket.writes.first().map_or(0, |write| write.time_ns);
@@ -158,7 +159,7 @@ impl Written {
         let limit_ns = limit_ns(direction.rtt_ns);
         let writes = &self.trace.sockets[socket].writes;
         let all = steps(writes, &direction.pieces, fit.shift);
-        let first: Vec<Step<'_>> = all.filter(|(write, _)| is_first(write)).collect();
+        let first: Vec<TimedWrite<'_>> = all.filter(|(write, _)| is_first(write)).collect();
         let is_right = |at: usize, took_ns: i64| {
             // strace may hold a call up, but an exchange more or less is another place.
             let next = first.get(at + 1).map_or(i64::MAX, |(next, _)| next.time_ns);
@@ -174,7 +175,7 @@ impl Written {
         let mut anchors: Vec<(u64, bool)> = first_writes.chain(misfits).collect();
         anchors.sort_unstable();
         let placed =
-            Placed { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
+            PlacedSocket { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
         self.placed.insert(key, placed);
         true
     }
@@ -245,14 +246,14 @@ impl Written {
         Some(&self.trace.sockets[self.place_of(connection, side)? as usize])
     }
 
-    pub fn direction(&self, connection: u32, side: Side) -> Option<&Direction> {
+    pub fn direction(&self, connection: u32, side: Side) -> Option<&CapturedDirection> {
         let key = (connection, side as u8);
         let at = self.directions.binary_search_by_key(&key, |one| (one.connection, one.side as u8));
         Some(&self.directions[at.ok()?])
     }
 
     /// Directions whose sockets are known, with these.
-    pub fn matched(&self) -> impl Iterator<Item = (&Direction, &Socket)> {
+    pub fn matched(&self) -> impl Iterator<Item = (&CapturedDirection, &Socket)> {
         let each = self.directions.iter();
         each.filter_map(|one| Some((one, self.socket(one.connection, one.side)?)))
     }
@@ -313,7 +314,7 @@ impl Written {
     }
 }
 
-impl Placed {
+impl PlacedSocket {
     /// Did the first writes before and behind this offset leave when and where they should?
     fn is_sure_of(&self, offset: u64) -> bool {
         let behind = self.anchors.partition_point(|(begin, _)| *begin <= offset);

@@ -1,6 +1,6 @@
 //! The system calls behind the stalls: which call wrote each held segment, and when.
 
-use crate::calls::directions::Direction;
+use crate::calls::directions::CapturedDirection;
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
 use crate::calls::told::{NamedCall, OptionRow, missing, options, traces_options};
 use crate::calls::trace::Trace;
@@ -20,7 +20,7 @@ const MOST_KINDS: usize = 20;
 
 /// The calls of all stalls, and of waits that were none.
 #[derive(Debug, Clone)]
-pub struct Calls {
+pub struct StallCalls {
     trace: Arc<Trace>,
     /// By connection and frame.
     rows: Vec<CallRow>,
@@ -102,7 +102,7 @@ pub struct CallTold {
 }
 
 impl CallRow {
-    pub fn told(&self, calls: &Calls) -> CallTold {
+    pub fn told(&self, calls: &StallCalls) -> CallTold {
         let has_time = calls.trace.clock.is_some();
         CallTold {
             call: NamedCall::of(&calls.trace, &self.write),
@@ -113,7 +113,7 @@ impl CallRow {
     }
 }
 
-impl Calls {
+impl StallCalls {
     /// Looks for the calls of all findings on `connections`.
     pub fn of(connections: &JudgedConnections, written: &Written) -> Self {
         let mut rows = Vec::new();
@@ -141,7 +141,7 @@ impl Calls {
         let proven = || self.rows.iter().filter(|row| row.proof == Proof::Proven);
         let holds = || proven().map(|row| row.hold_ns);
         let sides = Side::BOTH.map(|side| written.matched().any(|(one, _)| one.side == side));
-        let sum = |bytes: fn((&Direction, &Socket)) -> u64| {
+        let sum = |bytes: fn((&CapturedDirection, &Socket)) -> u64| {
             written.matched().map(bytes).fold(0, u64::saturating_add)
         };
         let mut summary = CallsSummary {
@@ -242,7 +242,7 @@ impl Calls {
 }
 
 impl CallRow {
-    fn of(row: Finding<'_>, direction: &Direction, written: &Written) -> Option<Self> {
+    fn of(row: Finding<'_>, direction: &CapturedDirection, written: &Written) -> Option<Self> {
         if !row.is_stall() && row.held.proof == Proof::None {
             return None;
         }

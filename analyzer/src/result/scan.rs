@@ -9,7 +9,7 @@ use crate::judge::doubts::Hidden;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
-use crate::result::calls::Calls;
+use crate::result::calls::StallCalls;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedConnections;
 use crate::result::names::Names;
@@ -94,7 +94,7 @@ pub struct Scan {
     pub totals: Totals,
     pub causes: CauseTotals,
     /// A program's system calls at the stalls.
-    pub calls: Option<Arc<Calls>>,
+    pub calls: Option<Arc<StallCalls>>,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
     /// Waits beyond what is listed: count and sum in ns.
@@ -140,7 +140,7 @@ impl Scan {
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         };
-        scan.calls = written.map(|written| Arc::new(Calls::of(&scan.connections, written)));
+        scan.calls = written.map(|written| Arc::new(StallCalls::of(&scan.connections, written)));
         scan
     }
 

@@ -6,7 +6,7 @@ use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::each_reason;
 use crate::output::values;
-use crate::result::calls::{CallRow, Calls};
+use crate::result::calls::{CallRow, StallCalls};
 use crate::result::scan::Scan;
 use crate::track::Side;
 
@@ -16,7 +16,7 @@ pub struct StallRow<'a> {
     pub finding: Finding<'a>,
     pub judged: &'a JudgedConnection,
     /// The call that wrote the held segment, where that is known.
-    pub call: Option<(&'a Calls, &'a CallRow)>,
+    pub call: Option<(&'a StallCalls, &'a CallRow)>,
 }
 
 impl<'a> StallRow<'a> {
@@ -28,7 +28,8 @@ impl<'a> StallRow<'a> {
 
     /// A finding of this connection of `scan`.
     pub fn with(scan: &'a Scan, judged: &'a JudgedConnection, finding: Finding<'a>) -> Self {
-        let row = |calls: &'a Calls| Some((calls, calls.row(judged.id, finding.wait.to.frame)?));
+        let row =
+            |calls: &'a StallCalls| Some((calls, calls.row(judged.id, finding.wait.to.frame)?));
         Self { finding, judged, call: scan.calls.as_deref().and_then(row) }
     }
 
@@ -112,7 +113,7 @@ impl Row for StallRow<'_> {
 }
 
 /// The call that wrote it, where a trace tells.
-fn call(out: &mut Vec<u8>, (calls, row): (&Calls, &CallRow)) {
+fn call(out: &mut Vec<u8>, (calls, row): (&StallCalls, &CallRow)) {
     let _ = serde_json::to_writer(out, &row.told(calls));
 }
 
