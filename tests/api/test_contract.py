@@ -132,8 +132,8 @@ CHAIN = CAPTURES / "chains/server-2-relays/a.pcap.gz"
 SPLIT = str(CAPTURES / "epoll-fd0.pcap")
 ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "Summary": lambda core: core.summary(),
-    "Group": lambda core: core.groups()[0].worst,
-    "ServerGroup": lambda core: core.groups()[0],
+    "HostPairRow": lambda core: core.groups()[0].worst,
+    "ServerGroupRow": lambda core: core.groups()[0],
     "ServerRow": lambda core: core.servers(1)[0],
     "ConnectionRow": lambda core: core.affected(1)[0],
     "WaitRow": lambda core: core.clearest(),

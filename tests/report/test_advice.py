@@ -27,7 +27,7 @@ ALL = SETTINGS + UNNAMED
 REPLY = b"HTTP/1.1 200 OK\r\n%s\r\n\r\n"
 
 
-def group(**fields: Any) -> _core.Group:
+def group(**fields: Any) -> _core.HostPairRow:
     """A group of stalls of a server on a port that no service has."""
     usual = {
         "cause": "nagle_delack",
@@ -48,10 +48,10 @@ def group(**fields: Any) -> _core.Group:
         "frames_split": [],
         "frame_first_reply": None,
     }
-    return cast(_core.Group, SimpleNamespace(**{**usual, **fields}))
+    return cast(_core.HostPairRow, SimpleNamespace(**{**usual, **fields}))
 
 
-def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[advice.Remedy]:
+def for_group(group: _core.HostPairRow, paths: Sequence[str] = ()) -> list[advice.Remedy]:
     return advice.for_groups([group], paths)[0].remedies
 
 

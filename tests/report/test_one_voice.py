@@ -66,7 +66,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_drawn", empty)
 
 
-def assert_same_in_json(found: list[_core.ServerGroup], result: dict[str, Any]) -> None:
+def assert_same_in_json(found: list[_core.ServerGroupRow], result: dict[str, Any]) -> None:
     """Counts and durations by sender and cause; the JSON rounds each to 1 us."""
     listed: dict[object, Counter[str]] = defaultdict(Counter)
     lost_ms: Counter[object] = Counter()
@@ -179,7 +179,7 @@ def assert_same_stall(said: Formats, result: dict[str, Any]) -> None:
     assert abs(since_ms - stall["wait_ms"]) < 0.1 or at_most in shown[0]
 
 
-def assert_same_groups(said: Formats, found: list[_core.ServerGroup]) -> None:
+def assert_same_groups(said: Formats, found: list[_core.ServerGroupRow]) -> None:
     """A row for each that a format has room for; a single one stands in the header."""
     if len(found) < 2:
         assert certainty.sure(found[0]) in said.text

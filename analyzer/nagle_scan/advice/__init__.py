@@ -127,7 +127,7 @@ class Advised(NamedTuple):
 
 
 def for_groups(
-    groups: Sequence[_core.Group], paths: Sequence[str] = (), scan: _core.Scan | None = None
+    groups: Sequence[_core.HostPairRow], paths: Sequence[str] = (), scan: _core.Scan | None = None
 ) -> list[Advised]:
     """Remedies for the stalls of each group.
 
@@ -152,12 +152,12 @@ def of_relay(advised: Advised, side: str) -> Advised:
     return advised._replace(remedies=[nodelay, *others])
 
 
-def _advised(group: _core.Group, sample: Sample) -> Advised:
+def _advised(group: _core.HostPairRow, sample: Sample) -> Advised:
     is_split = _is_split(group, sample)
     return Advised(_remedies(group, sample, is_split), is_split)
 
 
-def _remedies(group: _core.Group, sample: Sample, is_split: bool | None) -> list[Remedy]:
+def _remedies(group: _core.HostPairRow, sample: Sample, is_split: bool | None) -> list[Remedy]:
     if _is_key_exchange(group, sample):
         return [KEY_EXCHANGE]
     hints = likely(sample)
@@ -177,7 +177,7 @@ def _remedies(group: _core.Group, sample: Sample, is_split: bool | None) -> list
     return [MERGE._replace(why=pieces), nodelay, *others]
 
 
-def _is_split(group: _core.Group, sample: Sample) -> bool | None:
+def _is_split(group: _core.HostPairRow, sample: Sample) -> bool | None:
     """Are parts of one message held, by its bytes, else by lengths that alternate?"""
     if group.unacked_full_sized:
         return True
@@ -200,14 +200,14 @@ def _ends_head(sample: Sample) -> bool:
     return any(ends_http_head(pair.unacked) for pair in sample.pairs if not pair.unacked_cut)
 
 
-def is_typed(group: _core.Group) -> bool:
+def is_typed(group: _core.HostPairRow) -> bool:
     """Are the held segments keystrokes, which no program could have written at once?"""
     if group.server_port in TERMINAL_PORTS:
         return max(group.len_unacked, group.len) <= MOST_OF_A_CIPHERED_KEY
     return max(group.len_unacked, group.len) <= MOST_OF_A_KEY
 
 
-def _is_key_exchange(group: _core.Group, sample: Sample) -> bool:
+def _is_key_exchange(group: _core.HostPairRow, sample: Sample) -> bool:
     """Is this how SSH begins, once per connection, by its messages or by a length of them?"""
     if service_of(sample).name != "SSH" or group.stalls > group.connections:
         return False
@@ -225,13 +225,13 @@ def _negotiates(message: bytes) -> bool:
     return message[:4] == b"SSH-" or (not message[0] and is_whole and message[5] in KEY_CODES)
 
 
-def _receiver_delays(group: _core.Group) -> bool:
+def _receiver_delays(group: _core.HostPairRow) -> bool:
     """Did the receiver delay its ACKs, and not the path?"""
     return causes.of(group.cause).ack_was_delayed
 
 
 def how_to_test(
-    group: _core.Group,
+    group: _core.HostPairRow,
     *,
     first_told: bool = False,
     timer: bool = True,
@@ -264,7 +264,7 @@ def how_to_test(
     return " ".join(sentences)
 
 
-def _pieces(group: _core.Group, sample: Sample) -> str:
+def _pieces(group: _core.HostPairRow, sample: Sample) -> str:
     """How the sender cuts its messages."""
     typically = "typically " if group.stalls > 1 else ""
     first, second = f"{typically}{group.len_unacked:,}", f"{group.len:,}"
@@ -283,13 +283,13 @@ def _where_cut(sample: Sample) -> str:
     return f" ({only.sentence('the first', 'the second')})" if only else ""
 
 
-def _frames(group: _core.Group) -> list[int]:
+def _frames(group: _core.HostPairRow) -> list[int]:
     """Frames that may reveal the sending program."""
     frames = [frame for pair in group.frames_split for frame in pair]
     return [*frames, group.frame_first_reply or 0]
 
 
-def _sample(group: _core.Group, payloads_read: Mapping[int, Payload]) -> Sample:
+def _sample(group: _core.HostPairRow, payloads_read: Mapping[int, Payload]) -> Sample:
     """Payload of a few of its stalls, as far as it was read again."""
     by_client = group.sender == "client"
     found = {frame: payloads_read[frame] for frame in _frames(group) if frame in payloads_read}

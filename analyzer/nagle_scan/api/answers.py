@@ -211,7 +211,7 @@ def _categories() -> dict[str, list[str]]:
     }
 
 
-def _finding(view: View, group: _core.ServerGroup, waits: pd.Series[float]) -> list[object]:
+def _finding(view: View, group: _core.ServerGroupRow, waits: pd.Series[float]) -> list[object]:
     worst = group.worst
     place = (worst.server_ip, worst.server_port, worst.sender, worst.cause)
     return [

@@ -119,7 +119,7 @@ class _Party(NamedTuple):
     """A side that holds data, with the group that costs it most."""
 
     name: str
-    group: _core.ServerGroup
+    group: _core.ServerGroupRow
     advised: advice.Advised
     receivers: frozenset[str]
 
@@ -143,7 +143,7 @@ class _Party(NamedTuple):
 
 
 def fixes(
-    groups: Sequence[_core.ServerGroup],
+    groups: Sequence[_core.ServerGroupRow],
     paths: Sequence[str],
     scan: _core.Scan,
     first_told: bool,
@@ -199,7 +199,7 @@ def in_short(fixes: Sequence[Fix]) -> str:
 
 
 def of_each(
-    groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
+    groups: Sequence[_core.ServerGroupRow], paths: Sequence[str], scan: _core.Scan
 ) -> dict[str, Fix]:
     """The fix of each side alone, which names no other that needs the same."""
     parties = _parties(groups, paths, scan)
@@ -207,9 +207,9 @@ def of_each(
 
 
 def _parties(
-    groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
+    groups: Sequence[_core.ServerGroupRow], paths: Sequence[str], scan: _core.Scan
 ) -> list[_Party]:
-    worst: dict[str, _core.ServerGroup] = {}
+    worst: dict[str, _core.ServerGroupRow] = {}
     receivers: dict[str, set[str]] = {}
     for group in groups:
         worst.setdefault(held.party(group), group)

@@ -21,19 +21,19 @@ NOT_FIXED = "no fixed timer"
 """The engine's name for delays that no timer explains."""
 
 
-def sentence(group: _core.ServerGroup) -> str:
+def sentence(group: _core.ServerGroupRow) -> str:
     """Who held data, how often, for how long, how sure and why."""
     sure, reason = certainty.sure(group), _reason(group)
     return _sentence(party(group), group, group.held_ms, sure, reason, _most([group]))
 
 
-def that_count(groups: Sequence[_core.ServerGroup]) -> list[_core.ServerGroup]:
+def that_count(groups: Sequence[_core.ServerGroupRow]) -> list[_core.ServerGroupRow]:
     """Groups that a report names: those with stalls that count, which come first."""
     are_possible = certainty.is_only_possible(groups[0])
     return [group for group in groups if certainty.is_only_possible(group) == are_possible]
 
 
-def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
+def sum_sentence(groups: Sequence[_core.ServerGroupRow]) -> str:
     """One sentence on several groups: it counts all stalls, and names groups whose stalls count."""
     named = that_count(groups)
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
@@ -46,7 +46,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     return _sentence(_who(named), certainty.total(named), held_ms, sure, reason, _most(named))
 
 
-def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
+def _waiting(groups: Sequence[_core.ServerGroupRow]) -> str:
     """The ACKs that several groups wait for: the kind that costs more than half of the time."""
     lost_ms: dict[Acks, float] = {}
     for group in groups:
@@ -60,7 +60,7 @@ def _waiting(groups: Sequence[_core.ServerGroup]) -> str:
     return "waiting for ACKs of several kinds (see the table)"
 
 
-def _most(groups: Sequence[_core.ServerGroup]) -> str:
+def _most(groups: Sequence[_core.ServerGroupRow]) -> str:
     """'At most', if a person typed what was held: each key may come long after the one before."""
     from nagle_scan import advice
 
@@ -87,7 +87,7 @@ def _sentence(
     return f"{who} {held} data back {said}{sure}, {reason}"
 
 
-def _who(groups: Sequence[_core.ServerGroup]) -> str:
+def _who(groups: Sequence[_core.ServerGroupRow]) -> str:
     """The senders of several groups: by name if they are few."""
     parties = list(dict.fromkeys(map(party, groups)))
     if len(parties) <= MOST_NAMED:
@@ -106,7 +106,7 @@ def _who(groups: Sequence[_core.ServerGroup]) -> str:
     )
 
 
-def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[str, ...]:
+def cells(group: _core.ServerGroupRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
     """The cells of a group, below `HEADS`; `name` marks up addresses."""
     worst = group.worst
     client = worst.sender_addr if worst.sender == "client" else worst.receiver_addr
@@ -116,12 +116,12 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
     return by, to, certainty.cell(group), _acks_in_detail(group)
 
 
-def may_forward(group: _core.ServerGroup) -> bool:
+def may_forward(group: _core.ServerGroupRow) -> bool:
     """May the side that holds be a proxy, as far as this capture shows?"""
     return group.may_be_relay and group.nagle != "on"
 
 
-def option(group: _core.ServerGroup) -> str:
+def option(group: _core.ServerGroupRow) -> str:
     """Whether `TCP_NODELAY` is in effect on the side that holds."""
     worst = group.worst
     where = party(group)
@@ -160,7 +160,7 @@ def option(group: _core.ServerGroup) -> str:
     return f"TCP_NODELAY is probably not in effect on {where}."
 
 
-def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
+def _not_in_effect(group: _core.ServerGroupRow, where: str) -> str:
     """`TCP_NODELAY` is proven off on some or all connections."""
     on, off, unknown, switched = group.sockets
     said = f"TCP_NODELAY is not in effect on {where}"
@@ -173,7 +173,7 @@ def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
     return f"On {which} {said}; {', '.join(others)}."
 
 
-def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
+def in_plain_words(group: _core.ServerGroupRow, is_split: bool | None) -> str:
     """Plain words on a group's stalls, for a reader who has never seen a packet.
 
     `is_split`: parts of a message are held, not messages of their own.
@@ -189,7 +189,7 @@ def in_plain_words(group: _core.ServerGroup, is_split: bool | None) -> str:
     return begin + acks_of(group).plainly.format(message=message)
 
 
-def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) -> str:
+def _in_pieces(group: _core.ServerGroupRow, is_split: bool | None, message: str) -> str:
     """The segments that the sender's kernel sends, and those that it holds."""
     each = "each of " if _several_hold(group) else ""
     program = f"the program on {each}{party(group)}"
@@ -212,7 +212,7 @@ def _in_pieces(group: _core.ServerGroup, is_split: bool | None, message: str) ->
     )
 
 
-def party(group: _core.ServerGroup) -> str:
+def party(group: _core.ServerGroupRow) -> str:
     """The sender: a server by its port, a client by the server it called."""
     worst = group.worst
     if worst.sender == "server":
@@ -222,29 +222,29 @@ def party(group: _core.ServerGroup) -> str:
     return f"{worst.sender_addr} (client of port {worst.server_port})"
 
 
-def receiver(group: _core.ServerGroup) -> str:
+def receiver(group: _core.ServerGroupRow) -> str:
     """The end that delays its ACKs."""
     several = group.clients > 1 and group.worst.sender == "server"
     return f"{group.clients:,} clients" if several else group.worst.receiver_addr
 
 
-def server(pair: _core.Group) -> str:
+def server(pair: _core.HostPairRow) -> str:
     """Its address and port."""
     addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
     return endpoint(addr, pair.server_port)
 
 
-def _several_hold(group: _core.ServerGroup) -> bool:
+def _several_hold(group: _core.ServerGroupRow) -> bool:
     return group.clients > 1 and group.worst.sender == "client"
 
 
-def _acks_in_detail(group: _core.ServerGroup) -> str:
+def _acks_in_detail(group: _core.ServerGroupRow) -> str:
     """The kind of ACKs that ended its stalls, and how late they were."""
     acks = acks_of(group)
     return f"{acks.kind} ({_timer(group)})" if acks is DELAYED else acks.kind
 
 
-def _reason(group: _core.ServerGroup) -> str:
+def _reason(group: _core.ServerGroupRow) -> str:
     acks, worst = acks_of(group), group.worst
     waited_for = acks.a if certainty.counted_stalls(group) == 1 else acks.several
     after = range_ms(worst.ack_after_min_ms, worst.ack_after_max_ms)
@@ -252,12 +252,12 @@ def _reason(group: _core.ServerGroup) -> str:
     return acks.reason.format(acks=waited_for, other=other, timer=timer, after=after)
 
 
-def acks_of(group: _core.ServerGroup) -> Acks:
+def acks_of(group: _core.ServerGroupRow) -> Acks:
     """The kind of ACKs that ended its stalls."""
     return causes.acks_of(group.worst.cause, not group.worst.ack_after_max_ms)
 
 
-def _timer(group: _core.ServerGroup) -> str:
+def _timer(group: _core.ServerGroupRow) -> str:
     """The timer that explains the ACK delay, and whether a round trip is the rest of the wait."""
     worst = group.worst
     if not worst.ack_delay_ms:
@@ -273,5 +273,5 @@ def _timer(group: _core.ServerGroup) -> str:
     return f"{named}; the rest is network round trip" if has_rest else named
 
 
-def _how_late(worst: _core.Group) -> str:
+def _how_late(worst: _core.HostPairRow) -> str:
     return range_ms(worst.ack_delay_min_ms, worst.ack_delay_max_ms)

@@ -41,7 +41,7 @@ class Chain(NamedTuple):
 
 
 def chains(
-    rows: Sequence[_core.HopRow], limit: int, groups: Sequence[_core.ServerGroup] = ()
+    rows: Sequence[_core.HopRow], limit: int, groups: Sequence[_core.ServerGroupRow] = ()
 ) -> list[Chain]:
     """The chains losing the most time first; `limit` hops in total, `groups` of stalls."""
     found = [list(hops) for _, hops in groupby(rows, lambda row: row.chain)]
@@ -57,7 +57,7 @@ def chains(
     return shown
 
 
-def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
+def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroupRow]) -> str:
     """Servers with stalls outside any chain; empty if there are none."""
     servers = dict.fromkeys(held.server(group.worst) for group in groups)
     apart = [server for server in servers if server not in {row.server for row in rows}]
@@ -66,7 +66,7 @@ def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) ->
     return f"The stalls with {_names(apart)} could not be linked to any hop."
 
 
-def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
+def passed_on(group: _core.ServerGroupRow, rows: Sequence[_core.HopRow]) -> str:
     """Where else what this group holds is waited for, as a sentence; empty if nowhere."""
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
     elsewhere = _elsewhere(hop, rows, [group.worst.sender]) if hop else ""

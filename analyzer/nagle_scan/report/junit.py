@@ -29,7 +29,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Not allowed in XML 1.0, not even escaped."""
 
 OUTCOMES = {"failures": "failure", "errors": "error", "skipped": "skipped"}
-Groups = Sequence[_core.ServerGroup]
+Groups = Sequence[_core.ServerGroupRow]
 
 
 HEAD = b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>\n"
@@ -94,7 +94,7 @@ def _properties(view: View) -> list[tuple[str, str]]:
 
 def _add_cases(suite: Element, view: View) -> None:
     """The stalling servers, the others, and the capture as a whole if it is inconclusive."""
-    stalling: dict[str, list[_core.ServerGroup]] = {}
+    stalling: dict[str, list[_core.ServerGroupRow]] = {}
     for group in view.shown_groups:
         stalling.setdefault(held.server(group.worst), []).append(group)
     others = {endpoint(row.addr, row.port): row for row in view.servers}

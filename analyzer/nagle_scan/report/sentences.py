@@ -217,14 +217,14 @@ def holder(row: _core.ConnectionRow) -> str:
     return "client" if row.client_stalls else "server"
 
 
-def _is_fast_by_chance(group: _core.ServerGroup) -> bool:
+def _is_fast_by_chance(group: _core.ServerGroupRow) -> bool:
     """May a first exchange be fast for another reason than quick ACKs?"""
     quick = causes.of(group.worst.cause).ack_was_delayed and group.quick_acks
     return not quick or group.some_full_sized
 
 
 def first_exchange(
-    rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.ServerGroup]
+    rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.ServerGroupRow]
 ) -> str | None:
     """Why the first exchange was fast, if quick ACKs explain it."""
     # Only Linux has quick ACKs, and the first exchange may not have had a tail to hold.

@@ -53,7 +53,7 @@ class _Shared:
         self.files = result.files
 
     @cached_property
-    def groups(self) -> list[_core.ServerGroup]:
+    def groups(self) -> list[_core.ServerGroupRow]:
         return self.core.groups()
 
     @cached_property
@@ -102,12 +102,12 @@ class View:
         self._shared = kept.setdefault(tuple(shared.files), shared)
 
     @property
-    def groups(self) -> list[_core.ServerGroup]:
+    def groups(self) -> list[_core.ServerGroupRow]:
         """All groups of stalls, the surest first; `limits.groups` are shown."""
         return self._shared.groups
 
     @property
-    def shown_groups(self) -> Sequence[_core.ServerGroup]:
+    def shown_groups(self) -> Sequence[_core.ServerGroupRow]:
         """Groups in the table of groups."""
         return self.groups[: self.limits.groups]
 
@@ -132,7 +132,7 @@ class View:
         with_fixes = zip([held.HEADS, *rows], ["fix", *fixes], strict=True)
         return [(*row[:-1], fix, row[-1]) for row, fix in with_fixes]
 
-    def sentence(self, group: _core.ServerGroup) -> str:
+    def sentence(self, group: _core.ServerGroupRow) -> str:
         """Who held what, and whether relays forward it."""
         return f"{held.sentence(group)} {hops.passed_on(group, self._shared.hops)}".rstrip()
 
@@ -141,7 +141,7 @@ class View:
         """Do sentences on stalls say which relays pass them on? Those waits are not other waits."""
         return any(hops.passed_on(group, self._shared.hops) for group in self.groups)
 
-    def told(self, group: _core.ServerGroup) -> str:
+    def told(self, group: _core.ServerGroupRow) -> str:
         """Who held what, and whether TCP_NODELAY is in effect."""
         return f"{self.sentence(group)} {held.option(group)}"
 

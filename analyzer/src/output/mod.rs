@@ -8,7 +8,7 @@ pub mod row;
 pub mod table;
 pub mod values;
 
-pub use self::json::{Listed, json_head};
+pub use self::json::{ListedRows, json_head};
 
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;

@@ -21,8 +21,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use rows::{
-    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, LateAckRow, NagleRow, ServerGroup,
-    ServerRow, Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, HopRow, HostPairRow, LateAckRow, NagleRow,
+    ServerGroupRow, ServerRow, Summary, WaitRow,
 };
 use std::io::Cursor;
 
@@ -105,8 +105,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scan::add_to(module)?;
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;
-    module.add_class::<Group>()?;
-    module.add_class::<ServerGroup>()?;
+    module.add_class::<HostPairRow>()?;
+    module.add_class::<ServerGroupRow>()?;
     module.add_class::<NagleRow>()?;
     module.add_class::<ServerRow>()?;
     module.add_class::<ConnectionRow>()?;

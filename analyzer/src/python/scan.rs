@@ -3,8 +3,8 @@
 use super::options::PyOptions;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow, ServerGroup,
-    ServerRow, Summary, TenthRow, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
+    ServerGroupRow, ServerRow, Summary, TenthRow, WaitRow,
 };
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -73,9 +73,9 @@ impl PyScan {
     }
 
     /// Stalls by server, side and cause, the surest first, of equals those that lose most.
-    fn groups(&self, py: Python<'_>) -> Vec<ServerGroup> {
+    fn groups(&self, py: Python<'_>) -> Vec<ServerGroupRow> {
         let groups = self.server_groups(py).iter();
-        groups.map(|group| ServerGroup::new(group, &self.scan.names)).collect()
+        groups.map(|group| ServerGroupRow::new(group, &self.scan.names)).collect()
     }
 
     /// Kinds of sockets, and how many there are in all.
@@ -251,7 +251,7 @@ impl PyScan {
 
     /// How many connections, servers, stalls and other waits of the tables the JSON does not list.
     fn json_leaves_out(&self) -> [u64; 4] {
-        let (scan, listed) = (&self.scan, output::Listed::new(&self.scan));
+        let (scan, listed) = (&self.scan, output::ListedRows::new(&self.scan));
         [
             listed.connections_not_listed(scan) - scan.connections_not_listed(),
             servers::not_listed(scan),

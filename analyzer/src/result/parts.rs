@@ -20,7 +20,7 @@ pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held
 /// The part that an instant belongs to: where several fit, the first one. Of the last two, which the exchange's own
 /// marks tell, one always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Share {
+enum Part {
     Held,
     Resent,
     Window,
@@ -32,7 +32,7 @@ enum Share {
     Response,
 }
 
-const SHARES: usize = Share::Response as usize + 1;
+const KINDS_OF_PARTS: usize = Part::Response as usize + 1;
 
 /// An exchange with what it spent its time on.
 #[derive(Debug, Clone, Copy)]
@@ -95,44 +95,44 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
     let asked_ns = exchange.asked_ns.clamp(begin_ns, end_ns);
     let answered_ns = exchange.answered_ns.clamp(asked_ns, end_ns);
     let own = [
-        (Share::Sending, begin_ns, asked_ns),
-        (Share::Turn, asked_ns, answered_ns),
-        (Share::Response, answered_ns, end_ns),
+        (Part::Sending, begin_ns, asked_ns),
+        (Part::Turn, asked_ns, answered_ns),
+        (Part::Response, answered_ns, end_ns),
     ];
     let within = findings.iter().take_while(|row| row.wait.to.frame <= exchange.end.frame);
     let waits = within.filter_map(|row| {
-        let share = share_of(&row)?;
+        let part = part_of(&row)?;
         // Between request and response the server is asked anyway, less the way to it.
-        let since_ns = if share == Share::Server { answered_ns } else { begin_ns };
+        let since_ns = if part == Part::Server { answered_ns } else { begin_ns };
         let from_ns = row.wait.since_ns().clamp(since_ns, end_ns);
         let to_ns = row.wait.to.time_ns.clamp(from_ns, end_ns);
-        Some((share, from_ns, to_ns))
+        Some((part, from_ns, to_ns))
     });
     let sums = sums_of(own, waits);
-    let sum_ns = |share: Share| sums[share as usize];
-    let way_ns = sum_ns(Share::Turn).min(round_trip_ns);
+    let sum_ns = |part: Part| sums[part as usize];
+    let way_ns = sum_ns(Part::Turn).min(round_trip_ns);
     [
-        sum_ns(Share::Sending),
-        sum_ns(Share::Way) + sum_ns(Share::Response) + way_ns,
-        sum_ns(Share::Resent),
-        sum_ns(Share::Window),
-        sum_ns(Share::Held),
-        sum_ns(Share::Server) + sum_ns(Share::Turn) - way_ns,
+        sum_ns(Part::Sending),
+        sum_ns(Part::Way) + sum_ns(Part::Response) + way_ns,
+        sum_ns(Part::Resent),
+        sum_ns(Part::Window),
+        sum_ns(Part::Held),
+        sum_ns(Part::Server) + sum_ns(Part::Turn) - way_ns,
     ]
 }
 
 /// The part that a wait belongs to; `None` leaves it to the exchange's marks.
-fn share_of(finding: &Finding<'_>) -> Option<Share> {
-    let by_program = Some([Share::Sending, Share::Server][finding.wait.by as usize]);
+fn part_of(finding: &Finding<'_>) -> Option<Part> {
+    let by_program = Some([Part::Sending, Part::Server][finding.wait.by as usize]);
     match finding.cause {
-        Cause::Retransmission => Some(Share::Resent),
-        Cause::ZeroWindow => Some(Share::Window),
+        Cause::Retransmission => Some(Part::Resent),
+        Cause::ZeroWindow => Some(Part::Window),
         Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow | Cause::DelayedAck => {
-            Some(Share::Way)
+            Some(Part::Way)
         }
         Cause::Connect | Cause::Unanswered | Cause::Unknown => None,
         Cause::NagleDelack | Cause::NagleReply | Cause::NagleRtt if finding.is_sure() => {
-            Some(Share::Held)
+            Some(Part::Held)
         }
         // A program may as well have written late what was only possibly held.
         Cause::NagleDelack
@@ -144,24 +144,24 @@ fn share_of(finding: &Finding<'_>) -> Option<Share> {
     }
 }
 
-type Interval = (Share, i64, i64);
+type Interval = (Part, i64, i64);
 
-/// Sums of the instants by share. Those of the exchange's `own` marks follow one another without a gap.
-fn sums_of(own: [Interval; 3], waits: impl Iterator<Item = Interval>) -> [i64; SHARES] {
-    let mut sums = [0; SHARES];
-    let mut edges: Vec<(i64, Share, i32)> = Vec::new();
-    for (share, from_ns, to_ns) in own.into_iter().chain(waits) {
-        edges.extend([(from_ns, share, 1), (to_ns, share, -1)]);
+/// Sums of the instants by part. Those of the exchange's `own` marks follow one another without a gap.
+fn sums_of(own: [Interval; 3], waits: impl Iterator<Item = Interval>) -> [i64; KINDS_OF_PARTS] {
+    let mut sums = [0; KINDS_OF_PARTS];
+    let mut edges: Vec<(i64, Part, i32)> = Vec::new();
+    for (part, from_ns, to_ns) in own.into_iter().chain(waits) {
+        edges.extend([(from_ns, part, 1), (to_ns, part, -1)]);
     }
     edges.sort_unstable_by_key(|&(at_ns, ..)| at_ns);
-    let mut open = [0; SHARES];
+    let mut open = [0; KINDS_OF_PARTS];
     let mut since_ns = own[0].1;
-    for (at_ns, share, step) in edges {
+    for (at_ns, part, step) in edges {
         if let Some(first) = open.iter().position(|&count| count > 0) {
             sums[first] += at_ns - since_ns;
         }
         since_ns = at_ns;
-        open[share as usize] += step;
+        open[part as usize] += step;
     }
     sums
 }

@@ -6,12 +6,12 @@ use crate::track::exchange::latency::Latency;
 
 /// A server endpoint, and the user's name for its address.
 #[derive(Debug, Clone, Copy)]
-pub struct ServerRow<'a> {
+pub struct NamedServer<'a> {
     pub of: &'a ServerExchanges,
     pub name: Option<&'a str>,
 }
 
-impl ServerRow<'_> {
+impl NamedServer<'_> {
     pub fn latency(&self) -> Percentiles {
         Percentiles::of(&self.of.latency)
     }
@@ -38,7 +38,7 @@ impl Percentiles {
 pub const MOST_LISTED: usize = 1 << 16;
 
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
-pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow<'_>> {
+pub fn servers(scan: &Scan, limit: usize) -> Vec<NamedServer<'_>> {
     let mut order: Vec<&ServerExchanges> = scan.servers.iter().collect();
     order.sort_by_key(|server| {
         let busiest = std::cmp::Reverse(server.totals.exchanges);
@@ -46,7 +46,7 @@ pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow<'_>> {
     });
     order.truncate(limit);
     let name = |server: &ServerExchanges| scan.names.get(server.server.addr);
-    order.into_iter().map(|of| ServerRow { of, name: name(of) }).collect()
+    order.into_iter().map(|of| NamedServer { of, name: name(of) }).collect()
 }
 
 /// How many servers count in the totals only.

@@ -9,7 +9,7 @@ use crate::result::calls::CallTold;
 use crate::result::hops::Hop;
 use crate::result::parts::TakenApart;
 use crate::result::segments::TrackedSegment;
-use crate::result::servers::{Percentiles, ServerRow};
+use crate::result::servers::{NamedServer, Percentiles};
 use std::convert::identity;
 
 /// A field, and what it can hold.
@@ -51,7 +51,7 @@ pub fn everything() -> [(&'static str, Vec<Declared>); 11] {
         shown::<Finding<'_>>(identity),
         shown::<TakenApart>(identity),
         shown::<&Hop>(in_json),
-        shown::<ServerRow<'_>>(without_csv),
+        shown::<NamedServer<'_>>(without_csv),
         shown::<Percentiles>(without_csv),
         shown::<NagleTotals>(in_json),
         shown::<TrackedSegment>(identity),

@@ -3,7 +3,7 @@
 use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};
 use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
-use crate::result::servers::{Percentiles, ServerRow};
+use crate::result::servers::{NamedServer, Percentiles};
 use crate::track::Endpoint;
 use crate::track::exchange::hours::Hour;
 
@@ -18,7 +18,7 @@ const PREDICTED: Field = field!("predicted", "Percentiles without the stalls tha
 const CLIENT_NAGLE: Field = field!("client_nagle", "Nagle on the clients' sockets.").only(Json);
 const SERVER_NAGLE: Field = field!("server_nagle", "Nagle on the server's sockets.").only(Json);
 
-impl Row for ServerRow<'_> {
+impl Row for NamedServer<'_> {
     const NAME: &'static str = "server";
 
     fn fields(to: &mut impl Fields<Self>) {
@@ -38,8 +38,8 @@ impl Row for ServerRow<'_> {
         });
         to.duration(LATENCY_SUM.except(Table), |row| row.of.totals.latency_ns);
         to.duration(LATENCY_STALLED.except(Table), |row| row.of.counted.latency_ns);
-        to.nested(LATENCY.except(Python), ServerRow::latency);
-        to.nested(PREDICTED.except(Python), ServerRow::predicted);
+        to.nested(LATENCY.except(Python), NamedServer::latency);
+        to.nested(PREDICTED.except(Python), NamedServer::predicted);
         to.nested(CLIENT_NAGLE, |row| row.of.totals.client_nagle);
         to.nested(SERVER_NAGLE, |row| row.of.totals.server_nagle);
     }

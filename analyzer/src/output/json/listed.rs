@@ -10,7 +10,7 @@ use crate::result::worst::costliest;
 const MOST: usize = 10_000;
 
 /// The rows that a result lists.
-pub struct Listed {
+pub struct ListedRows {
     /// Indices, in order.
     pub connections: Vec<usize>,
     pub stalls: Share,
@@ -24,7 +24,7 @@ pub struct Share {
     total: usize,
 }
 
-impl Listed {
+impl ListedRows {
     /// The connections that lose most to stalls, then those with other waits, then the first.
     pub fn new(scan: &Scan) -> Self {
         let mut connections = costliest(scan, scan.connections.with_findings(), MOST);

@@ -7,7 +7,7 @@ mod listed;
 pub(super) mod members;
 mod parts;
 
-pub use self::listed::Listed;
+pub use self::listed::ListedRows;
 use self::members::array;
 use self::parts::write_connections;
 use super::file::{create, written};
@@ -33,13 +33,13 @@ const MOST_SLOW: usize = 20;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
-    let mut head = open_head(scan, &Listed::new(scan));
+    let mut head = open_head(scan, &ListedRows::new(scan));
     head.push(b'}');
     String::from_utf8(head).unwrap_or_default()
 }
 
 /// Everything but the connections and hops; the object stays open for more members.
-fn open_head(scan: &Scan, listed: &Listed) -> Vec<u8> {
+fn open_head(scan: &Scan, listed: &ListedRows) -> Vec<u8> {
     let head = serde_json::to_string(&Head::new(scan, listed)).unwrap_or_default();
     let mut out = printable(head).into_bytes();
     out.pop();
@@ -94,7 +94,7 @@ pub fn write(scan: &Scan, path: &str, extra: Option<&str>) -> Result<(), ScanErr
 }
 
 fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
-    let listed = Listed::new(scan);
+    let listed = ListedRows::new(scan);
     writer.write_all(&open_head(scan, &listed))?;
     if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
         write!(writer, ",{members}")?;
@@ -111,7 +111,7 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
 row! {
     /// Everything but the connections.
     #[derive(Serialize)]
-    Head(scan: &Scan, listed: &Listed) {
+    Head(scan: &Scan, listed: &ListedRows) {
         schema: &'static str = "nagle-scan/1",
         anonymized: Option<&'static str> = scan.anonymized(),
         captures: Vec<JsonCapture> = scan.captures.iter().map(JsonCapture::new).collect(),
@@ -142,7 +142,7 @@ row! {
 
 row! {
     #[derive(Serialize)]
-    JsonSummary(scan: &Scan, listed: &Listed) with {
+    JsonSummary(scan: &Scan, listed: &ListedRows) with {
         let totals = &scan.totals;
         let (waits_not_listed, waits_not_listed_ns) = listed.waits_not_listed(scan);
     } {

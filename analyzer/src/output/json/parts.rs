@@ -1,6 +1,6 @@
 //! The listed connections of a result, serialised on all cores.
 
-use super::listed::Listed;
+use super::listed::ListedRows;
 use super::members::{array, open_object};
 use crate::cores::in_order;
 use crate::output::fields::{NamedConnection, StallRow};
@@ -13,7 +13,11 @@ use std::mem;
 const AT_ONCE: usize = 64;
 
 /// Writes the connections in their order, separated by commas.
-pub fn write_connections(scan: &Scan, listed: &Listed, writer: &mut impl Write) -> io::Result<()> {
+pub fn write_connections(
+    scan: &Scan,
+    listed: &ListedRows,
+    writer: &mut impl Write,
+) -> io::Result<()> {
     let parts: Vec<&[usize]> = listed.connections.chunks(AT_ONCE).collect();
     // A comma comes before each, which the first must not have.
     let mut begin = 1;
@@ -29,7 +33,7 @@ pub fn write_connections(scan: &Scan, listed: &Listed, writer: &mut impl Write) 
     )
 }
 
-fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize, listed: &Listed) {
+fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize, listed: &ListedRows) {
     let judged = &scan.connections[index];
     open_object(out, &NamedConnection::of(scan, index));
     let stalls = listed.stalls.rows(scan, index).into_iter();

@@ -12,7 +12,7 @@ row! {
     /// Stalls of one cause that one of two hosts held, on connections to one port; durations in ms.
     #[pyclass(frozen, get_all)]
     #[derive(Clone)]
-    Group(pair: &HostPair, names: &Names) with {
+    HostPairRow(pair: &HostPair, names: &Names) with {
         let by_server = pair.sender == Side::Server;
         let server = if by_server { pair.sender_addr } else { pair.receiver_addr };
         let delays = pair.ack_delays.as_ref();
@@ -61,13 +61,13 @@ row! {
 row! {
     /// Stalls of one side of one server's connections, with one cause; durations in ms.
     #[pyclass(frozen, get_all)]
-    ServerGroup(group: &groups::ServerGroup, names: &Names) with {
+    ServerGroupRow(group: &groups::ServerGroup, names: &Names) with {
         let sums = &group.sums;
         let (stalls, stalled_ns) = sums.by_confidence.total();
         let (shortest_ns, longest_ns) = sums.held_ns();
     } {
         /// The pair of hosts that loses most: its lengths and frames stand for the others.
-        worst: Group = Group::new(&group.worst, names),
+        worst: HostPairRow = HostPairRow::new(&group.worst, names),
         stalls: u64 = stalls,
         stalled_ms: f64 = ms(stalled_ns),
         /// Stalls that are possible, likely and certain.

@@ -13,7 +13,7 @@ mod wait;
 
 pub use self::connection::ConnectionRow;
 pub use self::exchange::{ExchangeRow, TenthRow};
-pub use self::group::{Group, ServerGroup};
+pub use self::group::{HostPairRow, ServerGroupRow};
 pub use self::hop::HopRow;
 pub use self::server::ServerRow;
 pub use self::summary::Summary;

@@ -14,15 +14,15 @@ sums! {
         /// Stalls that would look the same if a relay passed them on.
         pub as_of_relay: u64,
         /// Holds of those that are only possible, and of the others.
-        ranges: [Range; 2],
+        ranges: [HoldRange; 2],
     }
 }
 
 /// The shortest and the longest of some times, in ns; `None` of no time.
 #[derive(Debug, Clone, Copy, Default)]
-struct Range(Option<(i64, i64)>);
+struct HoldRange(Option<(i64, i64)>);
 
-impl Sum for Range {
+impl Sum for HoldRange {
     fn add_up(&mut self, Self(more): Self) {
         let ends = self.0.zip(more).map(|(own, more)| (own.0.min(more.0), own.1.max(more.1)));
         self.0 = ends.or(self.0).or(more);
@@ -36,7 +36,7 @@ impl StallSums {
         let relay = judged.half(stall.wait.by).model().relay;
         self.as_of_relay += u64::from(relay >= RELAY_NOTED);
         let held_ns = stall.lost_ns();
-        self.ranges[usize::from(stall.is_sure())].add_up(Range(Some((held_ns, held_ns))));
+        self.ranges[usize::from(stall.is_sure())].add_up(HoldRange(Some((held_ns, held_ns))));
     }
 
     /// Is one of them likely or certain? Then the possible ones do not count.

@@ -45,10 +45,10 @@ pub struct Hop {
 const MAX_HOPS: u32 = 8;
 
 /// Servers, each with one that it was seen to call: a relay is the second of one pair and the first of another.
-type Calls = BTreeSet<(Endpoint, Endpoint)>;
+type RelayCalls = BTreeSet<(Endpoint, Endpoint)>;
 
 /// The chain of a server, and its number there.
-type Place = (u32, u32);
+type HopPlace = (u32, u32);
 
 /// The hops of all paths over a relay that was seen to pass on, in their order.
 pub fn hops(scan: &Scan) -> Vec<Hop> {
@@ -56,7 +56,7 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     let Some(places) = places(&calls).filter(|places| !places.is_empty()) else {
         return Vec::new();
     };
-    let mut hops: BTreeMap<(Place, Endpoint), Hop> = BTreeMap::new();
+    let mut hops: BTreeMap<(HopPlace, Endpoint), Hop> = BTreeMap::new();
     let once = |(_, judged): &(usize, &JudgedConnection)| !judged.is_copy();
     for (index, judged) in scan.connections.iter().enumerate().filter(once) {
         let server = judged.half(Side::Server).endpoint;
@@ -76,7 +76,7 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
 
 /// The calls of relays: such a host is the server of one hop and the client of the next one, whichever way
 /// something goes.
-fn calls(scan: &Scan) -> Calls {
+fn calls(scan: &Scan) -> RelayCalls {
     let server = |connection: u32| {
         let at = scan.connections.index_of(connection)?;
         Some(scan.connections[at].half(Side::Server).endpoint)
@@ -89,14 +89,14 @@ fn calls(scan: &Scan) -> Calls {
 }
 
 /// The place of each that calls or is called. `None` where they call each other in a circle.
-fn places(calls: &Calls) -> Option<BTreeMap<Endpoint, Place>> {
+fn places(calls: &RelayCalls) -> Option<BTreeMap<Endpoint, HopPlace>> {
     let depths = depths(calls)?;
     let number = |end: &Endpoint| depths.get(end).map_or(1, |depth| depth + 1);
     Some(chains(calls).into_iter().map(|(end, chain)| (end, (chain, number(&end)))).collect())
 }
 
 /// For each that calls or is called, the number of the group of those that are linked by calls.
-fn chains(calls: &Calls) -> BTreeMap<Endpoint, u32> {
+fn chains(calls: &RelayCalls) -> BTreeMap<Endpoint, u32> {
     let mut chains: BTreeMap<Endpoint, u32> = BTreeMap::new();
     let mut next = 0;
     for (client, server) in calls {
@@ -116,7 +116,7 @@ fn chains(calls: &Calls) -> BTreeMap<Endpoint, u32> {
 }
 
 impl Hop {
-    fn new((chain, number): Place, server: Endpoint) -> Self {
+    fn new((chain, number): HopPlace, server: Endpoint) -> Self {
         Self {
             chain,
             number,
@@ -170,7 +170,7 @@ impl Hop {
 
 /// For each that is called, the number of calls from the first relay to it. `None` where they call each other in
 /// a circle.
-fn depths(calls: &Calls) -> Option<BTreeMap<Endpoint, u32>> {
+fn depths(calls: &RelayCalls) -> Option<BTreeMap<Endpoint, u32>> {
     let mut depths: BTreeMap<Endpoint, u32> =
         calls.iter().map(|(_, server)| (*server, 1)).collect();
     for _ in 0..MAX_HOPS {
@@ -197,7 +197,7 @@ mod tests {
         Endpoint { addr: [10, 0, 0, last].into(), port: 9000 }
     }
 
-    fn calls(pairs: &[(u8, u8)]) -> Calls {
+    fn calls(pairs: &[(u8, u8)]) -> RelayCalls {
         pairs.iter().map(|&(client, server)| (end(client), end(server))).collect()
     }
 
