@@ -100,7 +100,7 @@ STRUCTS = {
     "Pattern": "pattern",
     "NamedCall": "named_call",
     "OptionRow": "option",
-    "CallTold": "call",
+    "StallCall": "call",
 }
 """The objects that the engine writes as it declares them, by their structs."""
 TYPES = {"f64": "ms", "bool": "flag", "i64": "signed", "i32": "signed", "u32": "count"}

@@ -22,7 +22,7 @@ const AT_ONCE_NS: i64 = 5_000_000;
 const HELD_NS: i64 = 1_000_000_000;
 /// Zones differ by multiples of this.
 const ZONE_NS: i64 = 900_000_000_000;
-/// First writes that tell a clock by themselves.
+/// First writes that suffice to find a clock.
 pub const FEW: usize = 3;
 /// Writes that are looked at to find a place.
 const LOOK: usize = 2048;
@@ -49,7 +49,7 @@ pub struct Fit {
     pub spread_ns: i64,
     /// Width of the one that holds nine tenths. strace, above all with `-k`, may hold a call up that it has stamped.
     pub range_ns: i64,
-    /// Were there first writes to tell it?
+    /// Were there first writes to find it by?
     pub by_first: bool,
 }
 
@@ -202,8 +202,8 @@ pub fn agrees(clock: Option<TraceClock>, delta_ns: i64) -> bool {
     off_ns <= AT_ONCE_NS
 }
 
-/// The fit that varies least: of those whose clock agrees, or, if no other comes near it, of all. Kernels' timers give
-/// runs of one program nearly the same rhythm.
+/// The fit with the least spread among those with an agreeing clock; without one, among all, if no other comes
+/// close. Kernels' timers give runs of one program nearly the same rhythm.
 pub fn chosen(
     fits: &[Fit],
     clock: Option<TraceClock>,

@@ -1,8 +1,8 @@
 //! A trace without a capture: where a program writes twice and then reads, and how long that read took. It
 //! proves nothing: which end delayed what, only packets show.
 
+use super::rows::{NamedCall, OptionRow, missing, options, traces_options};
 use super::sockets::{Protocol, Socket, Write, flag};
-use super::told::{NamedCall, OptionRow, missing, options, traces_options};
 use super::trace::Trace;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -76,12 +76,18 @@ pub fn alone(trace: &Trace) -> Alone {
             if last.answered_us == u32::MAX {
                 continue;
             }
-            *turns.entry(whose(socket)).or_default() += 1;
+            *turns.entry(kind_of(socket)).or_default() += 1;
             if is_repeated(turn) {
                 of_patterns.push(socket);
                 let nodelay = last.flags & flag::NODELAY != 0;
-                let key =
-                    (whose(socket), first.name, first.function, last.name, last.function, nodelay);
+                let key = (
+                    kind_of(socket),
+                    first.name,
+                    first.function,
+                    last.name,
+                    last.function,
+                    nodelay,
+                );
                 let new = || AlikeTurns { socket, example: [first, last], waits_us: Vec::new() };
                 kinds.entry(key).or_insert_with(new).add([first, last]);
             }
@@ -134,13 +140,13 @@ fn nodelay(trace: &Trace, sockets: &[&Socket]) -> &'static str {
 }
 
 /// Sockets of one kind: clients of one server, connections of one server, or one descriptor.
-fn whose(socket: &Socket) -> (bool, Option<String>, i32) {
+fn kind_of(socket: &Socket) -> (bool, Option<String>, i32) {
     let end = if socket.is_server { socket.local } else { socket.remote };
     let descriptor = if end.is_some() { 0 } else { socket.descriptor };
     (socket.is_server, end.map(|end| end.to_string()), descriptor)
 }
 
-/// The port that a capture asks for. Of a socket whose begin is unknown the lower one is mostly the server's.
+/// The port that a capture asks for. If the begin of the socket is unknown, the lower one is mostly the server's.
 fn server_port(socket: &Socket) -> Option<u16> {
     let ports = [socket.local, socket.remote].map(|end| end.map(|end| end.port()));
     match ports {

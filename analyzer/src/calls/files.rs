@@ -72,7 +72,7 @@ pub struct File {
     pub line: Vec<u8>,
     /// The line behind it, where that had to be looked at.
     ahead: Option<Vec<u8>>,
-    /// Is it one of several, whose lines are merged by these times?
+    /// Is it one of several, with lines that are merged by these times?
     is_one_of_several: bool,
     due_ns: i64,
     pub number: u32,
@@ -105,7 +105,7 @@ impl File {
         })
     }
 
-    /// Goes on to the next line; `false` at the end. Among several files its time tells whose turn it is: what `accept`
+    /// Goes on to the next line; `false` at the end. Among several files the earliest line comes next: what `accept`
     /// gives is there when the thread goes on.
     pub fn advance(&mut self) -> bool {
         let Some(line) = self.ahead.take().or_else(|| self.read_line()) else { return false };

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 pub enum TraceClock {
     /// `-ttt`: since the epoch.
     Unix,
-    /// `-t`, `-tt`: of the day, in a zone that is not told.
+    /// `-t`, `-tt`: of the day, in an unknown zone.
     Day,
     /// `-r`: since the line before.
     Relative,
@@ -37,7 +37,7 @@ pub enum What<'a> {
         source: &'a str,
     },
     Exited,
-    /// Nothing of strace's, or the rest of a call whose program wrote into the line.
+    /// Nothing of strace's, or the rest of a call after its program wrote into the line.
     Other(&'a str),
 }
 

@@ -11,9 +11,9 @@ mod files;
 mod line;
 pub mod name;
 mod reading;
+pub mod rows;
 pub mod sockets;
 mod stack;
-pub mod told;
 pub mod trace;
 pub mod written;
 

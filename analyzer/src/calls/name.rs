@@ -23,7 +23,7 @@ named! {
         Duplicate = "dup dup2 dup3",
         Control = "fcntl fcntl64",
         Close = "close",
-        /// Opens what is no socket.
+        /// Opens something else than a socket.
         Open = "open openat creat pipe pipe2 socketpair eventfd2 epoll_create epoll_create1 \
             timerfd_create memfd_create",
         Option = "setsockopt",

@@ -48,7 +48,7 @@ pub struct TraceReader {
     unfinished: HashMap<Thread, Unfinished, RandomState>,
     /// Threads that are making another: strace may show that one's calls first.
     forking: Vec<Thread>,
-    /// A call into whose line its program wrote.
+    /// A call with a line into which its program wrote.
     open: Option<Unfinished>,
     stack: Option<Stack>,
     /// Writes that were kept.

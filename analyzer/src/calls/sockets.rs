@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// Beyond these numbers a trace's sockets, processes and copied descriptors are not told apart: 200 MB must do.
+/// Beyond these numbers a trace's sockets, processes and copied descriptors are not kept apart: 200 MB must do.
 const MOST_SOCKETS: usize = 200_000;
 const MOST_PROCESSES: usize = 50_000;
 const MOST_COPIES: usize = 1_000_000;
@@ -136,7 +136,7 @@ pub type Thread = (u16, u32);
 
 type Descriptors = HashMap<i32, Option<u32>, RandomState>;
 
-/// The state of a thread, and whose descriptors it has.
+/// The state of a thread, and the table of its descriptors.
 #[derive(Debug, Default)]
 struct Process {
     table: usize,
@@ -159,7 +159,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// The thread of a line of a `program`. Threads whose begin is not traced share the descriptors of its first one;
+    /// The thread of a line of a `program`. Threads without a traced begin share the descriptors of its first one;
     /// strace names no thread while there is only one.
     pub fn thread(
         &mut self,
@@ -296,7 +296,7 @@ impl Sockets {
         socket.protocol = socket.protocol.max(Protocol::Socket);
     }
 
-    /// The ends of a socket, as far as they are told.
+    /// The socket's two addresses, where the trace shows them.
     pub fn name(&mut self, place: u32, local: Option<SocketAddr>, remote: Option<SocketAddr>) {
         let socket = &mut self.all[place as usize];
         // A listening socket mostly has a port alone.

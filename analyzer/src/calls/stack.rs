@@ -21,7 +21,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The place of the function that a frame names; `None` if it is no program's own.
+    /// The place of the function that a frame names; `None` for one of a library.
     pub fn place(&mut self, binary: &str, function: &str, source: &str) -> Option<u32> {
         let file = binary.rsplit('/').next().unwrap_or_default();
         let is_one_of = |begins: &str, name: &str| begins.split(' ').any(|it| name.starts_with(it));

@@ -81,11 +81,11 @@ fn a_call_that_resumes_began_where_it_began() {
 "#,
     );
     let writes = &trace.sockets.iter().find(|socket| socket.bytes > 0).unwrap().writes;
-    let told: Vec<_> = writes
+    let found: Vec<_> = writes
         .iter()
         .map(|write| (write.line, write.time_ns / 100_000_000 % 1000, write.bytes))
         .collect();
-    assert_eq!(told, [(2, 110, 2), (5, 113, 1)]);
+    assert_eq!(found, [(2, 110, 2), (5, 113, 1)]);
 }
 
 #[test]
@@ -132,8 +132,8 @@ setsockopt(4<TCP:[1.1.1.1:1->2.2.2.2:2]>, IPPROTO_TCP, 0x1 /* TCP_NODELAY */, [1
 setsockopt(4<TCP:[1.1.1.1:1->2.2.2.2:2]>, SOL_TCP, TCP_NODELAY, [0], 4) = 0
 ",
     );
-    let told = super::told::options(&trace);
-    let rows: Vec<_> = told
+    let options = super::rows::options(&trace);
+    let rows: Vec<_> = options
         .iter()
         .map(|row| (row.what.as_str(), row.error.as_str(), row.value, row.taken_back))
         .collect();
@@ -145,7 +145,7 @@ setsockopt(4<TCP:[1.1.1.1:1->2.2.2.2:2]>, SOL_TCP, TCP_NODELAY, [0], 4) = 0
             ("a connection", "", 0, false)
         ]
     );
-    assert_eq!(told[0].function, "main");
+    assert_eq!(options[0].function, "main");
 }
 
 /// Each thread has a file: one accepts, and the other writes.

@@ -17,7 +17,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Directions that one socket is compared with where no address tells which is its own.
+/// Directions that one socket is compared with where no address shows which is its own.
 const MOST_PAIRS: usize = 64;
 /// Where clocks agree, its first piece left so soon after its first write.
 const SOON_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
@@ -28,7 +28,7 @@ const MANY_WRITES: usize = 8;
 /// Times of one call vary by so much at least.
 const LEAST_DOUBT_NS: i64 = 50_000;
 
-/// The socket whose bytes a direction carries.
+/// The socket of a direction, and where its bytes are in it.
 #[derive(Debug)]
 struct PlacedSocket {
     socket: u32,
@@ -56,7 +56,7 @@ pub struct WrittenAt<'a> {
     pub is_unclear: bool,
 }
 
-/// All directions whose writes are known.
+/// All directions with known writes.
 #[derive(Debug, Default)]
 pub struct Written {
     pub trace: Arc<Trace>,
@@ -252,7 +252,7 @@ impl Written {
         Some(&self.directions[at.ok()?])
     }
 
-    /// Directions whose sockets are known, with these.
+    /// Directions with their sockets, where these are known.
     pub fn matched(&self) -> impl Iterator<Item = (&CapturedDirection, &Socket)> {
         let each = self.directions.iter();
         each.filter_map(|one| Some((one, self.socket(one.connection, one.side)?)))

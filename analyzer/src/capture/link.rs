@@ -7,7 +7,7 @@ pub const ETHERNET: u32 = 1;
 pub const LINUX_SLL: u32 = 113;
 pub const RAW: u32 = 101;
 
-/// Set in the link type of a frame whose place or length was inferred from what was printed around it. No file
+/// Set in the link type of a frame if its place or length was inferred from what was printed around it. No file
 /// has it: the numbers take 16 bits there.
 pub const INFERRED: u32 = 1 << 31;
 

@@ -41,7 +41,7 @@ const THREADS_TO_READ_AHEAD: usize = 4;
 /// How something is unpacked.
 type Unpack = fn(Box<dyn Read + Send>) -> Unpacked;
 
-/// Where in a file reading goes on: at a byte, with what was told so far of the frames to come.
+/// Where in a file reading goes on: at a byte, with what was read before it about the frames to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     pub at: u64,
@@ -103,7 +103,7 @@ impl Capture {
         Ok(Self { file_len, ..Self::unpacked(buffer, path)? })
     }
 
-    /// Goes on in the file `path`, at a place that was told of it.
+    /// Continues in the file `path`, at a position that was saved for it.
     ///
     /// # Errors
     /// The file cannot be read.

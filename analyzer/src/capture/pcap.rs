@@ -105,7 +105,7 @@ impl RecordFormat {
         Ok(Self { unusual, header_len, unit_ns, link_type })
     }
 
-    /// The next frame whose record begins before `until`; at the end of the input, `end` is set.
+    /// The next frame, if its record begins before `until`; at the end of the input, `end` is set.
     #[expect(clippy::inline_always, reason = "as Capture::next_before")]
     #[inline(always)]
     pub fn next_frame<'a>(

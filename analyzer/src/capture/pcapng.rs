@@ -53,7 +53,7 @@ struct FrameBlock {
 }
 
 impl Blocks {
-    /// The next frame whose block begins before `until`; at the end of the input, `end` is set.
+    /// The next frame, if its block begins before `until`; at the end of the input, `end` is set.
     #[expect(clippy::inline_always, reason = "as Capture::next_before")]
     #[inline(always)]
     pub fn next_frame<'a>(
@@ -89,7 +89,7 @@ impl Blocks {
         })
     }
 
-    /// The packet whose block `bytes` begin with, if it is all there and nothing is wrong with it. An
+    /// The packet of the block that `bytes` begin with, if it is whole and valid. An
     /// obsolete Packet Block has a 16-bit interface and a 16-bit drop count; Wireshark numbers it as a
     /// frame, so it counts as one here.
     #[inline]

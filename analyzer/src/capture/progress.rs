@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        let told = [0, 999, 1000, 12_345, 1_234_567].map(grouped);
-        assert_eq!(told, ["0", "999", "1,000", "12,345", "1,234,567"]);
+        let printed = [0, 999, 1000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(printed, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 }

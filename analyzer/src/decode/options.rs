@@ -79,7 +79,7 @@ impl Options {
         self.present |= INFERRED;
     }
 
-    /// Was a segment inferred that is no SYN?
+    /// True if any segment but a SYN was inferred.
     #[inline]
     pub fn is_inferred(self) -> bool {
         self.present & INFERRED != 0

@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(split("time >= 2.5"), (2_500_000_000, last, ""));
         assert_eq!(split("time < 3 and (tcp)"), (first, 3_000_000_000, "(tcp)"));
         assert_eq!(split(" time >= 1 and time < 2.000000001"), (SECOND_NS, 2 * SECOND_NS + 1, ""));
-        // The narrower one counts; what is no time is left to libpcap, which refuses it.
+        // The narrower one counts; anything but a time is left to libpcap, which refuses it.
         assert_eq!(split("time < 3 and time < 2 and tcp"), (first, 2 * SECOND_NS, "tcp"));
         for other in ["time > 3", "time >= x", "time >= 1.0123456789", "time >= 9999999999999"] {
             assert_eq!(split(other), (first, last, other));

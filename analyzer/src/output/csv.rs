@@ -12,7 +12,7 @@ use crate::result::scan::Scan;
 use crate::result::server_exchanges::first_findings;
 use std::io::Write;
 
-/// Rows whose lines one core makes at once.
+/// Rows of which one core makes lines at once.
 const AT_ONCE: usize = 4096;
 
 /// Writes all stalls of `scan` to `path`, grouped by connection, in the order of time.

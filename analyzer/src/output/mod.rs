@@ -14,7 +14,7 @@ use crate::capture::error::ScanError;
 use crate::result::scan::Scan;
 
 /// Writes `scan` to `path` in the format of this name, with the members of `extra`, a JSON object, where
-/// that is JSON; `None` if there is no such format.
+/// that is JSON; `None` for an unknown format.
 pub fn write(
     scan: &Scan,
     format: &str,

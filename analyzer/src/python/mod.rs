@@ -26,13 +26,13 @@ use rows::{
 };
 use std::io::Cursor;
 
-/// The documentation of a cause; `None` if there is no such cause.
+/// The documentation of a cause; `None` if its name is unknown.
 #[pyfunction]
 fn explain(cause: &str) -> Option<&'static str> {
     causes::explain(cause)
 }
 
-/// Time of a capture's first frame in ns since the epoch; `None` if it has none, is no capture or a pipe.
+/// Time of a capture's first frame in ns since the epoch; `None` without a frame, and for a pipe or another file.
 #[pyfunction]
 fn first_time_ns(path: &str) -> Option<i64> {
     Capture::first_time_ns(path)
@@ -70,12 +70,12 @@ fn thresholds() -> Vec<(&'static str, String, &'static str, String, &'static str
 #[pyfunction(name = "fields")]
 fn declared_fields() -> Vec<DeclaredField> {
     let row = |(row, fields): (&'static str, Vec<Declared>)| {
-        let tell = move |told: Declared| {
-            let (name, doc) = (told.field.name, told.field.doc);
-            let (kind, presence) = (told.kind.name(), told.presence());
-            (row, name, kind, presence, told.words(), told.field.outputs(), doc)
+        let described = move |declared: Declared| {
+            let (name, doc) = (declared.field.name, declared.field.doc);
+            let (kind, presence) = (declared.kind.name(), declared.presence());
+            (row, name, kind, presence, declared.words(), declared.field.outputs(), doc)
         };
-        fields.into_iter().map(tell)
+        fields.into_iter().map(described)
     };
     fields::everything().into_iter().flat_map(row).collect()
 }

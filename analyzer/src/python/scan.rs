@@ -118,7 +118,7 @@ impl PyScan {
         affected.map(|index| ConnectionRow::whole(py, &self.scan, index)).collect()
     }
 
-    /// One connection; `None` if there is no such number.
+    /// One connection; `None` for an unknown number.
     fn connection<'py>(
         &self,
         py: Python<'py>,
@@ -128,7 +128,7 @@ impl PyScan {
         index.map(|index| ConnectionRow::whole(py, &self.scan, index)).transpose()
     }
 
-    /// The stalls of one connection, the clearest first; none if there is no such number.
+    /// The stalls of one connection, the clearest first; none for an unknown number.
     fn stalls_of<'py>(&self, py: Python<'py>, number: u32, limit: usize) -> PyRows<'py, WaitRow> {
         let Some(index) = self.scan.connections.index_of(number) else {
             return Ok(Vec::new());
@@ -138,7 +138,7 @@ impl PyScan {
         stalls.into_iter().map(|finding| self.wait(py, (judged, finding))).collect()
     }
 
-    /// The hops of paths over a host that is called and calls others; none if there is no such host.
+    /// The hops of all paths over relays.
     fn hops<'py>(&self, py: Python<'py>) -> PyRows<'py, HopRow> {
         hops::hops(&self.scan).iter().map(|hop| HopRow::whole(py, hop, &self.scan.names)).collect()
     }
@@ -190,7 +190,7 @@ impl PyScan {
         worst::busiest(&self.scan)
     }
 
-    /// The columns of a table, as a dict of `NumPy` arrays. Raises `ValueError` if there is no such table.
+    /// The columns of a table, as a dict of `NumPy` arrays. Raises `ValueError` for an unknown one.
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let columns = match table {
             "connections" => table::connections,
@@ -261,7 +261,7 @@ impl PyScan {
     }
 
     /// Writes a file in the format of this name, JSON with the members of `extra`, a JSON object.
-    /// Raises `ValueError` if there is no such format.
+    /// Raises `ValueError` for an unknown one.
     #[pyo3(signature = (format, path, extra=None))]
     fn write(&self, py: Python<'_>, format: &str, path: &str, extra: Option<&str>) -> PyResult<()> {
         let written = py.detach(|| output::write(&self.scan, format, path, extra));

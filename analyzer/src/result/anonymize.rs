@@ -4,7 +4,7 @@
 //! Encryption and Obfuscation'): deterministic, keyed, and prefix-preserving, so two addresses that
 //! share their first n bits share them afterwards, and no more. There is no exception: private,
 //! loopback and link-local addresses go the same way, or else an encrypted address could not be
-//! told from one that was spared.
+//! distinguished from one that was spared.
 //!
 //! It does not hide ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
 //! a capture of the same traffic can match the connections, and anyone who knows some addresses learns

@@ -1,8 +1,8 @@
 //! The system calls behind the stalls: which call wrote each held segment, and when.
 
 use crate::calls::directions::CapturedDirection;
+use crate::calls::rows::{NamedCall, OptionRow, missing, options, traces_options};
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
-use crate::calls::told::{NamedCall, OptionRow, missing, options, traces_options};
 use crate::calls::trace::Trace;
 use crate::calls::written::Written;
 use crate::judge::findings::Finding;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Kinds of stalls that are told.
+/// Kinds of stalls that the report names.
 const MOST_KINDS: usize = 20;
 
 /// The calls of all stalls, and of waits that were none.
@@ -89,7 +89,7 @@ pub struct Pattern {
 
 /// The system call that wrote a held segment.
 #[derive(Debug, Serialize)]
-pub struct CallTold {
+pub struct StallCall {
     #[serde(flatten)]
     pub call: NamedCall,
     /// Time of the call by the capture's clock.
@@ -102,9 +102,9 @@ pub struct CallTold {
 }
 
 impl CallRow {
-    pub fn told(&self, calls: &StallCalls) -> CallTold {
+    pub fn named(&self, calls: &StallCalls) -> StallCall {
         let has_time = calls.trace.clock.is_some();
-        CallTold {
+        StallCall {
             call: NamedCall::of(&calls.trace, &self.write),
             written_ns: has_time.then_some(self.written_ns),
             hold_ns: has_time.then_some(self.hold_ns),
@@ -265,7 +265,7 @@ impl CallRow {
     }
 }
 
-/// Stalls on the same connections whose sender was not traced.
+/// Stalls on the same connections that an untraced sender held.
 fn of_other_side(connections: &JudgedConnections, written: &Written) -> u64 {
     let mut count = 0;
     for (direction, _) in written.matched() {

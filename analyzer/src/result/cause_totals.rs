@@ -26,7 +26,7 @@ impl CauseTotal {
 }
 
 named! {
-    /// The side whose turn it was when a program had nothing to send: a client is never late, a server only with
+    /// The side that had its turn when a program had nothing to send: a client is never late, a server only with
     /// a reply; and whether a request without an answer was given up.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Turn {

@@ -10,7 +10,7 @@ use crate::result::scan::Scan;
 use crate::track::Side;
 use std::cmp::Reverse;
 
-/// The stall to show: of the group that reports name first, the one whose release is closest to the usual.
+/// The stall that reports show: in the first group, the one with the most typical release time.
 pub fn clearest<'a>(
     scan: &'a Scan,
     groups: &[ServerGroup],

@@ -6,7 +6,7 @@ use crate::judge::statistics;
 use crate::result::scan::Scan;
 use crate::track::Side;
 
-/// The late ACKs of all clients, or of all servers, whose path does not explain them.
+/// The late ACKs of all clients, or of all servers, that their paths do not explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateAckSums {
     pub by: Side,

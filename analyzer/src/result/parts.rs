@@ -177,7 +177,7 @@ pub fn slowest(scan: &Scan, limit: usize) -> Vec<TakenApart> {
     rows
 }
 
-/// An exchange in the middle: of a sample, the one whose latency is nearest to the median of all.
+/// A typical exchange: of a sample, the one with the latency nearest to the median of all.
 pub fn median(scan: &Scan) -> Option<TakenApart> {
     let mut all = Latency::default();
     scan.servers.iter().for_each(|server| all.add(&server.latency));

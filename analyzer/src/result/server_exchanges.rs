@@ -101,7 +101,7 @@ fn rests_of(
     })
 }
 
-/// The exchanges of each server, as they were and as they would have been, less those whose connections are all
+/// The exchanges of each server, as they were and as they would have been, less those with connections that are all
 /// copies of others. `possible`: stalls count that are only possible.
 pub fn without_stalls(
     servers: Vec<ServerLatency>,
@@ -202,7 +202,7 @@ pub fn first_findings(connections: &JudgedConnections, exchanges: &[Exchange]) -
     exchanges.iter().map(first).collect()
 }
 
-/// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
+/// Number and total wait of the stalls with their held segment within an exchange from frame `begin`
 /// to frame `end`, of those that are likely or better if only `sure` ones count; the first of `findings` does
 /// not end before it.
 pub fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> (u64, i64) {

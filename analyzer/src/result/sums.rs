@@ -7,7 +7,7 @@ pub trait Sum {
     fn add_up(&mut self, more: Self);
 }
 
-/// Declares a struct whose fields are sums, and so it is one itself.
+/// Declares a struct of sums, which is a sum itself.
 macro_rules! sums {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[$doc:meta])* $vis:vis $field:ident: $type:ty,)+

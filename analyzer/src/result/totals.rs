@@ -27,7 +27,7 @@ sums! {
         pub short_holds: u64,
         pub short_ns: i64,
         pub short_latency_ns: i64,
-        /// Connections with data whose handshake was not captured.
+        /// Connections with data and without a captured handshake.
         pub without_handshake: u64,
     }
 }
@@ -145,7 +145,7 @@ impl Totals {
         self.costs[usize::from(self.counts_possible())]
     }
 
-    /// Connections whose stalls are only possible, where those of others count.
+    /// Connections with only possible stalls, where others have certain or likely ones.
     pub fn possible_connections(&self) -> u64 {
         if self.counts_possible() { 0 } else { self.costs[1].connections }
     }

@@ -11,7 +11,7 @@ use crate::track::wait::fact;
 /// Rows that are looked at one after the other.
 const AT_ONCE: usize = 4096;
 
-/// Indices of the affected connections, the worst first, at most `limit`; those whose stalls do not count come last.
+/// Indices of at most `limit` affected connections, worst first; connections with only possible stalls come last.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     let order = |index: &usize| {
         let judged = &scan.connections[*index];

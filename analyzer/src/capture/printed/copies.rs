@@ -2,7 +2,7 @@
 //!
 //! A second capture begins where the first row of a connection comes again with all its numbers, behind what
 //! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows
-//! are left out, up to one that tells more than the first capture did.
+//! are left out, up to one that shows more than the first capture did.
 
 use super::packet::{PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
 use crate::capture::flags::SYN;
@@ -17,7 +17,7 @@ struct First {
     last_ns: i64,
     /// The sender of that row sent another: no SYN is sent again after it.
     has_gone_on: bool,
-    /// The largest numbers that rows of either sender told, as they are printed.
+    /// The largest numbers in the rows of either sender, as they are printed.
     most: [u32; 2],
     /// The second capture has begun.
     is_copied: bool,

@@ -38,7 +38,7 @@ pub struct EndNames {
 }
 
 impl EndNames {
-    /// The two ends of a segment, each printed as host and port; `None` for what is no address.
+    /// The two ends of a segment, each printed as host and port; `None` if it is not an address.
     pub fn ends(&mut self, ends: [(&str, &str); 2], is_v6: bool) -> Option<SocketPair> {
         let is_v6 = is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
         let mut end =

@@ -97,7 +97,7 @@ impl<'a> RowFields<'a> {
         number(self.get(role)?)
     }
 
-    /// The packet of a row, whose info may go on in the next line; `Nothing` where time or ends are missing.
+    /// The packet of a row. Its info may go on in the next line; `Nothing` if time or ends are missing.
     pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
         let is_cut = self.read_info().is_none() && self.is_info_cut();
         let stamp = self.get(Role::Time).and_then(time::listed);
@@ -108,7 +108,7 @@ impl<'a> RowFields<'a> {
         }
     }
 
-    /// The packet, whatever tells its time.
+    /// The packet, wherever its time is printed.
     pub fn packet_of(&self, names: &mut EndNames) -> Option<PrintedPacket> {
         let of = |role| self.get(role).map(|value| inner(last(value)));
         let hosts = [of(Role::Source)?, of(Role::Destination)?];
@@ -135,7 +135,7 @@ impl<'a> RowFields<'a> {
         })
     }
 
-    /// Is it known to be no TCP?
+    /// Is it known to be another protocol than TCP?
     fn is_other(&self) -> bool {
         match self.get(Role::Protocol) {
             Some(protocol) if protocol.contains(':') => !protocol.contains(":tcp"),
@@ -144,7 +144,7 @@ impl<'a> RowFields<'a> {
         }
     }
 
-    /// 0 for one whose place nothing tells.
+    /// 0 if the row does not show where the message belongs.
     fn message_len(&self) -> u32 {
         let info = self.get(Role::Info).unwrap_or_default();
         let is_misplaced = info.contains("Retransmission") || info.contains("Out-Of-Order");
@@ -157,7 +157,7 @@ impl<'a> RowFields<'a> {
         let info = self.get(Role::Info)?;
         if let Some((_, items)) = info.split_once("TCP:").filter(|_| info.contains(" Win=")) {
             self.set_all(items.split(", "));
-            // Not scaled, and of which scale is not told.
+            // Not scaled, and the scale is unknown.
             self.0[Role::RawWindow as usize] = mem::take(&mut self.0[Role::Window as usize]);
             return Some(());
         }

@@ -23,8 +23,8 @@ pub struct FrameMaker {
 }
 
 impl FrameMaker {
-    /// The frame of the next packet. What is no readable TCP segment becomes one that is skipped for the
-    /// same reason.
+    /// The frame of the next packet. Without a readable TCP segment it is one that is skipped for the same
+    /// reason.
     pub fn frame(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> Frame<'_> {
         self.bytes.clear();
         let mut wire_len = None;
@@ -49,7 +49,7 @@ impl FrameMaker {
         }
     }
 
-    /// Length on the wire; `None` where the sequence number cannot be told.
+    /// Length on the wire; `None` if the sequence number cannot be inferred.
     fn segment(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
         let sent = self.connections.sent(ends, printed)?;
@@ -86,8 +86,8 @@ fn segment(
     tcp_len.saturating_add(ip_len)
 }
 
-/// Adds the IP header and returns its length. A length that it cannot tell is 0, as in packets that a
-/// network card will divide.
+/// Adds the IP header and returns its length. A length beyond its field is 0, as in packets that a network
+/// card will divide.
 fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
     if let [IpAddr::V4(source), IpAddr::V4(destination)] = ends {
         let ip_len = Ipv4Header::MIN_LEN as u32;

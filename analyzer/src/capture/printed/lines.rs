@@ -9,7 +9,7 @@
 //! SACK_PERM=1 WS=128
 //! ```
 //!
-//! A line of several packets, whose line ends were lost, is taken apart where the next time begins.
+//! A line of several packets that lost their line ends is taken apart where the next time begins.
 
 use super::forms::Forms;
 use super::packet::{Outcome, PrintedPacket, Stamped};
@@ -74,7 +74,7 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Takes the next line; does it tell nothing of a packet?
+    /// Takes the next line; `true` if it holds nothing of a packet.
     pub fn take(&mut self, line: &[u8]) -> bool {
         let has_end = line.len() < LONGEST || line.ends_with(b"\n");
         let plain = Plain::of(line);
@@ -116,7 +116,7 @@ impl Joiner {
         self.lines = 0;
     }
 
-    /// Takes a line that is none of the packet before; does it tell anything?
+    /// Takes a line that does not belong to the packet before; `false` if it holds nothing of a packet.
     fn begin(&mut self, text: &str, plain: &Plain<'_>) -> bool {
         if record::begins(text) {
             let number = record::number(text);

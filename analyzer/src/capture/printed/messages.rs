@@ -1,7 +1,7 @@
 //! Rows of a packet list that show a message (`HTTP 93 GET /`) instead of ports, Seq, Ack and Len.
 //!
-//! The rows of the same hosts tell them. A connection goes on where it was, the frame is longer than its
-//! headers by the message, and the rows that follow must have come on by that:
+//! They follow from other rows of the same hosts. A connection goes on where it was, the frame is longer than
+//! its headers by the message, and the rows that follow must have come on by that:
 //!
 //! ```text
 //! 3  0.000030  10.0.0.1 → 10.0.0.2  TCP   66  4000 → 80 [ACK] Seq=1 Ack=1 Len=0     66 bytes of headers; next is 1
@@ -47,7 +47,7 @@ struct Placement {
     by_row: usize,
 }
 
-/// The rows after a place, as far as they decide about it.
+/// How the rows that follow show the connection of a placement to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Continuation {
     Nothing,
@@ -145,7 +145,7 @@ impl Message<'_> {
         let headers_len = headers_len.or_else(|| self.headers_len(|ends| ends == [to, from]));
         match headers_len {
             Some(headers_len) => self.sent_after(headers_len, [from, to], own, other),
-            // All rows were padded: the next ACK tells the length.
+            // All rows were padded: the length is known from the next ACK.
             None => PADDED_HEADERS
                 .into_iter()
                 .filter_map(|headers_len| self.sent_after(headers_len, [from, to], own, other))
@@ -204,8 +204,8 @@ impl Message<'_> {
         rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| row.headers_len()).min()
     }
 
-    /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
-    /// what was sent before, and the same bytes may be sent again.
+    /// How far the connection has come since `next`, by the first row that shows it, and which row that is. An
+    /// ACK may be one of what was sent before, and the same bytes may be sent again.
     fn came_on(&self, ends: SocketPair, next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
         self.following.iter().enumerate().find_map(|(at, packet)| {
@@ -247,8 +247,8 @@ impl Message<'_> {
         })
     }
 
-    /// Where `end` was before the next row of the connection: that row less the messages until then. Those
-    /// of two directions on one host are not told apart.
+    /// Where `end` was before the next row of the connection: that row less the messages until then. `None`
+    /// on one host, where rows do not show the direction of a message.
     fn before(&self, end: SocketAddr, peer: SocketAddr, headers_len: u32) -> Option<u32> {
         let mut rows = self.following.iter().enumerate();
         let (at, (ends, row)) = rows.find_map(|(at, packet)| Some((at, packet.segment()?)))?;

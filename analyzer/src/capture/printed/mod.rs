@@ -53,7 +53,7 @@ pub struct AboutText {
     pub has_dates: bool,
     /// IP identifications were printed (`-v`): they show what was lost, and what was captured twice.
     pub has_ip_ids: bool,
-    /// Messages instead of numbers, of which the rows around them told the numbers, or did not.
+    /// Messages instead of numbers, with numbers inferred from the rows around them, or without.
     pub messages_placed: u64,
     pub messages_unplaced: u64,
     /// Inferred ones that fit several connections.
@@ -73,10 +73,10 @@ pub struct AboutText {
 }
 
 impl Text {
-    /// Begins to read the text in `buffer`; `otherwise` is the error for what is none.
+    /// Begins to read the text in `buffer`; `otherwise` is the error if it is not a packet text.
     ///
     /// # Errors
-    /// There is no packet in it, or it lacks what the analysis needs.
+    /// It holds no packet, or lacks what the analysis needs.
     pub fn open(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Self, ScanError> {
         let survey = refusal::survey(buffer, path, otherwise)?;
         Ok(Self {

@@ -47,14 +47,14 @@ pub struct PrintedDirection {
     pub acked: Option<u32>,
     /// Bytes of a frame before its payload.
     pub headers_len: Option<u32>,
-    /// The one that the last row tells.
+    /// The one in the last row.
     pub window: Option<u32>,
     /// The shift of its windows in a packet list, by its SYN.
     shift: Option<u32>,
 }
 
 impl PrintedConnections {
-    /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
+    /// The numbers of the next segment of the text; `None` if its sequence number cannot be inferred.
     pub fn sent(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<WireNumbers> {
         let (key, sender) = keyed(ends);
         let connection = self.all.entry(key).or_insert_with(|| {
@@ -131,7 +131,7 @@ impl PrintedConnection {
     /// Numbers count from those of this segment.
     fn begin(&mut self, sender: usize, seq: Option<u32>, ack: u32) {
         let mut bases = [ack.wrapping_sub(1); 2];
-        // Where nothing tells it, any will do.
+        // Where it is not known, any will do.
         bases[sender] = seq.or(self.directions[sender].next).unwrap_or(0);
         self.bases = Some(bases);
         self.are_relative = None;
@@ -178,7 +178,7 @@ impl WireNumbers {
     }
 }
 
-/// A direction has come as far as `to`, if that is told: it never goes back.
+/// A direction has come as far as `to`, if that is known: it never goes back.
 fn advance(next: &mut Option<u32>, to: Option<u32>) {
     let Some(to) = to else { return };
     if next.is_none_or(|next| (to.wrapping_sub(next) as i32) > 0) {

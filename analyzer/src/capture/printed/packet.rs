@@ -1,4 +1,4 @@
-//! A packet as a text tells it.
+//! A packet as a text prints it.
 
 use super::time::PrintedTime;
 use crate::capture::flags::SYN;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 /// Sender and receiver.
 pub type SocketPair = [SocketAddr; 2];
 
-/// The ends in order, and which of them is the first one told.
+/// The ends in order, and the place of the first one given among them.
 pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
     if from <= to { ([from, to], 0) } else { ([to, from], 1) }
 }
@@ -16,7 +16,7 @@ pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
 pub enum PrintedPacket {
     Tcp(SocketPair, PrintedSegment),
     /// A row of a packet list that shows a message instead of ports and numbers, of this length on the wire;
-    /// 0 where it does not tell where the message belongs. Ports that are not told are 0.
+    /// 0 if the row does not show where the message belongs. Ports that are not printed are 0.
     Message(SocketPair, u32),
     /// TCP, printed without its numbers (`-q`).
     Quiet,
@@ -52,7 +52,7 @@ pub type Stamped = (PrintedTime, PrintedPacket);
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Packet(Stamped),
-    /// It goes on in the next line; where that is none of it, it is no more than this.
+    /// The packet goes on in the next line; if that line belongs to something else, this is all of it.
     More(Option<Stamped>),
     /// Names of columns, or what stands before the first packet.
     Heading,
@@ -105,7 +105,7 @@ pub struct PrintedSegment {
 pub const PADDED: [u32; 2] = [60, 62];
 
 impl PrintedSegment {
-    /// Bytes of headers in a frame whose own length is known: a SYN has more options, a padded frame is longer.
+    /// Header bytes in a frame of known length. A SYN carries more options; a padded frame is longer.
     pub fn headers_len(&self) -> Option<u32> {
         let is_usual =
             self.flags & SYN == 0 && self.wire_len > 0 && !PADDED.contains(&self.wire_len);

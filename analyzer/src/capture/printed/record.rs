@@ -1,6 +1,6 @@
 //! A packet over many lines, each with names and values: `-T json`, `-T ek`, `-T pdml`, `-T psml` and `-V`.
 //!
-//! An export with details prints the row of a packet before them, which tells its time, and its numbers unless it
+//! An export with details prints the row of a packet before them: it has the time, and the numbers unless it
 //! shows a message.
 
 use super::ends::EndNames;
@@ -43,7 +43,7 @@ pub fn begins(line: &str) -> bool {
         || line.starts_with("Frame ") && line.contains(" bytes on wire")
 }
 
-/// The number of the packet whose details a line begins.
+/// The number of the packet, in the first line of its details.
 pub fn number(line: &str) -> Option<u32> {
     line.strip_prefix("Frame ")?.split([':', ' ']).next()?.parse().ok()
 }

@@ -22,7 +22,7 @@ const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
 
 named! {
-    /// The facts that a text may lack, as refusals say it; of several the first one is told.
+    /// The facts that a text may lack, as refusals say it: of several, the first one.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Lack {
         Ports = "text of packets without ports",

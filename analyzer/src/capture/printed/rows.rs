@@ -49,7 +49,7 @@ pub fn missing(has: impl Fn(Role) -> bool) -> Vec<&'static str> {
     NEEDED.iter().filter(|(role, _)| !has(*role)).map(|(_, name)| *name).collect()
 }
 
-/// Are these the cells of a row, of which no heading told the columns?
+/// Do these cells form a row, although no heading named the columns?
 pub fn is_without_heading(line: &str) -> bool {
     let are_fields = |separator: char| {
         let cells = || line.split(separator);

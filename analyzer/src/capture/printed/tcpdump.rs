@@ -59,7 +59,7 @@ fn is_ip(text: &str) -> bool {
     first.any(|word| word == "IP" || word == "IP6") || text.contains("ethertype IPv")
 }
 
-/// A packet that is none of IP. Programs print times of this form, too.
+/// A packet of another protocol than IP. Programs print times of this form, too.
 pub fn other(line: &str) -> Outcome {
     match time::stamp(line) {
         Some((stamp, text)) if text.contains(" > ") || text.contains(", length ") => {
@@ -218,7 +218,7 @@ fn old_segment(text: &str) -> Option<PrintedSegment> {
         }
     }
     if segment.ack.is_some() {
-        // It was told by its number alone.
+        // Only its number shows the flag.
         segment.flags |= ACK;
     }
     if let Some((options, _)) = text.split_once('<').and_then(|(_, rest)| rest.split_once('>')) {

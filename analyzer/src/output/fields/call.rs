@@ -2,7 +2,7 @@
 
 use super::Output::Table;
 use super::{Field, Fields, Row, field};
-use crate::result::calls::CallTold;
+use crate::result::calls::StallCall;
 
 const CALL: Field = field!("call", "The system call that wrote it; empty where none is known.");
 const BYTES: Field = field!("call_bytes", "Bytes that it wrote.");
@@ -13,7 +13,7 @@ const WRITTEN: Field =
 const HOLD: Field = field!("call_hold_ms", "From the call until the segment left.");
 const PROOF: Field = field!("proof", "`proven` where it was written before the ACK, or empty.");
 
-impl Row for Option<CallTold> {
+impl Row for Option<StallCall> {
     const NAME: &'static str = "call";
 
     fn fields(to: &mut impl Fields<Self>) {

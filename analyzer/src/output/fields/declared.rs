@@ -5,7 +5,7 @@ use super::{Field, Fields, Output, Row, StallRow};
 use crate::judge::findings::Finding;
 use crate::judge::nagle::nodelay::NagleTotals;
 use crate::output::values::{Value, ValueKind};
-use crate::result::calls::CallTold;
+use crate::result::calls::StallCall;
 use crate::result::hops::Hop;
 use crate::result::parts::TakenApart;
 use crate::result::segments::TrackedSegment;
@@ -47,7 +47,7 @@ pub fn everything() -> [(&'static str, Vec<Declared>); 11] {
         shown::<NamedConnection<'_>>(without_csv),
         shown::<NamedEnd<'_>>(without_csv),
         shown::<StallRow<'_>>(identity),
-        shown::<Option<CallTold>>(identity),
+        shown::<Option<StallCall>>(identity),
         shown::<Finding<'_>>(identity),
         shown::<TakenApart>(identity),
         shown::<&Hop>(in_json),

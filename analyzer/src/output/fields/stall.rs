@@ -114,7 +114,7 @@ impl Row for StallRow<'_> {
 
 /// The call that wrote it, where a trace tells.
 fn call(out: &mut Vec<u8>, (calls, row): (&StallCalls, &CallRow)) {
-    let _ = serde_json::to_writer(out, &row.told(calls));
+    let _ = serde_json::to_writer(out, &row.named(calls));
 }
 
 /// The sentences why a stall is believed.

@@ -28,11 +28,11 @@ fn no_output_has_two_fields_of_one_name() {
     }
 }
 
-/// A row whose only field is declared in one line.
-struct Told(u32);
+/// A row with one field, declared in one line.
+struct ClosedWindows(u32);
 
-impl Row for Told {
-    const NAME: &'static str = "told";
+impl Row for ClosedWindows {
+    const NAME: &'static str = "closed windows";
 
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(field!("windows", "How many windows were closed."), |row| row.0);
@@ -42,14 +42,16 @@ impl Row for Told {
 /// `tests/api/test_contract.py` has the same of what type checkers see.
 #[test]
 fn one_line_makes_a_field_of_every_output() {
-    let [Declared { field, kind, .. }] = &declared::<Told>()[..] else { panic!("one field") };
+    let [Declared { field, kind, .. }] = &declared::<ClosedWindows>()[..] else {
+        panic!("one field")
+    };
     assert_eq!(
         (field.name, *kind, field.outputs()),
         ("windows", ValueKind::Integer, vec!["DataFrame", "JSON", "CSV"])
     );
     let mut json = Vec::new();
-    array(&mut json, [Told(7)]);
+    array(&mut json, [ClosedWindows(7)]);
     assert_eq!(String::from_utf8(json).unwrap(), r#"[{"windows":7}]"#);
-    let names: Vec<_> = columns(&[Told(7)]).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> = columns(&[ClosedWindows(7)]).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["windows"]);
 }

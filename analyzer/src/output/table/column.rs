@@ -117,7 +117,7 @@ impl Unwritten<'_> {
 /// Moves `values` to the first `rows`, and leaves the others.
 ///
 /// # Panics
-/// There are more values than rows: a table whose rows were miscounted is wrong throughout.
+/// There are more values than rows: with miscounted rows, a whole table is wrong.
 #[expect(clippy::mut_mut, reason = "what is written goes from the slice")]
 fn fill<T>(rows: &mut &mut [T], values: Vec<T>) {
     let (next, rest) = std::mem::take(rows).split_at_mut(values.len());

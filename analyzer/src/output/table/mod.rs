@@ -16,7 +16,7 @@ use crate::result::servers::servers as server_rows;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::exchange::hours::Hour;
 
-/// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
+/// Rows of which the columns are computed at once: they are read once for each column, and stay in cache.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
@@ -38,7 +38,7 @@ pub fn stalls(scan: &Scan) -> DataTable {
         let stalls = chunks.iter().flat_map(|&chunk| scan.connections.of_chunk(chunk));
         let stalls = stalls.filter(Finding::is_stall);
         let row = |row: Finding<'_>| all.row(row.wait.connection, row.wait.to.frame);
-        let rows: Vec<_> = stalls.map(|stall| row(stall).map(|row| row.told(all))).collect();
+        let rows: Vec<_> = stalls.map(|stall| row(stall).map(|row| row.named(all))).collect();
         table.extend(columns(&rows));
     }
     table

@@ -38,7 +38,7 @@ macro_rules! row_with_fields {
 }
 pub(super) use row_with_fields;
 
-/// Sets the fields of `row` on `object`, whose class has a `__dict__`.
+/// Sets the fields of `row` on `object`, which needs a `__dict__`.
 ///
 /// # Errors
 /// Python's own, and a field of this name is there already.

@@ -26,7 +26,7 @@ row! {
         tcp_packets: u64 = scan.tcp_packets(),
         packets: u64 = captures.iter().map(|capture| u64::from(capture.stamps.frames)).sum(),
         /// Connections with stalls that count: likely or certain ones, or possible ones where none is surer. Then those
-        /// whose stalls do not count.
+        /// with other stalls.
         affected_connections: u64 = cost.connections,
         possible_connections: u64 = totals.possible_connections(),
         stalls: u64 = totals.stalls,
@@ -73,9 +73,9 @@ row! {
             .iter()
             .flat_map(|capture| {
                 let path = &capture.path;
-                let told =
+                let shown =
                     move |warning: Warning| (path.clone(), warning.text, warning.is_loss);
-                warnings(capture).into_iter().map(told)
+                warnings(capture).into_iter().map(shown)
             })
             .collect(),
         /// The scheme under which addresses were replaced.

@@ -58,11 +58,11 @@ row_with_fields! {
         lost_before_capture: Option<bool> = finding.lost_before_capture(),
         evidence: Vec<String> =
             if finding.is_stall() { reasons(finding, judged) } else { Vec::new() },
-        rivals: Rivals = if finding.is_stall() { told_rivals(finding, judged) } else { Vec::new() },
+        rivals: Rivals = if finding.is_stall() { shown_rivals(finding, judged) } else { Vec::new() },
     }
 }
 
-fn told_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {
+fn shown_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {
     let rivals = rivals(finding, judged).into_iter();
     rivals.map(|rival| (rival.name, rival.ruled_out, rival.why)).collect()
 }

@@ -36,7 +36,7 @@ pub struct ServerGroup {
     pub nagle: Nagle,
     /// The sockets of that side, on all connections to the server.
     pub sockets: NagleTotals,
-    /// The stack whose timer delays the ACKs; empty where that is not known, or not the same for all.
+    /// The stack that delays the ACKs; empty if it is unknown, or not the same for all.
     pub consistent_with: &'static str,
     /// Does every receiver acknowledge at once while a connection is young?
     pub quick_acks: bool,

@@ -54,7 +54,7 @@ impl HostPair {
         self.timer().is_some_and(|timer| timer.has_quick_acks())
     }
 
-    /// The stack whose timer delays the ACKs like this; empty where none is known to.
+    /// The stack that delays ACKs like this; empty if none is known to.
     pub fn consistent_with(&self) -> &'static str {
         self.timer().map_or("", |timer| timer.consistent_with())
     }

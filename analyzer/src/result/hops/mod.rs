@@ -31,7 +31,7 @@ pub struct Hop {
     pub stalled_ns: i64,
     /// The part of it that lies within exchanges.
     pub exchanges_stalled_ns: i64,
-    /// Waits of the client and the server for another hop, whose data they passed on.
+    /// Waits of the client and the server for another hop, of which they passed data on.
     pub passed_on: [u64; 2],
     pub passed_on_ns: [i64; 2],
     pub latency_ns: i64,

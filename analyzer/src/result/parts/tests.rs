@@ -102,7 +102,7 @@ fn no_instant_is_counted_twice() {
 
 #[test]
 fn the_marks_of_an_exchange_are_those_of_request_and_response() {
-    let told = Story::new()
+    let ended = Story::new()
         .handshake(0.1, 1.0)
         .after_ms(1.0, client(100))
         .after_ms(2.0, client(1460))
@@ -113,7 +113,7 @@ fn the_marks_of_an_exchange_are_those_of_request_and_response() {
         .after_ms(5.0, client(10))
         .after_ms(6.0, server(10))
         .end();
-    let parts = told.exchanges.iter().map(|row| parts_of(row, Findings::default(), MS));
+    let parts = ended.exchanges.iter().map(|row| parts_of(row, Findings::default(), MS));
     let us = parts.map(|parts| parts.map(|part_ns| part_ns / 1000)).collect::<Vec<Parts>>();
     assert_eq!(us, [[2000, 8100, 0, 0, 0, 49_000], [0, 1000, 0, 0, 0, 5000]]);
 }
@@ -121,7 +121,7 @@ fn the_marks_of_an_exchange_are_those_of_request_and_response() {
 /// A resent response does not move the end of its request, nor where the response began.
 #[test]
 fn bytes_that_are_sent_again_move_no_mark() {
-    let told = Story::new()
+    let ended = Story::new()
         .handshake(0.1, 1.0)
         .after_ms(1.0, client(100))
         .after_ms(20.0, client(100).again())
@@ -129,7 +129,7 @@ fn bytes_that_are_sent_again_move_no_mark() {
         .after_ms(2.0, server(10))
         .after_ms(9.0, server(10).again())
         .end();
-    let [exchange] = &told.exchanges[..] else { panic!("one exchange") };
+    let [exchange] = &ended.exchanges[..] else { panic!("one exchange") };
     let begin_ns = exchange.begin.time_ns;
     assert_eq!(exchange.asked_ns, begin_ns);
     assert_eq!(exchange.answered_ns - begin_ns, 50 * MS);

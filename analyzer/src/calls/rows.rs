@@ -1,4 +1,4 @@
-//! Calls as outputs tell them.
+//! Calls as outputs show them.
 
 use super::name::NAMES;
 use super::sockets::Write;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Kinds of calls that set options that are told.
+/// Kinds of calls that set options; reports list no more.
 const MOST_KINDS: usize = 20;
 
 /// A call that wrote.
@@ -90,7 +90,7 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
     rows
 }
 
-/// May the trace tell that an option was never set?
+/// Can the trace show that an option was never set?
 pub fn traces_options(trace: &Trace) -> bool {
     let is_traced = ["setsockopt", "mmap", "munmap", "brk"].iter().any(|name| trace.has(name));
     is_traced && !has_ring(trace)
