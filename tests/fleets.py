@@ -104,7 +104,7 @@ def rows_of(path: str | Path, leave_out: Sequence[str] = ("scanned",)) -> dict[s
     table = opened(path)
     return {
         kind: sorted(
-            str({name: told for name, told in row.items() if name not in leave_out})
+            str({name: value for name, value in row.items() if name not in leave_out})
             for row in table.rows(f"SELECT * FROM {kind}")
         )
         for kind in fields.tables()
@@ -134,8 +134,8 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
 
 def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
     """A file that could not be read."""
-    told = {"set": path, "path": path, "host": "", "error": error, "attempts": 1}
-    return told | {"scanned": SCANNED} | columns
+    common = {"set": path, "path": path, "host": "", "error": error, "attempts": 1}
+    return common | {"scanned": SCANNED} | columns
 
 
 def server(service: str, **columns: Any) -> dict[str, Any]:

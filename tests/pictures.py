@@ -24,7 +24,7 @@ def long_names() -> Conversation:
 
 
 def crowded() -> Conversation:
-    """A stall whose wait is full of the other side's ACKs, and a pause of a minute behind it."""
+    """A stall full of the other side's ACKs, and a pause of a minute behind it."""
     made = connected(rtt_ms=0.02)
     for _ in range(4):
         made.stall()

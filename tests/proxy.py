@@ -1,4 +1,4 @@
-"""A proxy in a process of its own: it forwards each request, and of the one that it is told, the
+"""A proxy in a process of its own: it forwards each request, and of the chosen one, the
 answer is an error, or none comes. `python proxy.py PORT` prints its own port."""
 
 from __future__ import annotations

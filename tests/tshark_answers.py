@@ -1,6 +1,6 @@
 """Asks tshark about all shipped captures, and keeps what it says: tests/tshark/answers.json.xz.
 
-Some ten minutes. `test_tshark_answers.py` compares nagle-scan with it, also where there is no
+Some ten minutes. `test_tshark_answers.py` compares nagle-scan with it, also on machines without
 tshark. To be run when captures were added:
 
     python tests/tshark_answers.py

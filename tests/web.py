@@ -77,17 +77,17 @@ class Handler(BaseHTTPRequestHandler):
         if asked and how != "whole":
             begin, end = int(asked[1]), min(end, int(asked[2] or end) + 1)
             status = 206
-        told = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"} if status == 206 else {}
+        headers = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"} if status == 206 else {}
         body = part(path, begin, end) if has_body else b""
-        told["Content-Length"] = str(end - begin)
+        headers["Content-Length"] = str(end - begin)
         if how == "drops" and len(body) > 1 << 18:
             body = body[: len(body) // 2]
         self.server.asked.append(Asked(path.name, begin, len(body)))
-        self.say(status, body, told)
+        self.say(status, body, headers)
 
-    def say(self, status: int, body: bytes, told: dict[str, str]) -> None:
+    def say(self, status: int, body: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
-        for name, value in told.items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.close_connection = True

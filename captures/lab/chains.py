@@ -46,7 +46,7 @@ class Chain:
     """A client, relays, a server.
 
     Its sockets are named in order from the client to the server, '+' with TCP_NODELAY: '+ +- +'
-    has one relay, on whose socket towards the server Nagle's algorithm is on.
+    has one relay, which leaves Nagle's algorithm on towards the server.
     """
 
     sockets: str
@@ -59,7 +59,7 @@ class Chain:
         return self.sockets.split()
 
     def legs(self, first_port: int, hosts: str) -> list[Leg]:
-        """Its legs, from the client to the server, whose port is the first one."""
+        """Its legs, from the client to the server, which has the first port."""
         hops = hosts if len(hosts) > 1 else hosts * len(self.hops)
         ports = range(first_port + len(hops) - 2, first_port - 1, -1)
         return [Leg(port, *ends) for port, ends in zip(ports, pairwise(hops), strict=True)]

@@ -56,7 +56,7 @@ Socket = tuple[frozenset[int], int]  # both ports of its connection, and its own
 
 @dataclass(frozen=True)
 class Labelled:
-    """A capture whose truth is known frame by frame."""
+    """A capture with a truth that is known frame by frame."""
 
     truth: Row
     capture: Capture

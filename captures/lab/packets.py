@@ -94,7 +94,7 @@ class Direction:
 
     @property
     def base(self) -> int:
-        """Sequence number of stream offset 0; of the first one seen when there is no SYN."""
+        """Sequence number of stream offset 0; of the first one seen without a SYN."""
         first = self.sent[0]
         return (first.seq + 1) % MODULUS if first.flags & SYN else first.seq
 

@@ -1,6 +1,6 @@
 """Captures of the same program before and after its fix: was the gain predicted?
 
-Not compared: cases whose pauses are drawn anew in each run, and cases whose exchanges have holds
+Not compared: cases with pauses drawn anew in each run, and cases with exchanges that have holds
 left in them: shorter than the 10 ms from which they are reported, or only possible beside stalls
 that count. Where a held segment had
 swallowed five writes or more, what the program takes to write, send and read them one by one hides
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WITHIN_SHARE, WITHIN_MS = 0.1, 0.5
 MANY_WRITES = 5
-# Cases whose pauses or sizes are drawn anew in each run: their medians differ by chance.
+# Cases with pauses or sizes drawn anew in each run: their medians differ by chance.
 DRAWN = re.compile(r"0-80|typed-|random-|30-50|20-60|swoole-fin|hard-")
 Key = tuple[str, str]  # what both cases have in common, and the capture's name
 

@@ -240,7 +240,7 @@ def truth(case: RealCase, folder: Path) -> list[Row]:
 def settle(truth: Row, logs: dict[str, dict[int, Peer]]) -> None:
     """Mark as undecidable what Nagle held as well as a loss or a full window did.
 
-    A held segment whose first copy was lost on its way to this capture is no stall in it.
+    A held segment is not a stall in this capture if its first copy was lost on the way.
     """
     ports = {c["connection"]: c["client"]["port"] for c in truth["connections"]}
     held = {place(stall) for kind in HOLDS for stall in truth[kind]}

@@ -220,7 +220,7 @@ def score_waits(truth: Row, result: Row, scan: nagle_scan.Scan, score: Score) ->
 
 
 def score_connects(truth: Row, result: Row, score: Score) -> None:
-    """Connections whose SYN comes again; of slow ones with a single SYN, either is right."""
+    """Connections with a repeated SYN; of slow ones with a single SYN, either is right."""
     slow = {
         c["connection"]
         for c in result["connections"]

@@ -17,7 +17,7 @@ RELEASES = {"pure_ack": "ack", "piggyback": "data"}
 
 
 def read(folder: Path) -> Iterator[tuple[Path, Row]]:
-    """The captures of a folder, and the truth of each; none if there is no such folder."""
+    """The captures of a folder, and the truth of each; none without such a folder."""
     for file in sorted(folder.glob("*/truth.json")):
         truth: Row = json.loads(file.read_text())
         yield file.with_name(truth["file"]), truth

@@ -1,7 +1,7 @@
 """Turns what strace saw of a real program into a log like peer.c's.
 
-Made for: strace -f -ttt -yy -e trace=CALLS. A time is the entry into the system call. There is no
-TCP_INFO here: sender_state.py derives it.
+Made for: strace -f -ttt -yy -e trace=CALLS. A time is the entry into the system call. It has
+no TCP_INFO: sender_state.py derives it.
 """
 
 from __future__ import annotations

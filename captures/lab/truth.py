@@ -145,7 +145,7 @@ def small_segments(peer: Peer, at_sender: Direction) -> set[int]:
 
 
 def lost_before(at_sender: Direction, seen: Direction, drops: list[int]) -> list[tuple[int, float]]:
-    """Offsets whose first copy was lost before a capture, and how much later the next one left."""
+    """Offsets of first copies lost before a capture, and how much later the next one left."""
     first_seen: dict[int, int] = {}
     for p in seen.sent:
         if p.length:

@@ -114,7 +114,7 @@ class Sender:
         """The application itself waited before it wrote this byte: asleep, busy, or for an ACK."""
         peer = self.peer
         for_acks = {offset for _, _, offset in peer.ack_waits}
-        # Small segments whose program waited for the ACK itself look as if Nagle held them.
+        # If the program itself waited for the ACK, small segments look as if Nagle held them.
         undecidable = for_acks & small_segments(peer, self.at_sender)
         asleep = long_waits(peer, peer.pauses) or [
             wait for wait in late_writes(peer, self.at_sender) if wait[0] not in for_acks

@@ -14,7 +14,7 @@ KINDS = ("stalls", "short_holds", "other_waits")  # its tables
 
 
 def read(folder: Path) -> list[Row]:
-    """The truths of all captures, by case and name; none if there is no such file."""
+    """The truths of all captures, by case and name; none without such a file."""
     file = folder / FILE
     return [json.loads(line) for line in file.open()] if file.exists() else []
 

@@ -36,13 +36,13 @@ def scan() -> Scan:
 
 def test_summary_and_advice_are_in_the_words_of_the_json(scan: Scan, tmp_path: Path) -> None:
     result = written(scan, tmp_path)
-    report, told = result["report"], scan.summary
-    assert told.sentence == report["sentence"]
-    assert [told.sentences, told.notices] == [report["sentences"], report["notices"]]
-    assert told.packets == sum(capture["packets"] for capture in result["captures"])
+    report, summary = result["report"], scan.summary
+    assert summary.sentence == report["sentence"]
+    assert [summary.sentences, summary.notices] == [report["sentences"], report["notices"]]
+    assert summary.packets == sum(capture["packets"] for capture in result["captures"])
     for name in ("connections", "exchanges", "stalls", "stalled_ms", "verdict"):
-        assert getattr(told, name) == result["summary"][name]
-    assert str(told).splitlines()[:2] == [f"{told.sentence}.", told.sentences[0]]
+        assert getattr(summary, name) == result["summary"][name]
+    assert str(summary).splitlines()[:2] == [f"{summary.sentence}.", summary.sentences[0]]
     assert [one.where for one in scan.advice] == [one["where"] for one in report["advice"]]
     for ours, theirs in zip(scan.advice, report["advice"], strict=True):
         assert theirs["what"] in ours.text
@@ -90,11 +90,11 @@ def test_latency_is_that_of_the_exchanges(scan: Scan) -> None:
 def test_a_comparison_tells_before_and_after() -> None:
     before = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     after = nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap")
-    told = before.compare(after)
-    assert told.verdict == "fixed"
-    assert str(told) == told.sentence
-    assert f"{told.sentence}" in before.compare(after).render("md").replace("FIXED", "Fixed")
-    (row,) = told.table.to_dict("records")
+    comparison = before.compare(after)
+    assert comparison.verdict == "fixed"
+    assert str(comparison) == comparison.sentence
+    assert f"{comparison.sentence}" in before.compare(after).render("md").replace("FIXED", "Fixed")
+    (row,) = comparison.table.to_dict("records")
     assert (row["server"], row["state"]) == ("127.0.0.1:8080", "gone")
     assert (row["before_stalls"], row["after_stalls"]) == (len(before.stalls), 0)
     assert row["before_p50_ms"] == before.latency()["latency_p50_ms"].iloc[0]
@@ -104,12 +104,12 @@ def test_a_comparison_tells_before_and_after() -> None:
 
 def test_a_notebook_shows_a_comparison_with_its_servers() -> None:
     before = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    told = before.compare(nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap"))
-    page = told._repr_html_()
-    for text in (told.sentence, *told.predictions, "127.0.0.1:8080", "before_stalls"):
+    comparison = before.compare(nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap"))
+    page = comparison._repr_html_()
+    for text in (comparison.sentence, *comparison.predictions, "127.0.0.1:8080", "before_stalls"):
         assert escape(text) in page
-    told.table.loc[0, "server"] = "<b>x</b>"
-    assert "<b>" not in told._repr_html_()
+    comparison.table.loc[0, "server"] = "<b>x</b>"
+    assert "<b>" not in comparison._repr_html_()
 
 
 def test_a_notebook_shows_the_answer_the_sockets_and_the_histogram(scan: Scan) -> None:
@@ -205,8 +205,8 @@ def test_what_is_rendered_is_what_is_written(suffix: str, scan: Scan, tmp_path: 
 
 
 def test_texts_are_texts_for_a_type_checker_too() -> None:
-    told = {suffix.lstrip(".") for suffix in SUFFIXES if formats.of(f"x{suffix}").is_text}
-    assert set(get_args(Text)) == told
+    texts = {suffix.lstrip(".") for suffix in SUFFIXES if formats.of(f"x{suffix}").is_text}
+    assert set(get_args(Text)) == texts
 
 
 def test_a_comparison_is_written_as_the_command_writes_it(run: Run, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_is_wrong_is_told_with_what_was_expected(what: str, scan: Scan) -> 
 
 
 def test_a_notebook_shows_a_line_that_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jupyter's output is no terminal, but its pages know a carriage return."""
+    """Jupyter's output is not a terminal, but its pages know a carriage return."""
     shown = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
     monkeypatch.setattr("sys.stderr", shown)
     monkeypatch.setattr(progress, "SILENT_S", 0.0)

@@ -35,11 +35,11 @@ def scan(request: pytest.FixtureRequest) -> Scan:
 
 
 def test_the_table_tells_why_a_connection_cannot_be_judged(scan: Scan, tmp_path: Path) -> None:
-    told = {
+    noticed = {
         row["connection"]: row.get("notices", []) for row in written(scan, tmp_path)["connections"]
     }
     table = scan.connections
-    assert {number: [why] * bool(why) for number, why in table["notices"].items()} == told
+    assert {number: [why] * bool(why) for number, why in table["notices"].items()} == noticed
     assert (table["notices"] == "").equals(table["conclusive"])
 
 
@@ -78,9 +78,9 @@ def test_a_capture_without_any_row_has_the_same_columns(name: str, tmp_path: Pat
 @pytest.mark.parametrize("name", TABLES)
 def test_the_docstring_names_every_column(name: str) -> None:
     member: Any = inspect.getattr_static(Scan, name)
-    told = set(re.findall(r"`([a-z_0-9]+)`", member.__doc__ or ""))
+    documented = set(re.findall(r"`([a-z_0-9]+)`", member.__doc__ or ""))
     columns = table_of(nagle_scan.scan(CAPTURES / "java-split.pcap"), name)
-    assert set(columns) <= told
+    assert set(columns) <= documented
 
 
 FLAGS = {"F": "FIN", "S": "SYN", "R": "RST", "P": "PSH", "A": "ACK"}

@@ -37,7 +37,7 @@ def test_an_example_shows_what_comes_out(name: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("kind", [Scan, Connection])
-def test_every_public_name_is_told(kind: type) -> None:
-    told = [name for name in dir(kind) if not name.startswith("_") and name != "number"]
-    assert len(told) > 10
-    assert all(inspect.getdoc(getattr(kind, name)) for name in told)
+def test_every_public_name_is_reported(kind: type) -> None:
+    public = [name for name in dir(kind) if not name.startswith("_") and name != "number"]
+    assert len(public) > 10
+    assert all(inspect.getdoc(getattr(kind, name)) for name in public)

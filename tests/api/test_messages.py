@@ -1,4 +1,4 @@
-"""The kind of message that was held back is told, and never its contents."""
+"""The kind of message that was held back is named, and never its contents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"
 REQUEST = b"POST /secret HTTP/1.1\r\nHost: secret\r\n\r\n"
 SET = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\n"
 
-TOLD: dict[str, tuple[bytes, bytes, int, bool]] = {
+NAMED: dict[str, tuple[bytes, bytes, int, bool]] = {
     "HTTP response headers end with {a}, body in {b}": (HEADERS, b"secret", 80, False),
     "HTTP request headers end with {a}, body in {b}": (REQUEST, b"secret", 80, True),
     "HTTP request in {a}, the next request in {b}": (REQUEST, REQUEST, 80, True),
@@ -163,18 +163,18 @@ TOLD: dict[str, tuple[bytes, bytes, int, bool]] = {
 """Each sentence, or how it begins: the bytes, the port and whether the client sent them."""
 
 
-@pytest.mark.parametrize("says", TOLD)
+@pytest.mark.parametrize("says", NAMED)
 def test_a_message_is_told_by_its_kind(says: str) -> None:
-    told = services.recognise(PayloadPair(*TOLD[says]))
-    assert told is not None
-    assert told.sentence("{a}", "{b}").startswith(says)
+    split = services.recognise(PayloadPair(*NAMED[says]))
+    assert split is not None
+    assert split.sentence("{a}", "{b}").startswith(says)
 
 
 def test_every_entry_has_an_example() -> None:
-    told = {found for row in TOLD.values() if (found := services.recognise(PayloadPair(*row)))}
-    assert {text.split for text in texts.TEXTS} <= told
+    every = {found for row in NAMED.values() if (found := services.recognise(PayloadPair(*row)))}
+    assert {text.split for text in texts.TEXTS} <= every
     for framing in framings.FRAMINGS:
-        assert framing.protocol in {found.protocol for found in told}
+        assert framing.protocol in {found.protocol for found in every}
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_nothing_is_said_of_what_is_not_known(
 SAID = {text.split for text in texts.TEXTS}
 
 
-def told_anywhere(unacked: bytes, held: bytes) -> set[Split]:
+def recognised_anywhere(unacked: bytes, held: bytes) -> set[Split]:
     """Descriptions of these on a port of no protocol, whoever sent them."""
     pairs = [PayloadPair(unacked, held, 7001, by_client) for by_client in (False, True)]
-    return {told for pair in pairs if (told := services.recognise(pair))}
+    return {split for pair in pairs if (split := services.recognise(pair))}
 
 
 def test_random_bytes_are_no_protocol() -> None:
@@ -212,7 +212,7 @@ def test_random_bytes_are_no_protocol() -> None:
     chance = random.Random(20)
     for _ in range(10_000):
         unacked, held = (chance.randbytes(chance.randint(1, 40)) for _ in range(2))
-        assert told_anywhere(unacked, held) == set()
+        assert recognised_anywhere(unacked, held) == set()
 
 
 PREFIXES: list[Callable[[int], bytes]] = [
@@ -244,7 +244,7 @@ def test_what_has_its_own_lengths_is_no_known_protocol() -> None:
             (first + second, second + first),
             (second[:20], second[20:]),
         ]:
-            assert told_anywhere(unacked, held) == set()
+            assert recognised_anywhere(unacked, held) == set()
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
@@ -252,10 +252,10 @@ def test_what_has_its_own_lengths_is_no_known_protocol() -> None:
 def test_a_few_bytes_are_never_surely_a_protocol(unacked: bytes, held: bytes) -> None:
     """Hypothesis likes small numbers and repeats better than chance does."""
     assume(HTTP2_PREFACE not in (unacked, held))
-    assert not any(told.is_sure for told in told_anywhere(unacked, held) - SAID)
+    assert not any(split.is_sure for split in recognised_anywhere(unacked, held) - SAID)
 
 
-BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD.values()])
+BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in NAMED.values()])
 
 
 @given(BYTES, BYTES, st.sampled_from([21, 53, 80, 3306, 5432, 6379, 11211]), st.booleans())
@@ -263,10 +263,10 @@ BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD.values(
 def test_arbitrary_bytes_are_never_repeated(
     unacked: bytes, held: bytes, port: int, by_client: bool
 ) -> None:
-    told = services.recognise(PayloadPair(unacked, held, port, by_client))
-    if told is not None and told not in SAID:
-        assert told.protocol in {framing.protocol for framing in framings.FRAMINGS}
-        words = {word.strip("(),") for word in told.says.split()}
+    split = services.recognise(PayloadPair(unacked, held, port, by_client))
+    if split is not None and split not in SAID:
+        assert split.protocol in {framing.protocol for framing in framings.FRAMINGS}
+        words = {word.strip("(),") for word in split.says.split()}
         assert not {word.encode() for word in words if len(word) > 16} & {unacked, held}
 
 
@@ -285,9 +285,9 @@ def test_headers_suffice_where_messages_were_cut() -> None:
     """A capture with 256 bytes of each frame shows long messages too."""
     first, second = tls(23, 900), tls(23, 400)
     pair = PayloadPair(first[:190], second[:190], 443, False, len(first) - 190, len(second) - 190)
-    told = services.recognise(pair)
-    assert told is not None
-    assert told.says == "record (application data) ends with {a}, the next in {b}"
+    split = services.recognise(pair)
+    assert split is not None
+    assert split.says == "record (application data) ends with {a}, the next in {b}"
     assert services.recognise(pair._replace(unacked_cut=700)) is None
     two = PayloadPair((first + second)[:190], second, 443, False, len(first + second) - 190)
     assert services.recognise(two) == Split(
@@ -296,10 +296,11 @@ def test_headers_suffice_where_messages_were_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "told"), [(b"secret\n", True), (b"GET / HT", False), (b"HTTP/1", False), (b"", False)]
+    ("held", "is_named"),
+    [(b"secret\n", True), (b"GET / HT", False), (b"HTTP/1", False), (b"", False)],
 )
-def test_what_was_cut_before_it_can_be_told_apart_is_not_told(held: bytes, told: bool) -> None:
+def test_what_was_cut_before_it_can_be_recognised_is_not_named(held: bytes, is_named: bool) -> None:
     """A body, or the next message?"""
     found = services.recognise(PayloadPair(HEADERS, held, 80, False, held_cut=100))
-    assert (found is not None) == told
+    assert (found is not None) == is_named
     assert services.recognise(PayloadPair(HEADERS, held, 80, False, unacked_cut=1)) is None

@@ -36,8 +36,8 @@ def test_outputs_say_the_name_or_help_says_which_do_not(
     capture: Path, run: Run, tmp_path: Path
 ) -> None:
     """Readers know their services, not their addresses."""
-    told = " ".join(run("--help").stdout.decode().split())
-    assert ".json has both, .csv keeps the address" in told
+    help_text = " ".join(run("--help").stdout.decode().split())
+    assert ".json has both, .csv keeps the address" in help_text
     files = [tmp_path / f"x{suffix}" for suffix in SUFFIXES if suffix not in PICTURES]
     report = run(capture, "--exit-zero", *given(NAMES), *outputs(*files)).stdout.decode()
     assert "payments:8000" in report
@@ -135,10 +135,10 @@ def test_a_file_that_cannot_be_used(name: str, content: str, reason: str, tmp_pa
     """It says where, in one line without what would control a terminal."""
     path = tmp_path / name
     path.write_bytes(os.fsencode(content))
-    with pytest.raises(NagleScanError) as told:
+    with pytest.raises(NagleScanError) as refusal:
         names.labels(str(path))
-    assert str(told.value).startswith(f"{path}: {reason}")
-    assert str(told.value).isprintable()
+    assert str(refusal.value).startswith(f"{path}: {reason}")
+    assert str(refusal.value).isprintable()
 
 
 SPELLED = "ip-10-0-0-5 host_192_168_1_7 domU-12-31-39-00-A1-B2 sw1231.3900.a1b2 fe80::1"

@@ -130,14 +130,14 @@ LEFT_OUT: list[tuple[bytes, int, list[str]]] = [
         ["3 of 3 frames not used: of a link type that is not supported", "INCONCLUSIVE"],
     ),
 ]
-"""Captures, the exit status, and what is told of what they lack."""
+"""Captures, the exit status, and the notices on what they lack."""
 
 
-@pytest.mark.parametrize(("content", "status", "told"), LEFT_OUT)
-def test_what_is_left_out_is_told(
-    content: bytes, status: int, told: list[str], run: Run, tmp_path: Path
+@pytest.mark.parametrize(("content", "status", "notices"), LEFT_OUT)
+def test_what_is_left_out_is_reported(
+    content: bytes, status: int, notices: list[str], run: Run, tmp_path: Path
 ) -> None:
-    assert_noticed(run(saved(tmp_path / "a.pcap", content)), status, *told)
+    assert_noticed(run(saved(tmp_path / "a.pcap", content)), status, *notices)
 
 
 def test_a_filter_that_matches_nothing(run: Run) -> None:
@@ -162,8 +162,8 @@ def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) 
     packets.append((1, frames[-1].time_ns, bytes(60)))
     path = saved(tmp_path / "several.pcapng", pcapng([1, 220, 101], packets))
     for options in ([], ["-f", "tcp port 8000"]):
-        told = "1 of 31 frames not used: of a link type that is not supported"
-        assert_noticed(run(path, *options), 1, "2 TCP connections", "(2 of 2)", told)
+        notice = "1 of 31 frames not used: of a link type that is not supported"
+        assert_noticed(run(path, *options), 1, "2 TCP connections", "(2 of 2)", notice)
 
 
 NASTY = ["\x1b[31mred.pcap", "two\nlines.pcap", "\x07bell\r.pcap", "\u202egnp.pcap", "tab\t.pcap"]

@@ -1,4 +1,4 @@
-"""`--baseline`: what became of the stalls, and what a CI job is told."""
+"""`--baseline`: what became of the stalls, and what a CI job gets."""
 
 from __future__ import annotations
 
@@ -178,9 +178,9 @@ def test_of_several_new_servers_the_one_on_the_same_address_is_proposed() -> Non
     stalls, fine = Numbers(3, 120.0, 10), Numbers(0, 0.0, 10)
     old, new = ServerChange("10.0.0.1", 80, stalls, None), ServerChange("10.0.0.1", 81, None, fine)
     other = ServerChange("10.0.0.2", 80, None, fine)
-    told = Comparison(stalls, fine, (old, new, other), conclusive=True)
-    assert told.moves == [(old, new)]
-    assert told._replace(servers=(old, other, other._replace(port=81))).moves == []
+    comparison = Comparison(stalls, fine, (old, new, other), conclusive=True)
+    assert comparison.moves == [(old, new)]
+    assert comparison._replace(servers=(old, other, other._replace(port=81))).moves == []
 
 
 def test_the_filter_and_the_shortest_wait_hold_for_both(run: Run) -> None:
@@ -189,7 +189,7 @@ def test_the_filter_and_the_shortest_wait_hold_for_both(run: Run) -> None:
     assert done.returncode == 4
 
 
-def test_what_was_lost_of_the_baseline_is_told(run: Run, tmp_path: Path) -> None:
+def test_what_was_lost_of_the_baseline_is_reported(run: Run, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(BEFORE.read_bytes()[:-7])
     report = run(AFTER, "--baseline", cut).stdout.decode()

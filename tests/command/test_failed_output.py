@@ -183,7 +183,7 @@ def test_nohup_keeps_its_meaning() -> None:
     assert (done.returncode, done.stdout) == (0, "still here\n")
 
 
-# An error that is known before the work is told before it.
+# An error that is known before the work is reported before it.
 
 
 @pytest.mark.parametrize("output", ["e.pcapng", "e.zip"])

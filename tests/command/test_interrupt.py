@@ -143,10 +143,10 @@ SIZE = SPLIT.stat().st_size
 def test_a_pipe_that_stays_open_and_silent_is_given_up(read: int, said: str) -> None:
     with piped(SPLIT.read_bytes()[:read]) as (process, _):
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=PATIENCE_S)
+        printed = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert [said in flat(text) for text in told] == [read == SIZE, read != SIZE]
-    assert b"" in told
+    assert [said in flat(text) for text in printed] == [read == SIZE, read != SIZE]
+    assert b"" in printed
 
 
 def test_a_second_interrupt_ends_at_once() -> None:
@@ -157,8 +157,8 @@ def test_a_second_interrupt_ends_at_once() -> None:
         # The first has been taken.
         until(lambda: not int(status.read_text().partition("ShdPnd:\t")[2].split()[0], 16) & bit)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, *told) == (-signal.SIGINT, b"", b"")
+        printed = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, *printed) == (-signal.SIGINT, b"", b"")
 
 
 def test_a_pipe_that_nobody_writes_into_ends_with_ctrl_c(tmp_path: Path) -> None:

@@ -42,24 +42,24 @@ def asked(options: Words, *questions: Question) -> list[tuple[bool, str]]:
         words = ["mcp", *map(str, options)]
         server = mcp.StdioServerParameters(command=str(COMMAND), args=words, env=dict(os.environ))
         async with mcp.Client(server) as client:
-            told = [await client.call_tool(name, given) for name, given in questions]
-        return [(answer.is_error, answer.content[0].text) for answer in told]
+            answers = [await client.call_tool(name, given) for name, given in questions]
+        return [(answer.is_error, answer.content[0].text) for answer in answers]
 
-    told: list[tuple[bool, str]] = finished(talk())
-    return told
+    answers: list[tuple[bool, str]] = finished(talk())
+    return answers
 
 
 def answer(options: Words, question: Question) -> dict[str, Any]:
     ((failed, text),) = asked(options, question)
     assert not failed, text
-    told: dict[str, Any] = json.loads(text)
-    return told
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def test_it_says_what_the_reports_say() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
     before, after = "java-split.pcap", "java-split-nodelay.pcap"
-    told = asked(
+    answers = asked(
         ["--root", CAPTURES],
         ("scan", {"path": "epoll-fd0.pcap"}),
         ("connection", {"path": str(CAPTURES / "epoll-fd0.pcap"), "number": 2}),
@@ -67,8 +67,8 @@ def test_it_says_what_the_reports_say() -> None:
         ("compare", {"before": before, "after": after}),
         ("explain", {"cause": "nagle_delack"}),
     )
-    assert not any(failed for failed, _ in told)
-    whole, connection, why, compared, cause = (json.loads(text)["data"] for _, text in told)
+    assert not any(failed for failed, _ in answers)
+    whole, connection, why, compared, cause = (json.loads(text)["data"] for _, text in answers)
     assert (whole["verdict"], whole["sentence"]) == ("stalls", scan.summary.sentence)
     assert whole["sentences"] == scan.summary.sentences
     assert [one["where"] for one in whole["advice"]] == [one.where for one in scan.advice]
@@ -123,23 +123,23 @@ def test_words_of_the_input_are_quoted_apart_bounded_and_harmless(tmp_path: Path
     scanned, connection = {"path": path.name}, {"path": path.name, "number": 0}
     for failed, text in asked(["--root", tmp_path], ("scan", scanned), ("connection", connection)):
         assert not failed
-        told = json.loads(text)
-        assert "IGNORE" not in json.dumps(told["data"])
-        assert any("IGNORE" in one for one in told["quoted_from_input"])
-        assert all(one.isprintable() for one in told["quoted_from_input"])
+        document = json.loads(text)
+        assert "IGNORE" not in json.dumps(document["data"])
+        assert any("IGNORE" in one for one in document["quoted_from_input"])
+        assert all(one.isprintable() for one in document["quoted_from_input"])
         assert len(text) < 30_000
 
 
 def test_what_was_sent_is_in_no_answer(tmp_path: Path) -> None:
     shutil.copy(CAPTURES / "epoll-fd0.pcap", tmp_path / "a.pcap")
     assert b"keep-alive" in (tmp_path / "a.pcap").read_bytes()
-    told = asked(
+    answers = asked(
         ["--root", tmp_path],
         ("scan", {"path": "a.pcap"}),
         ("connection", {"path": "a.pcap", "number": 1}),
         ("why", {"path": "a.pcap", "frame": 58}),
     )
-    assert not any("keep-alive" in text for _, text in told)
+    assert not any("keep-alive" in text for _, text in answers)
 
 
 def test_addresses_are_replaced_where_asked(tmp_path: Path) -> None:
@@ -198,9 +198,9 @@ def test_the_captures_below_the_roots_are_listed_the_newest_first(tmp_path: Path
     (roots[0] / "elsewhere").symlink_to(tmp_path)
     os.mkfifo(roots[0] / "pipe.pcap")
     options = "--root", roots[0], "--root", roots[1]
-    told = answer(options, ("captures", {}))
+    document = answer(options, ("captures", {}))
     paths = ["../web2/a.pcap", "a.pcap", "day/b.pcapng.gz"]
-    assert told == {"data": {"captures": 3, "listed": 3}, "quoted_from_input": paths}
+    assert document == {"data": {"captures": 3, "listed": 3}, "quoted_from_input": paths}
     assert not any(
         failed for failed, _ in asked(options, *(("scan", {"path": it}) for it in paths))
     )
@@ -210,9 +210,9 @@ def test_of_many_captures_the_newest_are_listed(tmp_path: Path) -> None:
     for number in range(150):
         (tmp_path / f"{number}.pcap").touch()
         os.utime(tmp_path / f"{number}.pcap", (number, number))
-    told = answer(["--root", tmp_path], ("captures", {}))
-    assert told["data"] == {"captures": 150, "listed": 100}
-    assert told["quoted_from_input"] == [f"{number}.pcap" for number in range(149, 49, -1)]
+    document = answer(["--root", tmp_path], ("captures", {}))
+    assert document["data"] == {"captures": 150, "listed": 100}
+    assert document["quoted_from_input"] == [f"{number}.pcap" for number in range(149, 49, -1)]
 
 
 def test_a_root_with_too_many_files_is_not_listed(
@@ -254,8 +254,8 @@ def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:
     questions: list[Question] = [("scan", {"path": path}) for path in outside]
     for format in ("../html", ""):
         questions.append(("report", {"path": "a.pcap", "format": format}))
-    told = asked(["--root", root, "--reports", out], *questions)
-    assert all(failed and len(text.splitlines()) == 1 for failed, text in told), told
+    answers = asked(["--root", root, "--reports", out], *questions)
+    assert all(failed and len(text.splitlines()) == 1 for failed, text in answers), answers
     assert not list(out.iterdir())
 
 
@@ -266,8 +266,8 @@ def test_each_report_has_a_name_of_its_own_in_a_folder_that_is_made(tmp_path: Pa
         shutil.copy(CAPTURES / "java-split.pcap", tmp_path / path)
     out = tmp_path / "new" / "reports"
     questions: list[Question] = [("report", {"path": path, "format": "csv"}) for path in paths]
-    told = asked(["--root", tmp_path, "--reports", out], *questions)
-    written = [json.loads(text)["quoted_from_input"][0] for _, text in told]
+    answers = asked(["--root", tmp_path, "--reports", out], *questions)
+    written = [json.loads(text)["quoted_from_input"][0] for _, text in answers]
     assert sorted(written) == sorted(map(str, out.iterdir()))
     assert len(written) == 3
     for report in out.iterdir():

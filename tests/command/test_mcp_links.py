@@ -57,20 +57,20 @@ def answers(folder: Path, what: str, begins_as_link: bool, only_once: bool, ask:
         (top / "day").mkdir(parents=True, exist_ok=True)
         shutil.copy(CAPTURES / capture, top / "day" / f"{name}.pcap")
     link.symlink_to(outside / what)
-    told = []
+    answered = []
     for first in count():
         if link.is_symlink() == begins_as_link:
             swap(root / what, link)
         swapper, agent = Swapper(root / what, link, first, only_once), Agent([str(root)])
         sys.setprofile(swapper)
         try:
-            told.append(ask(agent))
+            answered.append(ask(agent))
         except nagle_scan.CaptureError:
-            told.append("refused")
+            answered.append("refused")
         finally:
             sys.setprofile(None)
         if swapper.count <= first:
-            return told
+            return answered
     raise AssertionError
 
 
@@ -83,12 +83,12 @@ def test_no_answer_is_from_outside_whenever_a_link_takes_its_place(
     def packets(agent: Agent) -> str:
         return str(agent.scan("day/a.pcap")["data"]["packets"])
 
-    told = answers(tmp_path, what, begins_as_link, only_once, packets)
-    assert set(told) == {str(PACKETS), "refused"}
+    answered = answers(tmp_path, what, begins_as_link, only_once, packets)
+    assert set(answered) == {str(PACKETS), "refused"}
 
 
 @pytest.mark.parametrize("only_once", [False, True])
 def test_no_list_has_names_from_outside(only_once: bool, tmp_path: Path) -> None:
-    told = answers(tmp_path, "day", False, only_once, lambda agent: str(agent.captures()))
-    assert not any("secret" in names or names == "refused" for names in told)
-    assert any("a.pcap" in names for names in told)
+    answered = answers(tmp_path, "day", False, only_once, lambda agent: str(agent.captures()))
+    assert not any("secret" in names or names == "refused" for names in answered)
+    assert any("a.pcap" in names for names in answered)

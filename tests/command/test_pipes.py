@@ -41,7 +41,7 @@ def test_a_reader_that_ends_early_is_no_error(words: str, buffered: bool) -> Non
 
 
 @needs_full
-def test_a_full_disk_behind_standard_output_is_told() -> None:
+def test_a_full_disk_behind_standard_output_is_reported() -> None:
     for name in ("json", "md"):
         command = [str(COMMAND), str(STALLS), "--format", name]
         with open("/dev/full", "wb") as full:

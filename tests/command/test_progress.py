@@ -108,7 +108,7 @@ class Seen(NamedTuple):
         (Seen(10**6, None, stopped=True), "finishing: 2,500,000 packets, 12 connections"),
     ],
 )
-def test_what_comes_after_the_reading_is_told(seen: Seen, line: str) -> None:
+def test_what_comes_after_the_reading_is_reported(seen: Seen, line: str) -> None:
     assert progress.line_of(cast("_core.Progress", seen), 10.0) == line
 
 

@@ -118,7 +118,7 @@ CALLS = {
     "mcp --root nowhere": "nowhere: not a folder",
     "mcp --root . --reports trace": "trace: cannot write: file exists",
 }
-"""Words of a call, and what it is told."""
+"""Words of a call, and the refusal."""
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)

@@ -23,18 +23,18 @@ START = START_NS // 10**9
 def test_a_connection_is_told_as_in_the_whole_scan(number: int, run: Run) -> None:
     connection = nagle_scan.scan(STALLS).connection(number)
     done = run(STALLS, "--stream", str(number))
-    told = " ".join(done.stdout.decode().split())
-    assert f"tcp.stream {number}, {connection.client} to {connection.server}" in told
+    report = " ".join(done.stdout.decode().split())
+    assert f"tcp.stream {number}, {connection.client} to {connection.server}" in report
     assert done.returncode == {"stalls": 1, "clean": 0, "inconclusive": 4}[connection.verdict]
     held = set(connection.stalls["frame_held"].astype(str))
-    shown = set(re.findall(r"nagle_delack \d+, \d+, (\d+) ", told))
+    shown = set(re.findall(r"nagle_delack \d+, \d+, (\d+) ", report))
     assert shown <= held
     assert len(shown) == min(20, len(held))
-    assert all(" ".join(reason.split()) in told for reason in connection.evidence())
-    assert ("more: -o stalls.csv" in told) == (len(held) > 20)
+    assert all(" ".join(reason.split()) in report for reason in connection.evidence())
+    assert ("more: -o stalls.csv" in report) == (len(held) > 20)
     verdict = {"stalls": "STALLS", "clean": "CLEAN", "inconclusive": "INCONCLUSIVE"}
-    assert f" {verdict[connection.verdict]} " in told
-    assert ("INCONCLUSIVE No data was sent." in told) == (connection.verdict == "inconclusive")
+    assert f" {verdict[connection.verdict]} " in report
+    assert ("INCONCLUSIVE No data was sent." in report) == (connection.verdict == "inconclusive")
     line = run(STALLS, "--stream", str(number), "-q").stdout.decode()
     assert line.startswith(repr(connection).partition("8888: ")[2].removesuffix(">"))
     assert line.count("\n") == 1
@@ -43,10 +43,10 @@ def test_a_connection_is_told_as_in_the_whole_scan(number: int, run: Run) -> Non
 def test_its_other_waits_are_its_own(run: Run) -> None:
     capture = CAPTURES / "labelled/sleep40-nodelay/middle.pcap.gz"
     waits = nagle_scan.scan(capture).connection(0).waits
-    told = run(capture, "--stream", "0").stdout.decode()
+    report = run(capture, "--stream", "0").stdout.decode()
     longest = waits.nlargest(20, "wait_ms")
     assert len(longest) > 3
-    assert all(f"{row.frame_from}-{row.frame_to}" in told for row in longest.itertuples())
+    assert all(f"{row.frame_from}-{row.frame_to}" in report for row in longest.itertuples())
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ def test_a_stall_is_told_as_the_table_lists_it() -> None:
         scan = nagle_scan.scan(CAPTURES / "labelled" / name)
         stalls = scan.stalls
         assert len(stalls)
-        told = zip(stalls["frame_held"], stalls["cause"], stalls["confidence"], strict=True)
-        for frame, *words in told:
+        rows = zip(stalls["frame_held"], stalls["cause"], stalls["confidence"], strict=True)
+        for frame, *words in rows:
             case = scan.why(frame)
             assert (case.verdict, [case.cause, case.confidence]) == ("held", words)
             assert "look alike" not in str(case)

@@ -28,8 +28,8 @@ def test_its_formats_are_those_there_are() -> None:
 
 
 def test_what_is_told_of_poor_captures_was_measured() -> None:
-    told = (ROOT / readme.FULL).read_text()
-    assert readme.with_poor(told) == told, "run `make readme`"
+    text = (ROOT / readme.FULL).read_text()
+    assert readme.with_poor(text) == text, "run `make readme`"
 
 
 def test_every_make_target_it_names_exists() -> None:

@@ -73,7 +73,7 @@ KUBECTL = (
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng", "pipe"])
-def test_text_before_a_capture_is_skipped_and_told(kind: str, run: Run, tmp_path: Path) -> None:
+def test_text_before_a_capture_is_skipped_and_reported(kind: str, run: Run, tmp_path: Path) -> None:
     """`kubectl debug ... -- tcpdump -w - > traffic.pcap`."""
     plain, said = CAPTURES / "java-split.pcap", tmp_path / "said.pcap"
     expected = nagle_scan.scan(plain)
@@ -84,9 +84,9 @@ def test_text_before_a_capture_is_skipped_and_told(kind: str, run: Run, tmp_path
     said.write_bytes(KUBECTL.encode() + plain.read_bytes())
     if kind == "pipe":
         done = run("-", "--format", "json", stdin=said.read_bytes())
-        told = json.loads(done.stdout)
-        assert told["summary"]["stalls"] == len(expected.stalls)
-        warnings = told["captures"][0]["warnings"]
+        document = json.loads(done.stdout)
+        assert document["summary"]["stalls"] == len(expected.stalls)
+        warnings = document["captures"][0]["warnings"]
     else:
         found = nagle_scan.scan(said)
         assert found.stalls.equals(expected.stalls)

@@ -1,4 +1,4 @@
-"""Clocks that were set while a capture ran are told, with the frames; no short wait is listed."""
+"""Clocks that were set during a capture are reported, with the frames; no short wait is listed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY_NS = 86_400_000_000_000
 
 
 def jumping(after: int, by_ns: int) -> list[Frame]:
-    """A capture with stalls whose clock jumps after so many frames."""
+    """A capture with stalls, in which the clock jumps after so many frames."""
     frames = stalled().frames
     for frame in frames[after:]:
         frame.time_ns += by_ns
@@ -21,7 +21,7 @@ def jumping(after: int, by_ns: int) -> list[Frame]:
 
 
 @pytest.mark.parametrize(
-    ("by_ns", "told"),
+    ("by_ns", "noticed"),
     [
         (3 * DAY_NS, "3.0 days forward from frame 5 to 6"),
         (-3 * DAY_NS, "3.0 days back from frame 5 to 6"),
@@ -29,10 +29,10 @@ def jumping(after: int, by_ns: int) -> list[Frame]:
     ],
 )
 def test_a_jump_of_the_clock_is_told_with_its_frames(
-    by_ns: int, told: str, scan_frames: ScanFrames
+    by_ns: int, noticed: str, scan_frames: ScanFrames
 ) -> None:
     [(_, warning)] = scan_frames(jumping(5, by_ns)).warnings
-    assert told in warning
+    assert noticed in warning
     assert "meaningless" in warning
 
 

@@ -15,7 +15,7 @@ from nagle_scan.result.options import ScanOptions
 
 LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap*"))
 WORDS = {"certain": 0.999, "likely": 0.95, "possible": 0.4, "": 0.0}
-"""The least probability of each; the empty one is no stall."""
+"""The least probability of each; the empty one is not a stall."""
 MOST_BY_CLOCK = re.compile(
     r"(?:more than a probability of |, )(0\.\d+)(?:$| at most by)", re.MULTILINE
 )
@@ -53,17 +53,17 @@ def bounds(printed: str) -> Bounds:
     return float(printed) - half, float(printed) + half
 
 
-def in_words(name: str, told: str) -> Bounds:
+def in_words(name: str, words: str) -> Bounds:
     """The interval of a term as sentences tell it."""
     if name == "share (pi)":
-        how, _, percent = told.rpartition(" ")
+        how, _, percent = words.rpartition(" ")
         least, most = (bound / 100 for bound in bounds(percent))
         return {"over": (0.99, 1.0), "under": (0.0, 0.01)}.get(how, (least, most))
     if name == "ratio (LR)":
-        times, _, word = told.partition(" times ")
+        times, _, word = words.partition(" times ")
         least, most = (1 / 1.05, 1.05) if times == "no likelier" else bounds(times.replace(",", ""))
         return (1 / most, 1 / least) if word == "less likely" else (least, most)
-    return bounds(told)
+    return bounds(words)
 
 
 def computed(terms: dict[str, Bounds]) -> Bounds:
@@ -98,10 +98,10 @@ def test_the_probability_of_a_stall_follows_from_the_numbers_in_its_evidence(
     seen = set()
     for path, scan in zip(LABELLED, by_min_wait[10.0], strict=True):
         for row in stalls(scan):
-            told = "\n".join(row.evidence)
-            found = {name: re.search(pattern, told) for name, pattern in EVIDENCE.items()}
+            evidence = "\n".join(row.evidence)
+            found = {name: re.search(pattern, evidence) for name, pattern in EVIDENCE.items()}
             terms = {name: in_words(name, match[1]) for name, match in found.items() if match}
-            check(terms, told, row.confidence, (path, row.frame_to, row.evidence))
+            check(terms, evidence, row.confidence, (path, row.frame_to, row.evidence))
             seen.add(row.confidence)
     assert seen == set(WORDS) - {""}
 
@@ -132,10 +132,10 @@ def test_the_probability_of_a_wait_follows_from_the_terms_that_why_prints(
     assert impossible
 
 
-Told = dict[tuple[int, str], tuple[str, str, float, list[str]]]
+Verdicts = dict[tuple[int, str], tuple[str, str, float, list[str]]]
 
 
-def told(scan: _core.Scan, min_wait_ms: float) -> Told:
+def verdicts_of(scan: _core.Scan, min_wait_ms: float) -> Verdicts:
     return {
         (row.frame_to, row.sender): (row.cause, row.confidence, row.hold_ms, row.evidence)
         for row in stalls(scan)
@@ -152,6 +152,6 @@ def test_listing_shorter_waits_changes_no_longer_ones(
     """
     pairs = zip(LABELLED, by_min_wait[1.0], by_min_wait[10.0], strict=True)
     for path, more, fewer in pairs:
-        seen = told(more, 10.0)
-        for key, (*words, _) in told(fewer, 10.0).items():
+        seen = verdicts_of(more, 10.0)
+        for key, (*words, _) in verdicts_of(fewer, 10.0).items():
             assert [*seen[key][:-1]] == words, (path, key)

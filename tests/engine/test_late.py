@@ -1,4 +1,4 @@
-"""Whatever was late is told though nothing was held: ACKs, and connecting."""
+"""Whatever was late is reported though nothing was held: ACKs, and connecting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pushed(late: int, port: int = 40000) -> Conversation:
 
 
 def test_late_acks_before_which_nothing_was_held_all_count(run: Run, tmp_path: Path) -> None:
-    """The server sends again long after: whoever asks why ACKs are late is told of all."""
+    """The server sends again long after: whoever asks why ACKs are late learns of all."""
     made = pushed(late=4)
     path = write(tmp_path / "late.pcap", made.frames)
     sentence = (

@@ -106,11 +106,11 @@ def test_sums_are_whole_and_say_what_is_not_listed(scan: nagle_scan.Scan, result
 def test_connections_with_something_to_tell_are_listed_and_the_first(
     scan: nagle_scan.Scan, result: Result
 ) -> None:
-    told = {*scan.stalls["connection"], *scan.waits["connection"]}
+    with_rows = {*scan.stalls["connection"], *scan.waits["connection"]}
     listed = [connection["connection"] for connection in result["connections"]]
-    others = [number for number in scan.connections.index if number not in told]
-    assert listed == sorted([*told, *others[: LISTED - len(told)]])
-    assert BUSY < len(told) < LISTED
+    others = [number for number in scan.connections.index if number not in with_rows]
+    assert listed == sorted([*with_rows, *others[: LISTED - len(with_rows)]])
+    assert BUSY < len(with_rows) < LISTED
 
 
 def test_the_clearest_of_each_connection_are_listed_in_order(
@@ -127,8 +127,8 @@ def test_the_clearest_of_each_connection_are_listed_in_order(
 def test_where_there_are_few_all_are_listed(result: Result, alone: Result) -> None:
     assert alone["summary"]["stalls_not_listed"] == 0
     among = [row for row in result["connections"] if row["server"]["addr"].startswith("127.")]
-    told = [row for row in alone["connections"] if row["stalls"] or row["waits"]]
-    assert [len(row["stalls"]) for row in among] == [len(row["stalls"]) for row in told]
+    with_rows = [row for row in alone["connections"] if row["stalls"] or row["waits"]]
+    assert [len(row["stalls"]) for row in among] == [len(row["stalls"]) for row in with_rows]
 
 
 def test_of_other_waits_the_longest_are_listed(scan: nagle_scan.Scan, result: Result) -> None:

@@ -68,8 +68,8 @@ def test_refused_and_unanswered_ports_are_counted_not_listed(scan: nagle_scan.Sc
     assert whole - BLOCK < not_listed <= whole
     assert scan._result.core.summary().connections == PORTS + 1
     assert len(scan.connections) == PORTS + 1 - not_listed
-    told = f"{not_listed:,} connections without data"
-    assert any(told in text for text in scan.summary.notices)
+    notice = f"{not_listed:,} connections without data"
+    assert any(notice in text for text in scan.summary.notices)
 
 
 def test_a_late_answer_is_judged_from_its_first_data_on(

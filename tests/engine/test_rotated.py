@@ -105,7 +105,7 @@ def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_pa
 
 @pytest.mark.parametrize("step", ["1ms", "10ms"])
 def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> None:
-    """One capture's coarse clock blurs a wait: it is no pause because another's clock is fine."""
+    """One capture's coarse clock blurs a wait: a finer one makes it no pause."""
     coarse = CAPTURES / "labelled" / "formats-rtt26" / f"client-step{step}.pcap.gz"
     alone, fine = nagle_scan.scan(coarse), nagle_scan.scan(whole)
     together = nagle_scan.scan([coarse, whole])

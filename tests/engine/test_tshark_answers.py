@@ -1,4 +1,4 @@
-"""Every segment of every shipped capture is told as tshark tells it, but for listed reasons.
+"""Every segment of every shipped capture is read as tshark reads it, but for listed reasons.
 
 What tshark says is kept in tests/tshark, so that no tshark is needed: tshark_answers.py asks it.
 """
@@ -124,7 +124,7 @@ def lacks_the_answer(stream: Stream) -> bool:
 HANDSHAKES: dict[str, Callable[[Stream], bool]] = {
     "a copy of the SYN opens nothing": begins_with_a_copy,
     "a coarse clock shows 0": is_zero,
-    "what follows much later is no part of the handshake": lacks_the_answer,
+    "what follows much later is not part of the handshake": lacks_the_answer,
 }
 
 
@@ -153,7 +153,7 @@ def expected(path: Path) -> Answer:
     return answers()[tshark.name(path)]
 
 
-class Told(NamedTuple):
+class Numbers(NamedTuple):
     """tshark's words on a segment."""
 
     stream: int
@@ -161,7 +161,9 @@ class Told(NamedTuple):
     len: int
 
 
-def told(said: Answer, ours: dict[int, Segment]) -> Iterator[tuple[int, Told, str]]:
+def segments_of_tshark(
+    said: Answer, ours: dict[int, Segment]
+) -> Iterator[tuple[int, Numbers, str]]:
     """Frame, numbers and mark of each segment, in our way of counting.
 
     Streams that tshark numbers only for what ICMP errors quote are left out. tshark's sequence
@@ -174,7 +176,7 @@ def told(said: Answer, ours: dict[int, Segment]) -> Iterator[tuple[int, Told, st
         frame += step
         is_syn = frame in ours and bool(ours[frame].flags & SYN)
         number = stream - sum(other < stream for other in quoted)
-        yield frame, Told(number, seq - (not is_syn), length), mark
+        yield frame, Numbers(number, seq - (not is_syn), length), mark
 
 
 def differences(path: Path, said: Answer, used: Counter[str]) -> Iterator[str]:
@@ -182,10 +184,10 @@ def differences(path: Path, said: Answer, used: Counter[str]) -> Iterator[str]:
     streams = own_streams(path, said)
     ours = {row.frame: row for stream in streams for row in stream.segments}
     theirs = set()
-    for frame, segment, mark in told(said, ours):
+    for frame, segment, mark in segments_of_tshark(said, ours):
         theirs.add(frame)
         own = ours.get(frame)
-        if own is None or Told(own.stream, own.rel_seq, own.len) != segment:
+        if own is None or Numbers(own.stream, own.rel_seq, own.len) != segment:
             yield f"{path}: frame {frame}: {own}, tshark: {segment}"
         elif own.repeat != PAIRS[mark]:
             stream = streams[own.stream]

@@ -159,13 +159,13 @@ def test_what_is_said_of_wireshark_is_true(tmp_path: Path) -> None:
                 frame.packet.setfieldval(end, addr)
             frame.time_ns = START_NS + len(frames) * 10_000_000
             frames.append(frame)
-    told = iter(tshark_segments(write(tmp_path / "stories.pcap", frames)))
+    segments_of_tshark = iter(tshark_segments(write(tmp_path / "stories.pcap", frames)))
     found = {}
     for name, (answer, _) in STORIES.items():
-        numbers = [next(told).stream for _ in answer]
+        numbers = [next(segments_of_tshark).stream for _ in answer]
         found[name] = "".join(str(number - min(numbers)) for number in numbers)
     assert found == {name: answer for name, (answer, _) in STORIES.items()}
-    assert not list(told)
+    assert not list(segments_of_tshark)
 
 
 # Data after FIN keeps its place in the stream.

@@ -141,8 +141,8 @@ def test_other_programs_give_the_same_answers(tmp_path: Path) -> None:
     stalls = pl.scan_parquet(f"{fleet.path}/stalls/*.parquet").join(newest, on=["set", "batch"])
     of_polars = stalls.group_by("service", "day").agg(pl.col("wait_ms").sum()).collect().rows()
     for answer in (of_duckdb, of_polars):
-        told = sorted((service, str(day)[:10], round(lost, 6)) for service, day, lost in answer)
-        assert told == expected
+        losses = sorted((service, str(day)[:10], round(lost, 6)) for service, day, lost in answer)
+        assert losses == expected
     assert len(expected) == 2
 
 
@@ -152,9 +152,9 @@ def test_a_kind_has_the_documented_columns(kind: str, found: Fleet) -> None:
 
 
 def test_a_fleet_says_what_it_is(found: Fleet, tmp_path: Path) -> None:
-    told = certainty.told(found.total)
-    assert repr(found) == f"<Fleet {found.path}: 5 captures: {told}>"
-    assert told in found._repr_html_()
+    stalls = certainty.in_words(found.total)
+    assert repr(found) == f"<Fleet {found.path}: 5 captures: {stalls}>"
+    assert stalls in found._repr_html_()
     assert "127.0.0.1" in found._repr_html_()
     empty = Fleet(made(tmp_path / "fleet", [()]))
     assert repr(empty).endswith(": 0 captures: no stall>")
@@ -190,7 +190,7 @@ def test_a_filter_is_used_again(tmp_path: Path) -> None:
     assert Fleet(path).scan(Fleet(path).captures["set"][0])._result.core.summary().connections == 0
 
 
-def test_what_cannot_be_read_again_is_told(found: Fleet, tmp_path: Path) -> None:
+def test_what_cannot_be_read_again_is_reported(found: Fleet, tmp_path: Path) -> None:
     for set in ("xyz", "", "' OR set > '", "fff"):
         with pytest.raises(CaptureError, match="no set begins with"):
             found.scan(set)

@@ -51,7 +51,7 @@ def test_a_run_killed_at_any_moment_is_gone_on_with(
 
 
 def killed(top: str) -> None:
-    """In a process of its own, whose children begin without a thread: prints what each died of."""
+    """In a process of its own; its children begin without a thread: prints what each died of."""
     whole = json.loads(Path(top, "whole.json").read_text())
     for step in STEPS:
         for number in (*range(1, 9), 20, 40):
@@ -157,12 +157,12 @@ def test_a_batch_that_comes_while_files_are_listed_lacks_none(
         seen.extend([kind] * (kind in fields.KINDS and not seen))
         return scandir(path)
 
-    told = list[str]()
+    notes = list[str]()
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", listing)
-        mend.mend(Folder(fleet), told.append)
+        mend.mend(Folder(fleet), notes.append)
     assert seen == [fields.COMMIT, "written"]
-    assert told == []
+    assert notes == []
     assert rows_of(fleet) == rows_of(made(tmp_path / "other", [[*ALL[:2], OTHER]]))
 
 
@@ -172,7 +172,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    told = []
+    notes = []
     for size_kb in range(16, 616, 40):
         if subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={size_kb}k", "none", disk]
@@ -180,16 +180,16 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
             pytest.skip("nothing can be mounted here")
         try:
             made(disk / "fleet", [[name] for name in ALL])
-            told.append("")
+            notes.append("")
         except OutputError as error:
-            told.append(str(error))
+            notes.append(str(error))
         finally:
             shutil.copytree(disk, tmp_path / str(size_kb))
             subprocess.run(["umount", disk], check=True)
         gone_on_with(tmp_path / str(size_kb) / "fleet", whole)
-    assert told[0], "too small"
-    assert not told[-1], "large enough"
-    assert all("\n" not in line for line in told)
+    assert notes[0], "too small"
+    assert not notes[-1], "large enough"
+    assert all("\n" not in line for line in notes)
 
 
 def cut(path: Path) -> None:
@@ -203,7 +203,7 @@ def flipped(path: Path) -> None:
 
 
 def of_something_else(path: Path) -> None:
-    """A file that holds what its name says, which is no row of a fleet."""
+    """A file that holds what its name says, but not a row of a fleet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -255,7 +255,7 @@ def test_a_question_about_damage_is_told_apart_from_a_wrong_one(tmp_path: Path) 
         Fleet(made(tmp_path / "other", [ALL[:1]])).query("SELECT nothing FROM stalls")
 
 
-def test_a_capture_that_is_gone_when_its_rows_are_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_capture_that_is_gone_when_its_rows_are_is_reported(run: Run, tmp_path: Path) -> None:
     """Its other rows must neither count, nor stay beside the new ones."""
     path, fleet = tmp_path / "a.pcap", tmp_path / "fleet"
     content = (CAPTURES / SPLIT).read_bytes()
@@ -265,8 +265,8 @@ def test_a_capture_that_is_gone_when_its_rows_are_is_told(run: Run, tmp_path: Pa
     before = rows_of(fleet)
     next((fleet / "stalls").glob("*.parquet")).unlink()
     path.write_text("no capture")
-    told = run(*call)
-    assert b"1 capture lost rows with a file that is gone: to be read again" in told.stderr
+    done = run(*call)
+    assert b"1 capture lost rows with a file that is gone: to be read again" in done.stderr
     assert Fleet(fleet).failures["path"].tolist() == [str(path)]
     assert rows_of(fleet)["sums"] == []
     path.write_bytes(content)
@@ -285,9 +285,9 @@ def test_a_link_is_refused_and_what_it_leads_to_stays(place: str, run: Run, tmp_
         shutil.rmtree(fleet / place)
     (fleet / place).symlink_to(elsewhere)
     for more in ((CAPTURES / OTHER,), ("--check",)):
-        told = run("fleet", *more, "-o", fleet)
-        assert told.returncode == 2
-        assert told.stderr.decode().endswith(": a link, which may lead elsewhere: remove it\n")
+        done = run("fleet", *more, "-o", fleet)
+        assert done.returncode == 2
+        assert done.stderr.decode().endswith(": a link, which may lead elsewhere: remove it\n")
     assert [path.name for path in elsewhere.iterdir()] == ["notes.txt"]
 
 
@@ -361,7 +361,7 @@ def test_many_runs_leave_few_files_that_count(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "difference"),
     [
         ({"filter": "port 80"}, "scanned with no filter"),
         ({"min_wait_ms": 20.0}, "scanned with --min-wait 10"),
@@ -369,10 +369,10 @@ def test_many_runs_leave_few_files_that_count(
     ],
 )
 def test_results_that_do_not_add_up_are_kept_apart(
-    tmp_path: Path, options: dict[str, Any], told: str
+    tmp_path: Path, options: dict[str, Any], difference: str
 ) -> None:
     fleet = made(tmp_path / "fleet", [ALL[:1]])
-    with pytest.raises(OutputError, match=f"{told}: name a new folder"):
+    with pytest.raises(OutputError, match=f"{difference}: name a new folder"):
         scan_fleet(CAPTURES / OTHER, fleet, workers=1, **options)
     written(fleet, {"captures": [capture("b" * 32)]}, Scope(None, 99.0, None))
     with pytest.raises(CaptureError, match="runs with different settings have written into it"):
@@ -394,11 +394,11 @@ def file_in_the_way(path: Path) -> str:
 def test_nothing_is_written_where_something_else_is(
     make: Callable[[Path], str], run: Run, tmp_path: Path
 ) -> None:
-    told = make(tmp_path / "fleet")
+    why = make(tmp_path / "fleet")
     there = sorted(tmp_path.rglob("*"))
     done = run("fleet", CAPTURES / SPLIT, "-o", tmp_path / "fleet")
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
-    assert told in done.stderr.decode()
+    assert why in done.stderr.decode()
     assert sorted(tmp_path.rglob("*")) == there
 
 

@@ -150,10 +150,10 @@ def test_what_cannot_be_is_one_line(named: str, says: str, web: Web, tmp_path: P
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.txt").write_text("none")
     at = {"here": str(tmp_path), "web": f"127.0.0.1:{web.server_port}"}
-    with pytest.raises(CaptureError) as told:
+    with pytest.raises(CaptureError) as refusal:
         inputs.find([named.format(**at)])
     expected, is_begin, _ = says.format(**at).partition(" ...")
-    said = str(told.value)
+    said = str(refusal.value)
     assert said == expected or (is_begin and said.startswith(expected))
 
 
@@ -164,10 +164,10 @@ def test_a_package_that_is_not_there_is_named(scheme: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(fsspec, "get_filesystem_class", missing)
     package = remote.PACKAGES[scheme]
-    with pytest.raises(CaptureError) as told:
+    with pytest.raises(CaptureError) as refusal:
         inputs.find([f"{scheme}://place/a.pcap"])
     needs = f"{scheme}:// needs {package}: pip install {package}"
-    assert str(told.value) == f"{scheme}://place/a.pcap: {needs}"
+    assert str(refusal.value) == f"{scheme}://place/a.pcap: {needs}"
 
 
 @pytest.mark.parametrize(
@@ -188,16 +188,18 @@ def test_a_package_that_is_not_there_is_named(scheme: str, monkeypatch: pytest.M
 )
 def test_a_password_is_refused_and_no_signature_shown(url: str, shown: str | None) -> None:
     if shown is None:
-        with pytest.raises(CaptureError, match="a URL with a password or key: keep it in") as told:
+        with pytest.raises(
+            CaptureError, match="a URL with a password or key: keep it in"
+        ) as refusal:
             inputs.find([url])
         assert not [
-            word for word in ("sec", "pw", "ss@", "token", "KEY") if word in str(told.value)
+            word for word in ("sec", "pw", "ss@", "token", "KEY") if word in str(refusal.value)
         ]
     else:
         assert remote.shown(url) == shown
 
 
-def test_a_signed_url_opens_and_its_signature_is_never_told(web: Web, tmp_path: Path) -> None:
+def test_a_signed_url_opens_and_its_signature_is_never_shown(web: Web, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(CAPTURE)
     url = web.url("ranges", "a.pcap?sig=pass-word")
     (found,) = inputs.dated(inputs.find([url]).files.values())
@@ -210,9 +212,9 @@ def test_a_signed_url_opens_and_its_signature_is_never_told(web: Web, tmp_path: 
         OSError("http://x/?sig=pass-word"),
         RuntimeError(""),
     ):
-        told = remote.reason(error, url)
-        assert told
-        assert "pass-word" not in told
+        refusal = remote.reason(error, url)
+        assert refusal
+        assert "pass-word" not in refusal
 
 
 def test_half_of_a_remote_capture_never_passes_for_one(
@@ -264,10 +266,10 @@ def as_nobody(ask: Callable[[], str]) -> str:
         os.setgid(65534)
         os.setuid(65534)
         try:
-            told = ask()
+            refusal = ask()
         except BaseException as error:
-            told = str(error)
-        os.write(write_end, told.encode())
+            refusal = str(error)
+        os.write(write_end, refusal.encode())
         os._exit(0)
     os.close(write_end)
     os.waitpid(child, 0)
@@ -295,9 +297,9 @@ def closed() -> Iterator[Path]:
 @pytest.mark.parametrize("name", ["secret.pcap", "secret", "secret/b.pcap"])
 def test_what_is_named_and_may_not_be_read(name: str, closed: Path) -> None:
     def ask() -> str:
-        with pytest.raises(CaptureError) as told:
+        with pytest.raises(CaptureError) as refusal:
             inputs.find([str(closed / name)])
-        return str(told.value)
+        return str(refusal.value)
 
     assert as_nobody(ask) == f"{closed / name}: cannot read: permission denied"
 

@@ -135,10 +135,10 @@ def test_a_service_leads_to_its_worst_connections_and_their_reports(
         command = target.locator("code.command").first
         command.click()
         selected = shown.page.evaluate("getSelection().toString()")
-    told = re.fullmatch(r"nagle-scan fleet -o (\S+) --report ([0-9a-f]+)/(\d+)", selected)
-    assert told is not None
-    assert told[1] == str(small.parent)
-    fleet.report(told[2], int(told[3]), small.with_name("report.html"))
+    words = re.fullmatch(r"nagle-scan fleet -o (\S+) --report ([0-9a-f]+)/(\d+)", selected)
+    assert words is not None
+    assert words[1] == str(small.parent)
+    fleet.report(words[2], int(words[3]), small.with_name("report.html"))
 
 
 def test_it_tells_since_when_and_who_and_what_could_not_be_read(
@@ -239,16 +239,16 @@ def test_changes_come_first(tmp_path: Path, browser: Browser) -> None:
     path = shown_page(folder)
     assert page.state(Folder(folder)) == opened(folder).state
     with shown_in(browser, path) as shown:
-        told = shown.text("#changes")
-        assert "new: a:1 loses 4.0 ms per exchange (9 stalls)" in told
-        assert "worse: b:1 loses 4.0 ms per exchange (9 stalls), 1.0 ms before" in told
-        assert "c:1" not in told, "of last week"
+        listed = shown.text("#changes")
+        assert "new: a:1 loses 4.0 ms per exchange (9 stalls)" in listed
+        assert "worse: b:1 loses 4.0 ms per exchange (9 stalls), 1.0 ms before" in listed
+        assert "c:1" not in listed, "of last week"
         order = "document.querySelector('#changes').compareDocumentPosition"
         assert shown.page.evaluate(f"{order}(document.querySelector('#services')) & 4")
 
 
-def test_what_was_not_looked_for_is_told(tmp_path: Path) -> None:
-    """No stall in waits of a second and more is no news of waits of 40 ms."""
+def test_what_was_not_looked_for_is_reported(tmp_path: Path) -> None:
+    """No stall in waits of a second and more says nothing of waits of 40 ms."""
     strict = PLAIN._replace(min_wait_ms=1000.0, filter="tcp port <1>")
     text = shown_page(written(tmp_path / "fleet", {}, strict)).read_text()
     assert "Waits shorter than 1000 ms were ignored (--min-wait)." in text

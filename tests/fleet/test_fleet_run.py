@@ -1,4 +1,4 @@
-"""`nagle-scan fleet` from the first night to the next: what is read, what is told, what stays."""
+"""`nagle-scan fleet` from the first night to the next: what is read, reported and kept."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
         assert done.stderr == b""
         return done.returncode, done.stdout.decode().splitlines()
 
-    status, told = night()
+    status, lines = night()
     assert status == 1
-    assert told[0] == "3 new captures: 1 with stalls, 1 clean, 1 file unusable"
-    assert told[1] == "  new: 127.0.0.1:8000 loses 39.2 ms per exchange (9 stalls)"
-    assert told[2].startswith(f"  {captures}/notes.pcap: not a capture file")
-    assert told[-1] == f"wrote {fleet}/index.html, and the tables beside it"
-    status, told = night()
-    assert (status, told[0]) == (
+    assert lines[0] == "3 new captures: 1 with stalls, 1 clean, 1 file unusable"
+    assert lines[1] == "  new: 127.0.0.1:8000 loses 39.2 ms per exchange (9 stalls)"
+    assert lines[2].startswith(f"  {captures}/notes.pcap: not a capture file")
+    assert lines[-1] == f"wrote {fleet}/index.html, and the tables beside it"
+    status, lines = night()
+    assert (status, lines[0]) == (
         0,
         "0 new captures (2 files known, 1 file known to be no capture): nothing to do",
     )
-    assert len(told) == 1, "the page is as it was"
+    assert len(lines) == 1, "the page is as it was"
     copy(OTHER, captures)
     assert night()[1][0].startswith("1 new capture (2 files known, 1 file known to be no capture)")
     (captures / "notes.pcap").write_bytes((CAPTURES / "java-split-nodelay.pcap").read_bytes())
@@ -126,7 +126,7 @@ def scanned(folder: Path, fleet: Path, key: bytes | None = None) -> nagle_scan.F
     return nagle_scan.scan_fleet(folder / "*.pcap*", fleet, workers=1, anonymize=key)
 
 
-def test_a_file_that_grew_after_its_rotation_went_is_told(tmp_path: Path) -> None:
+def test_a_file_that_grew_after_its_rotation_went_is_reported(tmp_path: Path) -> None:
     first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
     whole = (CAPTURES / OTHER).read_bytes()
     last.write_bytes(whole[: len(whole) // 2])
@@ -179,8 +179,8 @@ def test_a_row_of_a_service_names_no_other(tmp_path: Path) -> None:
     every = set(fleet.services["service"])
     assert len(every) > 2
     for row in fleet.connections.to_dict("records"):
-        told = row["sentence"] + row["change"] + row["fix"]
-        assert not [one for one in every - {row["service"]} if f"{one}:" in f"{told}:"]
+        sentences = row["sentence"] + row["change"] + row["fix"]
+        assert not [one for one in every - {row["service"]} if f"{one}:" in f"{sentences}:"]
 
 
 def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
@@ -189,8 +189,8 @@ def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
     call = ("fleet", CAPTURES / SPLIT, CAPTURES / OTHER, "-o", tmp_path / "fleet", *ALONE)
     assert run(*call, "--names", names).returncode == 1
     stalls = nagle_scan.Fleet(tmp_path / "fleet").stalls
-    told = stalls[["service", "owner", "pod", "server_port"]].drop_duplicates()
-    assert sorted(told.itertuples(index=False, name=None)) == [
+    named = stalls[["service", "owner", "pod", "server_port"]].drop_duplicates()
+    assert sorted(named.itertuples(index=False, name=None)) == [
         ("127.0.0.1:8080", "", "", 8080),
         ("payments", "team-a", "pod-7", 8000),
     ]
@@ -211,10 +211,10 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
         if path.is_file():
             assert not [secret for secret in secrets if secret in path.read_bytes()], path
     table = opened(tmp_path / "fleet")
-    told = " ".join(
+    written = " ".join(
         json.dumps(table.rows(f"SELECT * FROM {name}"), default=str) for name in fields.tables()
     )
-    assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
+    assert not [secret for secret in secrets if secret.decode(errors="replace") in written]
 
 
 def test_a_name_that_is_not_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
@@ -327,17 +327,17 @@ def test_a_pipeline_is_told_by_the_exit_status(
 def test_a_stall_is_told_once(run: Run, tmp_path: Path) -> None:
     """A nightly job that is red every night is switched off."""
     call = ("-o", tmp_path / "fleet", *ALONE)
-    junit, told = tmp_path / "alert.xml", tmp_path / "alert.json"
-    assert run("fleet", CAPTURES / SPLIT, *call, "-o", junit, "-o", told).returncode == 1
-    (change,) = json.loads(told.read_text())["changes"]
+    junit, document = tmp_path / "alert.xml", tmp_path / "alert.json"
+    assert run("fleet", CAPTURES / SPLIT, *call, "-o", junit, "-o", document).returncode == 1
+    (change,) = json.loads(document.read_text())["changes"]
     assert (change["change"], change["service"]) == ("new", "127.0.0.1:8000")
     assert junit.read_text().count("<failure") == 1
     night = copy(SPLIT, tmp_path, "night.pcap")
     content = bytearray(night.read_bytes())
     content[24:28] = (int.from_bytes(content[24:28], "little") + 86_400).to_bytes(4, "little")
     night.write_bytes(content)
-    done = run("fleet", night, *call, "-o", junit, "-o", told)
-    assert (done.returncode, json.loads(told.read_text())["changes"]) == (0, [])
+    done = run("fleet", night, *call, "-o", junit, "-o", document)
+    assert (done.returncode, json.loads(document.read_text())["changes"]) == (0, [])
     assert "<failure" not in junit.read_text()
     assert run("fleet", night, *call, "--all-stalls", "-o", junit).returncode == 1
     assert junit.read_text().count("<failure") == 1
@@ -381,7 +381,7 @@ def test_a_change_is_more_than_chance_and_told_once(
 
 
 def test_a_host_is_compared_with_hosts_not_with_all_of_them(tmp_path: Path) -> None:
-    """One of twenty that stalls as ever is no news, though all together lose far less."""
+    """One of twenty that stalls as ever is not news, though all together lose far less."""
     sums, captures = [], []
     for night in range(2):
         for host in range(20):
@@ -397,7 +397,7 @@ def test_a_host_is_compared_with_hosts_not_with_all_of_them(tmp_path: Path) -> N
 
 
 def spoiled(how: str, folder: Path, *captures: Path) -> subprocess.CompletedProcess[bytes]:
-    """A run whose process does something to itself first."""
+    """A run in a process that does something to itself first."""
     lines = [
         "import os, sys",
         "from nagle_scan.command import cli",

@@ -1,4 +1,4 @@
-"""A fleet in an object store: a real S3 API on this machine, whose answers are lost on the way."""
+"""A fleet in an object store: a real S3 API on this machine, which loses answers on the way."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Store(NamedTuple):
 
     def spoil(self, method: str, number: int, how: str = "-") -> int:
         """The answer to this request is lost; how many there were since the last call."""
-        with urllib.request.urlopen(f"{self.url}{WISH}{method}/{number}/{how}") as told:
-            return int(told.read())
+        with urllib.request.urlopen(f"{self.url}{WISH}{method}/{number}/{how}") as answer:
+            return int(answer.read())
 
 
 def port_of(server: subprocess.Popen[str]) -> int:
@@ -99,7 +99,7 @@ def test_captures_and_results_stay_in_the_store(store: Store, run: Run) -> None:
     before = rows_of(FLEET)
     files.pipe(next(one for one in files.find(FLEET) if "/stalls/" in one), b"cut")
     assert run("fleet", "-o", FLEET, "--check", env=env).returncode == 2
-    # One of the captures that lost rows is no longer in the store.
+    # One of the captures that lost rows has gone from the store.
     assert run(*call, env=env).returncode in (0, 1)
     assert set(rows_of(FLEET)["stalls"]) <= set(before["stalls"])
     assert run("fleet", "-o", FLEET, "--check", env=env).returncode == 0
@@ -109,7 +109,7 @@ def test_captures_and_results_stay_in_the_store(store: Store, run: Run) -> None:
 def test_an_answer_lost_at_any_request_loses_no_row(
     how: str, store: Store, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file whose answer was lost is sent again: it has the same name and content."""
+    """A file without an answer is sent again: it has the same name and content."""
     monkeypatch.setattr("nagle_scan.fleet.folder.time.sleep", lambda _: None)
     names = (SPLIT, FIXED)
     whole = rows_of(made(tmp_path / "whole", [names]))

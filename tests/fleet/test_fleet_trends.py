@@ -23,10 +23,10 @@ NONE = {f"{name}_{word}": 0 for name in ("stalls", "lost_ms") for word in CONFID
 def hours(*each: tuple[int, int] | None, step: timedelta = HOUR) -> list[Row]:
     """Hours from `BEGIN` on; `None` was not captured."""
     return [
-        {**NONE, "hour": BEGIN + number * step, "exchanges": told[0]}
-        | {"stalls_certain": told[1], "lost_ms_certain": 40.0 * told[1]}
-        for number, told in enumerate(each)
-        if told is not None
+        {**NONE, "hour": BEGIN + number * step, "exchanges": hour[0]}
+        | {"stalls_certain": hour[1], "lost_ms_certain": 40.0 * hour[1]}
+        for number, hour in enumerate(each)
+        if hour is not None
     ]
 
 
@@ -93,7 +93,7 @@ def test_a_noisy_hour_before_a_step_does_not_move_it() -> None:
     assert sum(one is not None for one in false) <= 2
 
 
-def test_the_hours_in_which_it_may_have_begun_are_told() -> None:
+def test_the_hours_in_which_it_may_have_begun_are_reported() -> None:
     """Hours that were not captured are not known to be clean."""
     found = trend(hours(*[CLEAN] * 5, None, None, *[ABOVE] * 4))
     assert found.note == "usually nothing before; between 11-20 05:00 and 11-20 07:00"

@@ -40,7 +40,7 @@ def work(items: Sequence[str]) -> list[str]:
     return [f"{item} {os.getpid()}" for item in items]
 
 
-def told(done: Iterable[Done]) -> tuple[list[str], list[str], list[str]]:
+def outcomes(done: Iterable[Done]) -> tuple[list[str], list[str], list[str]]:
     """Items that were done, those that were not, and why."""
     every = list(done)
     results = sorted(item.split()[0] for one in every for item in one.result or ())
@@ -75,20 +75,20 @@ def test_nothing_listens_and_nothing_stays(two: Workers) -> None:
 def test_who_dies_costs_its_own_item_only(two: Workers) -> None:
     tasks = [Task([*"ab"]), Task(["c", "dies", "d"]), *[Task(["e"])] * 20]
     done = list(two.run(work, tasks))
-    assert told(done) == ([*"abcd", *"e" * 20], ["dies"], [DIED])
+    assert outcomes(done) == ([*"abcd", *"e" * 20], ["dies"], [DIED])
 
 
 @pytest.mark.parametrize("how", ["hangs", "stops"])
-def test_who_hangs_is_given_up_and_told(
+def test_who_hangs_is_given_up_and_reported(
     how: str, two: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "DEADLINE_S", 15.0)
     done = list(two.run(work, [Task(["a", how]), *[Task(["b"])] * 5]))
-    assert told(done) == (["a", *"b" * 5], [how], ["no answer within 15 s: given up"])
+    assert outcomes(done) == (["a", *"b" * 5], [how], ["no answer within 15 s: given up"])
 
 
 def test_what_a_function_raises_is_the_error_of_its_items(two: Workers) -> None:
-    assert told(two.run(work, [Task(["fails"])])) == ([], ["fails"], ["no capture"])
+    assert outcomes(two.run(work, [Task(["fails"])])) == ([], ["fails"], ["no capture"])
     with pytest.raises(ZeroDivisionError):
         list(two.run(work, [Task(["breaks"])]))
 
@@ -162,7 +162,7 @@ def test_a_worker_of_the_cluster_that_dies_costs_what_killed_it(two_far: Cluster
     finally:
         over.set()
         starting.join()
-    assert told(done) == ([*"a" * 6, *"b" * 6], ["dies"], [DIED])
+    assert outcomes(done) == ([*"a" * 6, *"b" * 6], ["dies"], [DIED])
 
 
 def test_workers_killed_at_random_lose_no_capture(two_far: Cluster, tmp_path: Path) -> None:

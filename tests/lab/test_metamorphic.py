@@ -56,7 +56,7 @@ def test_of_the_pure_acks_some_are_lost_and_nothing_else(stalled: Labelled) -> N
 
 
 def test_no_disturbance_makes_a_coarse_clock_look_fine(stalled: Labelled) -> None:
-    """A clock of 10 ms stamps both copies of a frame alike, and is no better for 20 us."""
+    """A clock of 10 ms stamps both copies of a frame alike, and does no better for 20 us."""
     frames = stalled.capture.frames
     coarse = [replace(f, time_ns=at * 10 * MS) for at, f in enumerate(frames)]
     for given, later_ns in ((frames, 2 * US), (coarse, 0)):
@@ -104,7 +104,7 @@ def test_a_wrong_answer_about_the_option_is_noticed(stalled: Labelled) -> None:
     assert metamorphic.look(lying, frames).wrong_options
 
 
-def test_more_faults_than_known_are_told() -> None:
+def test_more_faults_than_known_are_reported() -> None:
     known = metamorphic.table({"clock of 1 ms": Counter({"captures": 9, "found": 48, "false": 2})})
     assert metamorphic.read_table(known.to_string()).equals(known)
     more = metamorphic.table({"clock of 1 ms": Counter({"found": 40, "false": 3})})

@@ -33,7 +33,7 @@ def test_every_threshold_is_used() -> None:
 
 
 def test_no_threshold_is_declared_elsewhere() -> None:
-    """One whose comment says which way it leans is one."""
+    """One with a comment that says which way it leans is one."""
     assert not [file for file in SOURCE.rglob("*.rs") if "/// Leans:" in file.read_text()]
 
 

@@ -82,10 +82,10 @@ def test_no_import_points_up() -> None:
     assert upwards(FILES) == []
 
 
-def test_every_room_has_its_place_and_is_told() -> None:
+def test_every_room_has_its_place_and_is_reported() -> None:
     assert {room(module) for module in FILES} | {"_core"} == set(ROOMS)
-    told = (nagle_scan.__doc__ or "").partition("test_import_order.py")[2]
-    assert [line.split()[0] for line in told.splitlines() if line.startswith("    ")] == ROOMS
+    listed = (nagle_scan.__doc__ or "").partition("test_import_order.py")[2]
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("    ")] == ROOMS
 
 
 def test_the_package_itself_imports_only_what_is_public() -> None:

@@ -25,7 +25,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def tagged(tmp_path: Path) -> Path:
-    """A repository whose HEAD is a release."""
+    """A repository with a release at its HEAD."""
     package = f'[package]\nname = "nagle-scan"\nversion = "{VERSION}"\n'
     (tmp_path / "analyzer").mkdir()
     (tmp_path / "analyzer/Cargo.toml").write_text(package)

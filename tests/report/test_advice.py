@@ -190,23 +190,23 @@ def test_frames_cut_too_short_are_told_with_what_is_enough() -> None:
 
 
 def stall_with(made: Conversation, unacked: bytes, held: bytes) -> None:
-    """A stall whose segments begin with these messages."""
+    """A stall of segments that begin with these messages."""
     hold = made.stall(first=len(unacked), second=len(held))
     hold.unacked.packet[Raw].load = unacked
     hold.held.packet[Raw].load = held
 
 
-@pytest.mark.parametrize(("snap_length", "told"), [(54, True), (57, True), (256, False)])
+@pytest.mark.parametrize(("snap_length", "is_noticed"), [(54, True), (57, True), (256, False)])
 def test_a_report_tells_where_messages_were_split_or_cut(
-    snap_length: int, told: bool, tmp_path: Path, run: Run
+    snap_length: int, is_noticed: bool, tmp_path: Path, run: Run
 ) -> None:
     made = connected(server=("10.0.0.2", 7001))
     for _ in range(3):
         stall_with(made, BIND, b"S\0\0\0\4")
     path = write(tmp_path / "cut.pcap", made.frames, snap_length)
     for words in said(run, path, tmp_path):
-        assert ("Frames were cut at" in words) == told
-        assert ("PostgreSQL Bind ends with the first, Sync in the second" in words) != told
+        assert ("Frames were cut at" in words) == is_noticed
+        assert ("PostgreSQL Bind ends with the first, Sync in the second" in words) != is_noticed
 
 
 def test_the_fixes_come_in_their_order() -> None:

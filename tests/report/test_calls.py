@@ -86,9 +86,9 @@ def test_nothing_that_the_program_wrote_is_printed(run: Run, tmp_path: Path) -> 
     alone = run("--calls", TRACE).stdout.decode()
     assert '"", 6, ' in why
     assert "sendto" in alone
-    for told in (done, why, alone, *(path.read_text() for path in paths)):
-        assert "200 OK" not in told
-        assert "/srv/app" not in told
+    for output in (done, why, alone, *(path.read_text() for path in paths)):
+        assert "200 OK" not in output
+        assert "/srv/app" not in output
     for path in paths[:3]:
         assert "sendto 143 B in serve()" in path.read_text().replace("\\", ""), path
 
@@ -97,8 +97,8 @@ def test_an_anonymized_report_has_no_address(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "result.json"
     done = run(PCAP, "--calls", TRACE, "--anonymize", "-o", out)
     alone = run("--calls", TRACE, "--anonymize")
-    for told in (done.stdout, alone.stdout, out.read_bytes()):
-        assert b"127.0.0.1" not in told
+    for output in (done.stdout, alone.stdout, out.read_bytes()):
+        assert b"127.0.0.1" not in output
 
 
 @pytest.mark.parametrize("off_s", [0.0, -10_804.2, 86_400.0])
@@ -148,8 +148,8 @@ def test_without_sizes_of_writes_the_remedy_is_named(tmp_path: Path) -> None:
 def test_a_trace_alone_proves_nothing(run: Run) -> None:
     """It says what docs/calls.md shows."""
     assert run("--calls", TRACE).returncode == 4
-    told = json.loads(run("--calls", TRACE, "--format", "json").stdout)
-    assert told["patterns"][0]["count"] == 40
+    sums = json.loads(run("--calls", TRACE, "--format", "json").stdout)
+    assert sums["patterns"][0]["count"] == 40
 
 
 def test_without_a_file_it_says_how_to_trace(run: Run) -> None:

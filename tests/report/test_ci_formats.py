@@ -108,24 +108,24 @@ def test_a_failure_is_about_its_server_alone_and_says_each_thing_once(tmp_path: 
     assert len(cases) == 3
     for case in cases:
         (failure,) = case
-        told = failure.text or ""
-        assert told.count("Cost:") == 1
+        text = failure.text or ""
+        assert text.count("Cost:") == 1
         own = {f"10.0.0.9:{port}" for port in (80, 81, 82)} & {case.get("name")}
-        assert set(re.findall(r"10\.0\.0\.9:\d+", told)) <= own
-        assert {f"port {port}" for port in re.findall(r"port (\d+)", told)} == {
+        assert set(re.findall(r"10\.0\.0\.9:\d+", text)) <= own
+        assert {f"port {port}" for port in re.findall(r"port (\d+)", text)} == {
             f"port {name.rpartition(':')[2]}" for name in own
         }
 
 
-def test_what_is_only_possible_fails_no_test_but_is_told(tmp_path: Path) -> None:
+def test_what_is_only_possible_fails_no_test_but_is_reported(tmp_path: Path) -> None:
     made = connected(rtt_ms=26.0)
     made.may_hold()
     scan = nagle_scan.scan(write(tmp_path / "possible.pcap", made.frames))
     assert scan.verdict == "possible"
     root = junit(scan, tmp_path)
     assert list(root.iter("failure")) == []
-    (told,) = root.iter("system-out")
-    assert "may have held" in (told.text or "")
+    (text,) = root.iter("system-out")
+    assert "may have held" in (text.text or "")
 
 
 def test_a_capture_that_cannot_tell_is_skipped(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def group(surest: int, **more: Any) -> Any:
 def test_the_option_is_told_as_the_table_tells_it(
     nagle: str, sockets: tuple[int, ...], said: str
 ) -> None:
-    told = held.option(group(1, nagle=nagle, sockets=sockets))
-    assert told == said.format("TCP_NODELAY", "10.0.0.2:80")
+    sentence = held.option(group(1, nagle=nagle, sockets=sockets))
+    assert sentence == said.format("TCP_NODELAY", "10.0.0.2:80")
 
 
 @pytest.mark.parametrize(

@@ -288,8 +288,8 @@ def test_markdown_shows_any_words_literally(words: str) -> None:
     """In a paragraph and in a cell, whatever a ticket may hold one day."""
 
     def shape(words: str) -> Shape:
-        told = [[markup.escaped(words), markup.code(words)]]
-        lines = [f"x {part} x\n" for part in told[0]] + list(markup.table([("a", "b"), *told]))
+        cells = [[markup.escaped(words), markup.code(words)]]
+        lines = [f"x {part} x\n" for part in cells[0]] + list(markup.table([("a", "b"), *cells]))
         return shape_of_markdown("\n".join(lines).encode())
 
     assert shape(words) == shape("plain")

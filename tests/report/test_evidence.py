@@ -129,8 +129,8 @@ def test_wireshark_shows_the_comments_the_right_lengths_and_no_new_fault(
         f"tcp.stream == {row.connection}" for row in scan._result.core.affected(5)
     )
     names = "frame.time_epoch tcp.len tcp.seq_raw tcp.ack_raw frame.len"
-    told = tshark(evidence, "-Y", "tcp", fields=names)
-    assert told == tshark(path, "-Y", streams, fields=names) != []
+    shown = tshark(evidence, "-Y", "tcp", fields=names)
+    assert shown == tshark(path, "-Y", streams, fields=names) != []
     faults = "_ws.malformed || tcp.analysis.flags || _ws.expert.severity == error"
     before, after = (
         tshark(each, "-Y", faults, fields="_ws.expert.message") for each in (path, evidence)

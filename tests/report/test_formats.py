@@ -54,9 +54,9 @@ def test_python_command_and_options_write_what_they_say(run: Run, tmp_path: Path
 
 @of_each
 def test_help_names_it(format: Format, run: Run) -> None:
-    told = run("--help").stdout.decode()
-    assert f"{' '.join(format.suffixes)} " in told
-    assert format.about in told
+    help_text = run("--help").stdout.decode()
+    assert f"{' '.join(format.suffixes)} " in help_text
+    assert format.about in help_text
     assert formats.of(format.example) == format
 
 

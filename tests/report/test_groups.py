@@ -44,7 +44,7 @@ def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> No
 
 
 def page_of_stalls(folder: Path, first: int, second: int) -> str:
-    """The page of three stalls whose pieces are so long."""
+    """The page of three stalls with pieces of these lengths."""
     frames = stalled(first=first, second=second).frames
     return html.unescape(page_of(frames, folder).read_text())
 
@@ -84,9 +84,9 @@ def test_a_page_says_where_tables_end_and_how_they_are_sorted(
 
 
 def test_a_page_tells_once_why_the_first_exchange_was_fast(report: Report) -> None:
-    told = report("labelled/both-split-ipv6/server.pcap.gz").read_text()
-    assert told.count("The first exchange was fast") == 1
-    assert "The first exchange of a connection is fast" not in told
+    text = report("labelled/both-split-ipv6/server.pcap.gz").read_text()
+    assert text.count("The first exchange was fast") == 1
+    assert "The first exchange of a connection is fast" not in text
 
 
 def test_what_is_attached_names_files_without_their_folders(run: Run, tmp_path: Path) -> None:

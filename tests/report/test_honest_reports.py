@@ -29,7 +29,7 @@ def test_what_may_have_been_held_is_told_from_what_was_not(run: Run) -> None:
     assert "unknown server 107-109 bytes are missing from the capture around it" in said
 
 
-def test_numbers_that_differ_from_wiresharks_are_told(run: Run, tmp_path: Path) -> None:
+def test_numbers_that_differ_from_wiresharks_are_reported(run: Run, tmp_path: Path) -> None:
     done = run(SPLIT, "-f", "tcp", "-o", tmp_path / "page.html")
     assert "stream numbers count only connections that pass the filter" in flat(done.stdout)
     page = (tmp_path / "page.html").read_text()

@@ -37,9 +37,9 @@ def capture(name: str, folder: Path) -> Path:
 def test_every_format_names_the_holder_and_those_that_pass_on(run: Run, tmp_path: Path) -> None:
     text, _, ticket = said(run, capture("server-2-relays/a.pcap.gz", tmp_path), tmp_path)
     shown = section((tmp_path / "page.html").read_text(), "hops").replace("\N{NO-BREAK SPACE}", " ")
-    for told in (text, ticket, shown):
-        assert len(re.findall(LEAD, told)) == 1, told
-        assert "an exchange of the first client would take" in told
+    for report in (text, ticket, shown):
+        assert len(re.findall(LEAD, report)) == 1, report
+        assert "an exchange of the first client would take" in report
     assert "2 relays forward it: the same time, counted once." in text
     assert "| 3 | 127.0.0.1:8101 |" in ticket
     assert "Is TCP_NODELAY in effect? Client: not known. Server: no." in shown
@@ -60,8 +60,8 @@ def test_relays_get_no_advice(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture("server-2-relays/a.pcap.gz", tmp_path))
     view = View(scan._result, LIMITS._replace(groups=99, fixes=99), Options())
     assert [fix.sender for fix in view.fixes] == [HOLDER]
-    told = [row.sockets for row in view.nodelay if row.answer == "no"]
-    assert told == [f"server {HOLDER}"]
+    off = [row.sockets for row in view.nodelay if row.answer == "no"]
+    assert off == [f"server {HOLDER}"]
 
 
 def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
@@ -145,5 +145,5 @@ def test_a_relay_that_holds_is_told_which_of_its_sockets_to_change(tmp_path: Pat
     assert fix.where(first) == "the relay on 10.0.0.2 (client of port 7001)"
     assert "set TCP_NODELAY on its upstream sockets, those it opens" in first.what
     assert all("write" not in one.what for one in others)
-    told = {item.head: item.text for item in header.of(view)}
-    assert told["fix"].startswith(f"The relay on {fix.sender}: set TCP_NODELAY on its upstream")
+    items = {item.head: item.text for item in header.of(view)}
+    assert items["fix"].startswith(f"The relay on {fix.sender}: set TCP_NODELAY on its upstream")

@@ -251,8 +251,8 @@ def test_outputs_do_not_depend_on_what_the_payload_is(run: Run, tmp_path: Path) 
         fill(made.frames, payload)
         write(path, made.frames)
         assert payload in path.read_bytes()
-        told = alone(run, path, tmp_path / f"out{number}")
-        found.append({kind: told[kind] for kind in SUFFIXES})
+        outputs_of_one = alone(run, path, tmp_path / f"out{number}")
+        found.append({kind: outputs_of_one[kind] for kind in SUFFIXES})
     assert found[0] == found[1]
 
 

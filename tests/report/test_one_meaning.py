@@ -62,7 +62,7 @@ def stalls(one: Seen) -> list[_core.WaitRow]:
 
 
 def in_words(lost_ms: float) -> str:
-    """A pattern of this duration, whose parts are rounded to 1 us."""
+    """A pattern of this duration, with parts that are rounded to 1 us."""
     return "|".join({re.escape(duration(lost_ms + off_ms)) for off_ms in (-0.005, 0.005)})
 
 
@@ -185,11 +185,15 @@ def test_a_clean_title_says_why_it_does_not_speak_of_all_connections() -> None:
 
 
 def test_what_is_counted_once_is_no_other_wait() -> None:
-    """A relay's replies are late by the same time, which the verdict has told."""
-    told = [one for one in seen() if "the same time, counted once" in one.first.get("stalls", "")]
-    assert len(told) > 4
+    """A relay's replies are late by the same time, which the verdict has said."""
+    counted_once = [
+        one for one in seen() if "the same time, counted once" in one.first.get("stalls", "")
+    ]
+    assert len(counted_once) > 4
     assert not [
-        one.path for one in told if "arrived on another connection" in one.first.get("rest", "")
+        one.path
+        for one in counted_once
+        if "arrived on another connection" in one.first.get("rest", "")
     ]
 
 

@@ -31,7 +31,7 @@ LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap.gz"))
 SHIPPED = [*sorted(CAPTURES.glob("*.pcap")), *LABELLED]
 
 
-UNTRUE = ("1 of 1 connection", "their servers", "None", "at best", "cannot be told apart")
+UNTRUE = ("1 of 1 connection", "their servers", "None", "at best", "cannot be explained apart")
 """Words of sentences that were wrong, or that a reader had to guess at."""
 
 
@@ -134,8 +134,8 @@ def assert_answers(seen: View) -> None:
     share = summary.cost_stalled_ms / summary.cost_latency_ms if summary.cost_latency_ms else 1
     if "stalls, minor" in header_of:
         assert share < sentences.LEAST_GAIN
-    told = [one.how for fix in seen.fixes_told for one in fix.remedies if one.price]
-    assert len(told) == len(set(told))
+    explained = [one.how for fix in seen.fixes_for_readers for one in fix.remedies if one.price]
+    assert len(explained) == len(set(explained))
 
 
 def assert_fix(said: str, senders: set[str]) -> None:

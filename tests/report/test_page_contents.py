@@ -89,12 +89,12 @@ def test_pictures_leave_room_for_the_rest() -> None:
 
 def test_who_waits_for_pictures_is_told_how_many_are_left(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    told: list[str] = []
-    scan._result.doing = told.append
+    doing: list[str] = []
+    scan._result.doing = doing.append
     scan.write(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text().count("<figure>")
-    assert told[0] == "reading again what is drawn"
-    assert told[1:] == [f"drawing picture {one + 1} of {shown}" for one in range(shown)]
+    assert doing[0] == "reading again what is drawn"
+    assert doing[1:] == [f"drawing picture {one + 1} of {shown}" for one in range(shown)]
 
 
 def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) -> None:

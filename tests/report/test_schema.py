@@ -72,12 +72,12 @@ def test_the_schema_itself_is_one_and_uses_all_its_parts() -> None:
 
 
 def test_every_declared_field_has_its_meaning_there() -> None:
-    told = {
+    members = {
         (row, name): SCHEMA["$defs"][row]["properties"][name]["description"]
         for row, name, *_, outputs, _ in _core.fields()
         if "JSON" in outputs
     }
-    assert told == {
+    assert members == {
         (row, name): meaning
         for row, name, *_, outputs, meaning in _core.fields()
         if "JSON" in outputs

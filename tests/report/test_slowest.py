@@ -11,8 +11,8 @@ PAUSES = CAPTURES / "labelled/sleep40-nodelay/middle.pcap.gz"
 
 
 def test_a_clean_verdict_says_what_the_slowest_tenth_waits_for(run: Run) -> None:
-    told = flat(run(PAUSES).stdout.decode())
-    first = told.partition("Latency by server")[0]
+    report = flat(run(PAUSES).stdout.decode())
+    first = report.partition("Latency by server")[0]
     assert (
         "the slowest tenth of the exchanges waits 42.5 of 43.6 ms for the client to send" in first
     )
@@ -21,9 +21,9 @@ def test_a_clean_verdict_says_what_the_slowest_tenth_waits_for(run: Run) -> None
 
 
 def test_quick_exchanges_take_no_room(run: Run) -> None:
-    told = run(CAPTURES / "java-split-nodelay.pcap").stdout.decode()
-    assert "CLEAN" in told
-    assert "slowest" not in told
+    report = run(CAPTURES / "java-split-nodelay.pcap").stdout.decode()
+    assert "CLEAN" in report
+    assert "slowest" not in report
 
 
 def test_the_page_draws_each_latency_as_a_bar_of_its_parts(run: Run, tmp_path: Path) -> None:

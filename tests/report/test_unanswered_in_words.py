@@ -92,6 +92,6 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
 def test_where_an_answer_is_missing_is_said(tmp_path: Path, frames: list[Frame], said: str) -> None:
     """The longest wait of all, and no latency has it: a reader looks for it here first."""
     capture = write_timed(tmp_path / "hang.pcap", frames)
-    told = " ".join(text.render(scan(capture)._result, PLAIN, Options()).split())
-    assert said in told
-    assert "No other wait" not in told or "met RST" in said
+    report = " ".join(text.render(scan(capture)._result, PLAIN, Options()).split())
+    assert said in report
+    assert "No other wait" not in report or "met RST" in said

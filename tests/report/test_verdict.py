@@ -140,12 +140,12 @@ class Counted(NamedTuple):
 def test_certain_and_likely_stalls_count_and_possible_ones_are_told_apart() -> None:
     mixed = Counted((2, 3, 28), (80.0, 121.0, 1120.0))
     said = "31 stalls (28 certain, 3 likely), 1.2 s lost; 2 more possible (80.0 ms)"
-    assert certainty.told(mixed) == said
+    assert certainty.in_words(mixed) == said
     assert certainty.sure(mixed) == " (28 certain, 3 likely; 2 more possible)"
     assert certainty.counts(mixed) == "28 certain, 3 likely, 2 possible"
     assert certainty.lost(mixed) == "1.1 s certain, 121.0 ms likely, 80.0 ms possible"
     alone = Counted((1, 0, 0), (40.0, 0.0, 0.0))
-    assert certainty.told(alone) == "1 possible stall, 40.0 ms lost"
+    assert certainty.in_words(alone) == "1 possible stall, 40.0 ms lost"
     assert (certainty.sure(alone), certainty.is_only_possible(alone)) == (" (possible)", True)
 
 

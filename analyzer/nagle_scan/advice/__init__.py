@@ -233,12 +233,12 @@ def _receiver_delays(group: _core.HostPairRow) -> bool:
 def how_to_test(
     group: _core.HostPairRow,
     *,
-    first_told: bool = False,
+    is_explained: bool = False,
     timer: bool = True,
 ) -> str:
     """Sentences on what hides this stall from a test; empty if nothing known does.
 
-    `first_told`: do not repeat that the first exchange is fast. Without `timer`, omit how late
+    `is_explained`: do not repeat that the first exchange is fast. Without `timer`, omit how late
     the ACKs were.
     """
     if (
@@ -248,7 +248,7 @@ def how_to_test(
     ):
         return ""
     sentences = []
-    if group.quick_acks and not first_told:
+    if group.quick_acks and not is_explained:
         sentences.append(
             "The first exchange of a connection may be fast: Linux begins with quick ACKs."
         )

@@ -74,7 +74,7 @@ class Advice:
     sender: str
     """The end that holds data back."""
     receiver: str
-    """The end whose ACK it waits for."""
+    """The end that sends the ACK it waits for."""
 
     def __str__(self) -> str:
         """The text, and what to set."""
@@ -156,10 +156,10 @@ def _advice(fixes: Sequence[Fix]) -> Iterator[Advice]:
     for fix in fixes:
         for remedy in fix.remedies:
             where = fix.where(remedy)
-            told = sentence_start(f"{where}: {remedy.what} {remedy.price}")
+            change = sentence_start(f"{where}: {remedy.what} {remedy.price}")
             settings = [f"{one.program}: {one.knob}" for one in remedy.settings]
             yield Advice(
-                f"{fix.first} {told}".lstrip(),
+                f"{fix.first} {change}".lstrip(),
                 fix.receiver if "{receiver}" in remedy.where else fix.sender,
                 where,
                 settings[0] if settings else "",
@@ -225,7 +225,7 @@ def _finding(view: View, group: _core.ServerGroupRow, waits: pd.Series[float]) -
         group.stalled_ms,
         group.nagle,
         _setting(view.fixes, held.party(group)),
-        view.told(group),
+        view.sentence_and_option(group),
     ]
 
 
@@ -242,12 +242,12 @@ def compare(before: Result, after: Result, baseline_map: Mapping[str, str] | Non
 
     known = moved(baseline_map)
     options = Options(before, baseline_map=known)
-    told = shown(options, after, sys.maxsize)
+    comparison = shown(options, after, sys.maxsize)
     changes = pairs.compare(before, after, known).servers
     table = _typed(pd.DataFrame([_change(change) for change in changes], columns=_CHANGES))
     table["state"] = table["state"].astype("category")
-    sentence = f"{told.head.capitalize()}: {told.text}"
-    return Comparison(told.outcome, sentence, told.predictions, table, after, options)
+    sentence = f"{comparison.head.capitalize()}: {comparison.text}"
+    return Comparison(comparison.outcome, sentence, comparison.predictions, table, after, options)
 
 
 _NUMBERS = ("stalls", "exchanges", "stalled_ms", *(f"{name}_ms" for name in PERCENTILES))
@@ -260,7 +260,7 @@ _CHANGES = [
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same, with numbers as numbers even where there is no row."""
+    """The same, with numbers as numbers even in an empty table."""
     counts = [name for name in frame if str(name).endswith(("stalls", "exchanges", "clients"))]
     durations = [name for name in frame if str(name).endswith("_ms")]
     return frame.astype(dict.fromkeys(counts, "int64") | dict.fromkeys(durations, "float64"))

@@ -17,7 +17,7 @@ SPARE_FILES = 100
 def read(given: Path | Iterable[Path], progress: _core.Progress) -> _core.Calls:
     """Reads a trace: one file, several, or a folder of them as `strace -ff` writes it.
 
-    Raises `TypeError` for what is no path, `CaptureError` for what holds no call.
+    Raises `TypeError` for anything but a path, `CaptureError` for a file without calls.
     """
     if not isinstance(given, str | os.PathLike | Iterable) or isinstance(given, bytes):
         raise TypeError(f"calls are paths of traces, not {type(given).__name__}")

@@ -1,4 +1,4 @@
-"""Which of many files are one capture: those that one rotation wrote, unless told otherwise."""
+"""Which of many files are one capture: those that one rotation wrote, by default."""
 
 import os
 import re
@@ -130,7 +130,7 @@ def may_be_capture(path: str) -> bool:
 def rotated(
     every: Iterable[_File], name: Callable[[_File], str], first_ns: Callable[[_File], int | None]
 ) -> Iterator[list[_File]]:
-    """Sets of one rotated name whose files begin at different times; all others on their own.
+    """Sets of one rotated name, if the files begin at different times; all others on their own.
 
     `name` is a path or URL; `first_ns` is asked only of files that share a rotated name.
     """

@@ -107,7 +107,7 @@ class Connection:
 
         Without a stall, the longest other wait. Pictures are matplotlib's: without `ax`, on a
         figure of their own, `width_in` wide. Raises `IndexError` for an unknown stall, `TypeError`
-        for what is no number or no `Axes`.
+        for anything but a number, or `Axes`.
 
         >>> import nagle_scan
         >>> ax = nagle_scan.scan("captures/jdk-httpserver.pcap").connection(0).ladder()
@@ -121,7 +121,7 @@ class Connection:
 
         Each segment is an upright stroke from its first byte to its last; the dashed line below is
         what the peer has acknowledged, the dotted one above what its window allows. Where the
-        stalls are too many to be told apart, only the time around the clearest is shown.
+        stalls are too many to be distinguished, only the time around the clearest is shown.
         """
         return timeline.sequence(self.scan._result, self.number, ax, width_in)
 

@@ -66,7 +66,7 @@ def _sets(given: Path | Iterable[Path | Iterable[Path]]) -> Iterator[list[str]]:
         paths = as_paths(one)
         if len(paths) == 1 and not os.path.lexists(paths[0]) and has_magic(paths[0]):
             found = sorted(filter(captures.may_be_capture, glob(paths[0], recursive=True)))
-            # A pattern without captures is told as a path that is not there.
+            # A pattern without captures is reported as a path that is not there.
             yield from (each.paths for each in captures.grouped(found or paths).sets)
         elif len(paths) == 1 and os.path.isdir(paths[0]):
             yield from (found.paths for found in captures.grouped(paths).sets)

@@ -22,7 +22,7 @@ def named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, st
 
 
 def as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
-    """Raises `TypeError` for what is no path, `CaptureError` for a name that is not UTF-8."""
+    """Raises `TypeError` for anything but a path, `CaptureError` for a name that is not UTF-8."""
     if isinstance(path_or_paths, (str, os.PathLike)):
         path_or_paths = [path_or_paths]
     if not isinstance(path_or_paths, Iterable) or isinstance(path_or_paths, bytes):

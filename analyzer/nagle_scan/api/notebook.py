@@ -101,5 +101,5 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _picture(kind: str, scan: Result, connection: int | None = None) -> str:
-    """SVG, whose texts are escaped already; empty where it cannot be drawn."""
+    """SVG with texts that are escaped already; empty where it cannot be drawn."""
     return "" if files.missing(FOR_PAGES) else timeline.svg(kind, scan, connection)

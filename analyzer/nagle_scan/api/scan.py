@@ -53,25 +53,25 @@ def scan(
     are kept in a temporary file as long as the scan; on Linux an open file is read as it is).
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
-    tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
-    `threads` as processors unless told otherwise; no result depends on it. `exchanges`
-    keeps each exchange, some 64 bytes for each: by default of files up to 256 MB in all. Without
-    them `Scan.exchanges` reads the captures again. `names` are words for addresses
-    (`{"10.0.0.5": "payments"}`): reports and pictures say them in their place, the JSON beside
-    them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
-    an address is left out. `progress` shows how far it is, in a terminal (on standard error) and in
-    a notebook, from the first second on; the command gives one that it shows and stops itself.
-    `calls` are paths of what `strace -f -ttt -yy` wrote of a program meanwhile (docs/calls.md):
-    they tell which call wrote what was held, and prove it; captures must be files then.
+    tables and files (ipcrypt-pfx), and the same key gives the same replacements. `threads` is one
+    per processor by default; no result depends on it. `exchanges` keeps each exchange, some 64
+    bytes for each: by default of files up to 256 MB in all. Without them `Scan.exchanges` reads the
+    captures again. `names` are words for addresses (`{"10.0.0.5": "payments"}`): reports and
+    pictures say them in their place, the JSON beside them; filters and tables, also as files, keep
+    the addresses. With `anonymize` a name that holds an address is left out. `progress` shows how
+    far it is, in a terminal (on standard error) and in a notebook, from the first second on; the
+    command gives one that it shows and stops itself. `calls` are paths of what `strace -f -ttt -yy`
+    wrote of a program meanwhile (docs/calls.md): they tell which call wrote what was held, and
+    prove it; captures must be files then.
 
     >>> import nagle_scan
     >>> nagle_scan.scan("captures/java-split.pcap").verdict
     'stalls'
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads, a bad key or name,
-    `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
-    `TypeError` for what is no path and for options of a wrong type, `KeyboardInterrupt` soon after
-    Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
+    `CaptureError` for an input that cannot be read, `FilterError` for a bad expression, `TypeError`
+    for anything but a path and for options of a wrong type, `KeyboardInterrupt` soon after Ctrl-C.
+    A truncated capture is not an error: see `Scan.warnings`.
     """
     options = ScanOptions(filter, min_wait_ms, threads, exchanges, names)
     return scan_with(path_or_paths, options, anonymize, progress, calls)
@@ -203,7 +203,7 @@ class Scan(Written):
 
         `flags_text` (category) has the flags in Wireshark's words. Raises `CaptureError` if the
         capture cannot be read again (standard input), `KeyError` for an unknown connection,
-        `TypeError` for what is no integer.
+        `TypeError` for anything but an integer.
         """
         return self._result.segments(connection)
 
@@ -214,7 +214,7 @@ class Scan(Written):
         capture, in s. Those that hold no TCP segment or are not there are left out; with a key
         their addresses are replaced. Raises `CaptureError` if the capture cannot be read again
         (standard input) or holds no frames (printed text), `ValueError` for a number below 1,
-        `TypeError` for what is no integer.
+        `TypeError` for anything but an integer.
         """
         return self._result.packets(frames)
 
@@ -396,6 +396,6 @@ def _trace(
 
 
 def _are_small(paths: list[str]) -> bool:
-    """Files whose exchanges need little room; nobody knows of a pipe."""
+    """Do their exchanges need little room? Nobody knows of a pipe."""
     is_known = all(map(os.path.isfile, paths))
     return is_known and sum(map(os.path.getsize, paths)) <= SMALL_BYTES

@@ -21,7 +21,7 @@ def on_disk(
 ) -> tuple[list[str], dict[str, str], list[object]]:
     """Paths of captures, what those without a path are called, and the files that these paths read.
 
-    Raises `TypeError` for what is no capture, `CaptureError` for a name that is not UTF-8.
+    Raises `TypeError` for anything but a capture, `CaptureError` for a name that is not UTF-8.
     """
     paths: list[str] = []
     labels: dict[str, str] = {}

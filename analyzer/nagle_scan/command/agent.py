@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Cause: TypeAlias = str
     Format: TypeAlias = str
 else:
-    # The client is told them with the tools.
+    # The client gets them with the tools.
     Cause = Literal[tuple(_core.CAUSES)]
     Format = Literal[tuple(suffix.lstrip(".") for suffix in formats.SUFFIXES)]
 
@@ -87,7 +87,7 @@ class Agent:
             "packets": view.summary.packets,
             "connections": view.summary.connections,
             "exchanges": view.summary.exchanges,
-            "held_by": [view.told(group) for group in view.shown_groups],
+            "held_by": [view.sentence_and_option(group) for group in view.shown_groups],
             "tcp_nodelay": [row._asdict() for row in view.nodelay],
             "worst_connections": [_connection(row) for row in found.core.affected(MOST_ROWS)],
             "longest_waits": [{**_wait(row), "meaning": what} for row, what in view.waits],
@@ -124,14 +124,16 @@ class Agent:
     def compare(self, before: str, after: str, filter: str | None = None) -> Answer:
         """What became of the stalls between two captures of the same service."""
         scans = [self._scan(path, filter) for path in (before, after)]
-        told = scans[0].compare(scans[1])
-        # A server whose state is 'gone' would seem to be gone itself.
-        table = told.table.rename(columns={"state": "stalls_are"}).head(MOST_ROWS).astype(object)
+        comparison = scans[0].compare(scans[1])
+        # A server with the state 'gone' would seem to be gone itself.
+        table = (
+            comparison.table.rename(columns={"state": "stalls_are"}).head(MOST_ROWS).astype(object)
+        )
         servers = table.where(table.notna(), None).to_dict("records")
         facts = {
-            "verdict": told.verdict,
-            "sentence": told.sentence,
-            "predictions": told.predictions,
+            "verdict": comparison.verdict,
+            "sentence": comparison.sentence,
+            "predictions": comparison.predictions,
             "servers": servers,
         }
         return _answer(facts, [name for one in scans for name in one.captures])
@@ -287,7 +289,7 @@ def _answer(facts: Answer, quoted: Iterable[str], most: int = MOST_ROWS) -> Answ
 
 
 def _plain(value: object) -> object:
-    """A value whose texts are bounded and printable."""
+    """A value with bounded and printable texts."""
     match value:
         case str():
             return shortened(printable(value), MOST_CHARACTERS)

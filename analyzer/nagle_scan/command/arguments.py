@@ -263,5 +263,5 @@ def add(
     """Adds options, each by its first name; a command may have some of its `own`."""
     every = {name.split()[0]: (name.split(), *about) for name, about in {**OPTIONS, **own}.items()}
     for first in names.split():
-        words, about, told = every[first]
-        made.add_argument(*words, help=told, **about)
+        words, about, text = every[first]
+        made.add_argument(*words, help=text, **about)

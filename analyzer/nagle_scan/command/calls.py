@@ -45,11 +45,11 @@ def alone(options: Chosen) -> int:
         raise OutputError("--why and --baseline need a capture beside --calls")
     if options.output or options.format not in (TEXT, "json"):
         raise OutputError("--calls without a capture prints text or --format json only")
-    told = calls.read(options.calls, _core.Progress()).alone()
+    sums = calls.read(options.calls, _core.Progress()).alone()
     if options.format != TEXT:
-        terminal.say(told)
+        terminal.say(sums)
     else:
         hides = options.anonymize
         names = "trace" if hides else ", ".join(options.calls)
-        terminal.say(trace.render(json.loads(told), names, terminal.style(), hides=hides))
+        terminal.say(trace.render(json.loads(sums), names, terminal.style(), hides=hides))
     return EXIT_PASSED if options.exit_zero else EXIT_CANNOT_TELL

@@ -151,7 +151,7 @@ def run(words: Sequence[str]) -> int:
         from nagle_scan.fleet import results
 
         results.write(path, _table(output), outcome.changes, options.all_stalls)
-    terminal.say("\n".join(told(outcome, output, wanted, bool(options.quiet))))
+    terminal.say("\n".join(report(outcome, output, wanted, bool(options.quiet))))
     return _status(outcome, output, options)
 
 
@@ -230,11 +230,11 @@ def _status(outcome: Outcome, output: str, options: argparse.Namespace) -> int:
 
         if certainty.loses_time(services.of_all(_table(output))):
             return EXIT_STALLS
-    is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
-    return EXIT_PASSED if is_told else EXIT_CANNOT_TELL
+    can_tell = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
+    return EXIT_PASSED if can_tell else EXIT_CANNOT_TELL
 
 
-def told(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) -> Iterator[str]:
+def report(outcome: Outcome, output: str, files: Sequence[str], is_brief: bool) -> Iterator[str]:
     """The run's results."""
     failures = outcome.failures
     yield _headline(outcome)

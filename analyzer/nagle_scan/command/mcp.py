@@ -91,7 +91,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def server(agent: Agent) -> MCPServer:
-    """The server, whose tools are the questions of `agent`."""
+    """The server: its tools are the questions of `agent`."""
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
@@ -117,7 +117,7 @@ def server(agent: Agent) -> MCPServer:
         only_reads = ToolAnnotations(
             read_only_hint=name != "report", destructive_hint=False, open_world_hint=False
         )
-        made.tool(annotations=only_reads)(_told(getattr(agent, name)))
+        made.tool(annotations=only_reads)(_tool(getattr(agent, name)))
     return made
 
 
@@ -134,7 +134,7 @@ def _shown(said: str) -> str:
     return shortened(printable(said), MOST_OF_AN_ERROR)
 
 
-def _told(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+def _tool(ask: Callable[..., Answer]) -> Callable[..., Answer]:
     """The tool; errors are one line, without a traceback."""
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field

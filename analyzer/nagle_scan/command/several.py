@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = (TEXT, "json")
 """For several captures, standard output gets the table, or one JSON document per line."""
-MOST_TOLD = 5
-"""Captures that cannot be read and are told one by one."""
+MOST_NAMED = 5
+"""Captures that cannot be read and are named one by one."""
 WORST_FIRST = (EXIT_STALLS, EXIT_UNUSABLE, EXIT_CANNOT_TELL)
 
 
@@ -114,7 +114,7 @@ class _Results:
 
     def add_unusable(self, capture: "CaptureSet", error: str) -> None:
         """A capture that cannot be read costs no other."""
-        if self._unusable < MOST_TOLD:
+        if self._unusable < MOST_NAMED:
             terminal.note(printable(error))
         name = printable(capture.name)
         reason = printable(error)
@@ -151,7 +151,7 @@ class _Results:
 
     def print(self) -> None:
         """The table, and what was written."""
-        if (more := self._unusable - MOST_TOLD) > 0:
+        if (more := self._unusable - MOST_NAMED) > 0:
             terminal.note(f"{count(more, 'more capture')} cannot be read")
         outputs = self._outputs
         wrote = [] if outputs.quiet else self._wrote

@@ -36,7 +36,7 @@ class Row(NamedTuple):
     """`possible` ones first."""
     stalled_ms_by_confidence: tuple[float, ...] = (0.0, 0.0, 0.0)
     held_by: str = ""
-    """The sender whose stalls cost most."""
+    """The sender that loses most time to stalls."""
     reason: str = ""
     """Why it cannot be judged."""
     page: str = ""
@@ -107,10 +107,10 @@ def page(path: str, rows: Sequence[Row]) -> bytes:
 
 def headline(rows: Sequence[Row]) -> str:
     """How many captures have which verdict, and what their stalls cost."""
-    told = counted(Counter(row.verdict for row in rows))
+    verdicts = counted(Counter(row.verdict for row in rows))
     total = certainty.total(rows) if rows else Row("")
-    stalls = f"; {certainty.told(total)}" if any(total.stalls_by_confidence) else ""
-    return f"{count(len(rows), 'capture')}: {told}{stalls}"
+    stalls = f"; {certainty.in_words(total)}" if any(total.stalls_by_confidence) else ""
+    return f"{count(len(rows), 'capture')}: {verdicts}{stalls}"
 
 
 def counted(verdicts: "Mapping[str, int]") -> str:

@@ -20,7 +20,7 @@ UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
 def output(path: str) -> str:
-    """A file whose suffix selects the format, a folder, or standard output."""
+    """A file, with a suffix that selects the format, a folder, or standard output."""
     if path == STANDARD_OUTPUT or formats.is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:

@@ -92,5 +92,5 @@ class Batch:
         self._parts, self._begun_s, self._number = {}, time.monotonic(), self._number + step()
 
     def end(self, others: Iterable[str]) -> None:
-        """Marks this run as ended, and others that were killed: their changes are told."""
+        """Marks this run as ended, and others that were killed: their changes are reported."""
         write(self._folder, self._known.scope, {}, ended=[self._run, *others])

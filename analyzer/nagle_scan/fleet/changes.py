@@ -96,7 +96,7 @@ class Before(NamedTuple):
     days: dict[str, list[Level]]
     """The last known days of each service, the latest first."""
     open_runs: set[str]
-    """Runs that were killed: nobody has told what they found."""
+    """Runs that were killed: nobody has reported what they found."""
     open_sets: set[str]
     """Sets that these runs have read."""
 

@@ -85,8 +85,8 @@ def _client(scheduler: str | None) -> Client:
         raise ClusterError(f"no scheduler at {scheduler}") from None
     except TypeError:
         # distributed raises this for `tls://` without a context.
-        told = "no certificate for it in the settings of Dask (DASK_CONFIG)"
-        raise ClusterError(f"{scheduler}: {told}") from None
+        why = "no certificate for it in the settings of Dask (DASK_CONFIG)"
+        raise ClusterError(f"{scheduler}: {why}") from None
 
 
 @contextmanager

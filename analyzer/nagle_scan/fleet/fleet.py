@@ -34,7 +34,7 @@ class Fleet:
     """The results of a fleet: what all runs of `scan_fleet` found, from the folder they wrote.
 
     Tables are pandas DataFrames; their columns are in docs/fleet.md. `query` answers with a part
-    of tables that are too large. Raises `CaptureError` for a folder that is no fleet.
+    of tables that are too large. Raises `CaptureError` for a folder without a fleet.
 
     >>> from nagle_scan.fleet import Fleet
     >>> fleet = Fleet("fleet/")
@@ -212,8 +212,8 @@ class Fleet:
     def sentence(self) -> str:
         """The findings in one sentence."""
         sets, found = sum(services.verdicts(self._table).values()), self.total
-        told = certainty.told(found) if any(found.stalls_by_confidence) else "no stall"
-        return f"{count(sets, 'capture')}: {told}"
+        stalls = certainty.in_words(found) if any(found.stalls_by_confidence) else "no stall"
+        return f"{count(sets, 'capture')}: {stalls}"
 
     def __repr__(self) -> str:
         """The folder, and the findings in one sentence."""

@@ -1,6 +1,6 @@
 """The folder of a fleet: on this machine, or in an object store that fsspec reaches.
 
-Its files never change. Each is named by its content, so that writing one again is no harm, two
+Its files never change. Each is named by its content, so that writing one again does no harm, two
 runs cannot disturb each other, and whoever reads one can tell whether it is whole.
 """
 

@@ -272,7 +272,7 @@ def readable(file: File) -> Iterator[str]:
     A remote capture is copied to TMPDIR while the block runs; of a process that is killed nothing
     stays.
     Raises `TransportError` if it cannot be copied, and `CaptureError` at the end of the block if
-    it is no longer the one that was found: a ring that went round meanwhile must not give the old
+    it has changed since it was found: a ring that went round meanwhile must not give the old
     capture the frames of the new one, nor may one that had no frame yet count as empty.
     """
     if not is_url(file.path):

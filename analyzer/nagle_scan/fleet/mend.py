@@ -14,11 +14,11 @@ from nagle_scan.fleet.table import Table, quoted
 from nagle_scan.words.wording import count
 
 LOST = "its rows are gone: a run that finds the capture reads it again"
-"""The reason of a file whose rows were lost: of no attempt."""
+"""The reason of a file with lost rows: of no attempt."""
 
 
 def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -> Table:
-    """The table without what is damaged, which is told in a line each.
+    """The table without what is damaged, with a note on each.
 
     Files of captures are always read; the others with `reads_all`, else they are known by their
     size. Raises `CaptureError`, `OutputError`.

@@ -50,7 +50,7 @@ CASE WHEN host <> '' AND (SELECT count(DISTINCT nullif(host, '')) FROM captures)
 """The path of a file, with its host where captures of several are in the fleet."""
 CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC LIMIT ?"
 SHOWN_DAYS = 7
-"""Days whose changes are shown."""
+"""Days of the changes that are shown."""
 FIRST_FILES = f'SELECT "set", {PATH} FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
@@ -108,12 +108,12 @@ def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
     since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
     for row in table.each(CHANGED, [since, MOST_LISTED]):
         change = Change(**{name: row[name] for name in Change._fields})
-        at, told = _moment(row["time"]), printable(change.sentence)
-        yield {"at": at, "told": told, "change": change.change}
+        at, sentence = _moment(row["time"]), printable(change.sentence)
+        yield {"at": at, "sentence": sentence, "change": change.change}
 
 
 def _safe(row: Row) -> Row:
-    """A row whose texts are safe to print."""
+    """A row with texts that are safe to print."""
     return {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
 
 
@@ -241,7 +241,7 @@ def _listed(table: Table, reason: str, which: str, first: str = "") -> Mapping[s
     shown = [
         {
             "path": printable(row["path"]),
-            "told": " ".join(_sentences(row["reason"].splitlines())),
+            "reason": " ".join(_sentences(row["reason"].splitlines())),
             "attempts": row["attempts"] or 0,
             "at": _moment(row["scanned"]),
         }

@@ -28,7 +28,7 @@ ARROW = {
 WIDTHS = {fields.NUMBER: np.float64, fields.DAY: np.int32}
 """Types of numbers in numpy; all others are 64-bit integers."""
 RISING = (fields.INTEGER, fields.TIME)
-"""Kinds whose values rise from row to row, as frames and times do; others repeat values."""
+"""Kinds with values that rise from row to row, as frames and times do; others repeat them."""
 ABOUT = "nagle-scan"
 """The key of what a commit says of itself."""
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -95,7 +95,7 @@ def content(kind: str, parts: Sequence[pa.Table], about: str = "") -> bytes:
         use_dictionary=[name for name in names if name not in rising],
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
     ) as writer:
-        # One group of rows: equal values of many sets are then told once. An answer of SQL
+        # One group of rows: equal values of many sets are then stored once. An answer of SQL
         # may call the same type by another name.
         writer.write_table(
             pa.concat_tables([schema(kind).empty_table(), *parts]).cast(schema(kind))

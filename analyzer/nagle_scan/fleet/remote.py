@@ -130,13 +130,13 @@ def reason(error: BaseException, url: str = "") -> str:
     status = getattr(error, "status", None)
     if isinstance(status, int) and status in set(HTTPStatus):
         return f"HTTP {status}: {HTTPStatus(status).phrase.lower()}"
-    for kind, told in REASONS.items():
+    for kind, why in REASONS.items():
         if isinstance(error, kind):
-            return told
+            return why
     text = files.reason_of(error) if isinstance(error, OSError) else str(error)
     line = text.strip().partition("\n")[0]
     words = re.split("[?#&=]", url)[1:] if scheme(url) in HTTP else []
-    secrets = {told.lower() for word in words if word for told in (word, unquote(word))}
+    secrets = {secret.lower() for word in words if word for secret in (word, unquote(word))}
     # A server may lead to a URL with secrets of its own.
     if not line or "://" in line or any(secret in line.lower() for secret in secrets):
         return type(error).__name__

@@ -27,14 +27,14 @@ def write(path: str, table: Table, changes: Sequence[Change], all_stalls: bool) 
 
 
 def _json(every: Sequence[Row], changes: Sequence[Change], _: bool) -> bytes:
-    told: Mapping[str, Any] = {
+    document: Mapping[str, Any] = {
         "version": _core.VERSION,
         "changes": [one._asdict() for one in changes],
         "services": [
             {name: one for name, one in row.items() if name not in LEFT_OUT} for row in every
         ],
     }
-    return json.dumps(told, indent=1).encode() + b"\n"
+    return json.dumps(document, indent=1).encode() + b"\n"
 
 
 def _junit(every: Sequence[Row], changes: Sequence[Change], all_stalls: bool) -> bytes:
@@ -47,12 +47,12 @@ def _junit(every: Sequence[Row], changes: Sequence[Change], all_stalls: bool) ->
         name = FORBIDDEN.sub("?", row["service"])
         case = SubElement(suite, "testcase", name=name, classname="nagle-scan.fleet")
         total, change = services.total(row), changed.get(row["service"])
-        told = change.sentence if change else ""
-        if not told and all_stalls and certainty.loses_time(total):
-            told = f"{row['service']}: {certainty.told(total)}"
-        if told:
+        failed_by = change.sentence if change else ""
+        if not failed_by and all_stalls and certainty.loses_time(total):
+            failed_by = f"{row['service']}: {certainty.in_words(total)}"
+        if failed_by:
             failed += 1
-            text = FORBIDDEN.sub("?", told)
+            text = FORBIDDEN.sub("?", failed_by)
             failure = SubElement(case, "failure", type=change.change if change else "stalls")
             failure.set("message", text)
             failure.text = FORBIDDEN.sub("?", row["change"])

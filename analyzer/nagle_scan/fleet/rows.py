@@ -88,7 +88,7 @@ def failed(failures: Sequence[Failure], settings: Settings, attempts: Sequence[i
 
 
 def failure(place: Place, size: int, reason: str = "") -> Row:
-    """The columns that all failures share: no attempt was made, unless told otherwise."""
+    """The columns that all failures share: no attempt was made, by default."""
     ends = {"set": failure_id(place), "host": place[0], "path": place[1], "size": size}
     return {**ends, "error": reason, "version": _core.VERSION, "attempts": 0, "gone": False}
 
@@ -213,10 +213,10 @@ class _Found:
         """The side that held data, by server, and the change to make, in short and in full; the
         surest counts. It names no other server: who asks for a service sees this row alone."""
         groups = sorted(self._scan.groups(), key=doubt)
-        told = fixes.of_each(groups, files, self._scan)
+        by_party = fixes.of_each(groups, files, self._scan)
         said: dict[End, tuple[str, str, str]] = {}
         for group in groups:
-            fix = told.get(held.party(group))
+            fix = by_party.get(held.party(group))
             change, full = ("", "") if fix is None else (fix.in_short, fix.in_full)
             end = group.worst.server_ip, group.worst.server_port
             said.setdefault(end, (held.sentence(group), change, full))

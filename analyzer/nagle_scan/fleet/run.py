@@ -139,7 +139,7 @@ def run(
     with ExitStack() as opened:
         cluster = None
         if request.scheduler is not None or client is not None:
-            # A cluster that is not there is told before anything is written.
+            # A cluster that is not there is reported before anything is written.
             from nagle_scan.fleet.cluster import connected
 
             cluster = opened.enter_context(connected(request.scheduler, client))
@@ -296,7 +296,7 @@ def _days_ago(days: float) -> date:
 
 
 def _check_filter(expression: str | None) -> None:
-    """Raises `FilterError`: one call that is wrong is no failure of each capture."""
+    """Raises `FilterError`: one wrong call is not a failure of each capture."""
     if expression is None:
         return
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:

@@ -33,8 +33,8 @@ def scan(sets: Sequence[Set], settings: Settings) -> Scanned:
 
 def failed(sets: Iterable[Set], reason: str) -> Scanned:
     """None of them was read."""
-    told = (Failure(file, reason) for one in sets for file in one.files)
-    return Scanned(failures=tuple(told))
+    failures = (Failure(file, reason) for one in sets for file in one.files)
+    return Scanned(failures=tuple(failures))
 
 
 def _scan(
@@ -50,8 +50,8 @@ def _scan(
             # A panic in the engine is not an `Exception`.
             bad = _bad(error, wanted.files)
             if bad is None:
-                told = f"{type(error).__name__}: {error}".partition("\n")[0]
-                why = str(error) if isinstance(error, NagleScanError) else told
+                kind = f"{type(error).__name__}: {error}".partition("\n")[0]
+                why = str(error) if isinstance(error, NagleScanError) else kind
                 failures += failed([wanted], why).failures
                 return None
             failures.append(Failure(bad, str(error).removeprefix(f"{bad.path}: ")))
@@ -64,8 +64,10 @@ def _scan(
 
 def _bad(error: BaseException, every: Sequence[File]) -> File | None:
     """The one that an error names."""
-    is_told = isinstance(error, CaptureError)
-    return next((one for one in every if is_told and str(error).startswith(f"{one.path}: ")), None)
+    names_file = isinstance(error, CaptureError)
+    return next(
+        (one for one in every if names_file and str(error).startswith(f"{one.path}: ")), None
+    )
 
 
 def _patiently(wanted: Set, settings: Settings) -> dict[str, rows.Columns]:

@@ -79,7 +79,7 @@ class Commit(NamedTuple):
     run: str = ""
     """The run that reads captures for it; empty if it reads none."""
     ended: Sequence[str] = ()
-    """Runs that have written everything and told every change."""
+    """Runs that have written everything and reported every change."""
 
     @property
     def text(self) -> str:
@@ -88,7 +88,7 @@ class Commit(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Commit:
-        """Raises `ValueError`, `TypeError`, `KeyError` for what is no `text` of a commit."""
+        """Raises `ValueError`, `TypeError`, `KeyError` for anything but a commit's `text`."""
         about = json.loads(text)
         scope, files = Scope(**about["scope"]), dict(about["files"])
         return cls(scope, files, str(about["run"]), list(about["ended"]))
@@ -237,7 +237,7 @@ class Table:
             raise self.reason(error) from None
 
     def reason(self, error: BaseException) -> CaptureError | ValueError:
-        """The error that says whose fault an unanswered question is."""
+        """The error that says who is to blame for an unanswered question."""
         if isinstance(error, CaptureError):
             return error
         if damaged := [name for name in self.files if not self.folder.is_whole(name)]:

@@ -20,9 +20,9 @@ TIMES = 2
 MIN_STALLS = 3
 """Stalls in the hour of an onset: up to two come by chance where one is to be expected."""
 LASTING = 0.5
-"""The share of the hours since that must be above as well: a peak that went back is no onset."""
+"""The share of the hours since that must be above as well: a peak that fell is not an onset."""
 BY_CHANCE = 0.01
-"""Limit on the chance of as many hours above: one of 80 services without a step is told one."""
+"""Limit on the chance of as many hours above: one of 80 services without a step gets one."""
 CHI_SQUARE = 3.84
 """Log-likelihoods within half of this are as likely: 95 %, one parameter."""
 UNDATED = "the captures tell no date"
@@ -51,15 +51,15 @@ class Trend(NamedTuple):
     onset: datetime | None
     """The first hour, UTC."""
     note: str
-    """The usual loss before, and the hours in which it may have begun; or why there is no onset."""
+    """The usual loss before, and the hours in which it may have begun; or why none was found."""
 
 
 def trend(hours: Sequence[Hour]) -> Trend:
     """The trend in the captured hours of one service with stalls, in order; at least one.
 
-    Time lost to certain and likely stalls counts per exchange: a busier hour is no onset. An hour
-    without a whole exchange (a stream, or the end of one) counts as one exchange. Hours without
-    captures are unknown, and left out.
+    Time lost to certain and likely stalls counts per exchange: a busier hour is not an onset. An
+    hour without a whole exchange (a stream, or the end of one) counts as one exchange. Hours
+    without captures are unknown, and left out.
 
     Two levels are fitted to the ranks of the hours (Pettitt 1979): no noisy hour before the step
     moves it, as one would that were simply the first above the usual.

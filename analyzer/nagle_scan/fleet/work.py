@@ -66,8 +66,8 @@ class Settings(NamedTuple):
         path = file.path.encode(errors="backslashreplace")
         if self.key is None:
             return file.host, path.decode()
-        told = file.host.encode() + b":" + path
-        return "", f"capture-{blake2b(told, digest_size=NAME_LEN, key=self.key).hexdigest()}"
+        place = file.host.encode() + b":" + path
+        return "", f"capture-{blake2b(place, digest_size=NAME_LEN, key=self.key).hexdigest()}"
 
 
 class File(NamedTuple):
@@ -76,7 +76,7 @@ class File(NamedTuple):
     path: str
     """An absolute local path, or a URL that fsspec opens, without a query."""
     host: str = ""
-    """The host on whose disks it is; empty for a URL."""
+    """The host with the disk that it is on; empty for a URL."""
     size: int = -1
     """Bytes as stored; -1 if unknown."""
     modified: str = ""
@@ -119,10 +119,10 @@ class Set(NamedTuple):
 
 
 def made(files: Iterable[File], settings: Settings, replaces: str = "") -> Set:
-    """A set of these. Its name tells which they are, also after one of them grew."""
+    """A set of these. Its name stays the same when one of them grows."""
     ordered = sorted(files, key=lambda one: (one.first_ns is None, one.first_ns or 0))
-    told = json.dumps([(*settings.place(one), one.first_ns) for one in ordered])
-    return Set(digits(told.encode()), tuple(ordered), replaces)
+    places = json.dumps([(*settings.place(one), one.first_ns) for one in ordered])
+    return Set(digits(places.encode()), tuple(ordered), replaces)
 
 
 def failure_id(place: Place) -> str:

@@ -33,7 +33,7 @@ DIED = "the worker died each time"
 
 
 class ClusterError(NagleScanError):
-    """There is no scheduler, no worker, one that cannot do the work, or no longer one."""
+    """Scheduler or workers are missing, cannot do the work, or were lost."""
 
 
 class Task(NamedTuple):

@@ -29,7 +29,7 @@ class Split(NamedTuple):
 
 
 class Framing(NamedTuple):
-    """A protocol whose messages begin with a header that contains their length.
+    """A protocol with messages that begin with a header, which contains their length.
 
     A message that ends where the next or nothing begins is a fit, and so is a header that ends with
     its segment.

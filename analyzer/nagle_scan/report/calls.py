@@ -70,7 +70,7 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
 
 
 def _stalls(view: View, calls: Row) -> int:
-    """All but those whose sender was not traced."""
+    """All but those of an untraced sender."""
     return view.summary.stalls - int(calls["of_other_side"])
 
 

@@ -75,8 +75,8 @@ def shown(options: Options, result: Result, limit: int) -> ShownComparison:
 def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
     """`can_map`: addresses are real, so `--baseline-map` can name them."""
     before, after = comparison.before, comparison.after
-    was = certainty.told(before) if before.stalls else "no stall"
-    now = certainty.told(after) if after.stalls else "no stall"
+    was = certainty.in_words(before) if before.stalls else "no stall"
+    now = certainty.in_words(after) if after.stalls else "no stall"
     head, text = {
         "clean": ("CLEAN", "No stall before, none now."),
         "fixed": ("FIXED", f"No stalls left. Before: {was}."),

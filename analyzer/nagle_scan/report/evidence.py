@@ -18,7 +18,7 @@ from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
-"""Connections whose frames are in the file, the worst ones."""
+"""Connections with frames in the file, the worst ones."""
 SHOWN_STALLS = 5
 """Stalls shown with their neighbours, in a connection too long to show whole."""
 MAX_STALLS = 2000
@@ -92,7 +92,7 @@ def _comment_connection(
         return
     comments[present[0][0]].append(
         f"tcp.stream {row.connection} of the capture: client {row.client}, server {row.server}: "
-        f"{certainty.told(row)}; "
+        f"{certainty.in_words(row)}; "
         f"{len(present):,} of its {count(shown.of, 'frame')} are in this file"
     )
     for (_, before), (frame, place) in pairwise(present):

@@ -11,7 +11,7 @@ from nagle_scan.words.wording import sentence_start
 SENDER = "{sender}"
 NUMBERS = {2: "two", 3: "three"}
 MOST_PARTIES = 20
-"""Sides that hold data whose messages are read and that get advice."""
+"""Sides that get advice, from their messages: the first ones."""
 MOST_NAMED = 3
 """Senders, and proxies, that a sentence calls by their names."""
 
@@ -22,7 +22,7 @@ class Fix(NamedTuple):
     senders: Sequence[str]
     """Sides that need it, the surest first."""
     receiver: str
-    """The side whose ACKs those wait for that a remedy on it helps."""
+    """The side that sends the ACKs, where a remedy there helps."""
     remedies: Sequence[advice.Remedy]
     test_well: str
     unsure: frozenset[str]
@@ -54,7 +54,7 @@ class Fix(NamedTuple):
         return self.named(str)
 
     def named(self, mark: Callable[[str], str]) -> str:
-        """The senders, each marked up, with a star at those whose stalls are only possible."""
+        """The senders, each marked up, with a star at those with only possible stalls."""
         senders, unsure = self.senders, self.unsure.intersection(self.senders)
         more = max(len(senders) - MOST_NAMED, 0)
         # A name takes no more room than '1 more'.
@@ -146,17 +146,17 @@ def fixes(
     groups: Sequence[_core.ServerGroupRow],
     paths: Sequence[str],
     scan: _core.Scan,
-    first_told: bool,
+    is_explained: bool,
 ) -> list[Fix]:
     """One fix per kind of advice, for the cause that costs a side most.
 
-    `first_told`: the report explains the fast first exchange elsewhere.
+    `is_explained`: the report explains the fast first exchange elsewhere.
     """
     kinds: dict[tuple[object, ...], list[_Party]] = {}
     for party in _parties(groups, paths, scan):
         kinds.setdefault(party.kind, []).append(party)
     is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
-    return [_fix(alike, first_told)._replace(is_of_some=is_of_some) for alike in kinds.values()]
+    return [_fix(alike, is_explained)._replace(is_of_some=is_of_some) for alike in kinds.values()]
 
 
 def each_once(fixes: Sequence[Fix]) -> list[Fix]:
@@ -179,7 +179,7 @@ def in_short(fixes: Sequence[Fix]) -> str:
     for fix in fixes:
         remedy = fix.remedies[0] if fix.remedies else None
         key = (remedy.where, remedy.short) if remedy else ()
-        # Remedies at a receiver differ by whose ACKs they are about.
+        # Remedies at a receiver differ by the sender of the ACKs.
         alike.setdefault(
             key if remedy and SENDER in remedy.where else (*key, fix.sender), []
         ).append(fix)
@@ -203,7 +203,7 @@ def of_each(
 ) -> dict[str, Fix]:
     """The fix of each side alone, which names no other that needs the same."""
     parties = _parties(groups, paths, scan)
-    return {party.name: _fix([party], first_told=True) for party in parties}
+    return {party.name: _fix([party], is_explained=True) for party in parties}
 
 
 def _parties(
@@ -226,7 +226,7 @@ def _parties(
     return parties
 
 
-def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
+def _fix(alike: Sequence[_Party], is_explained: bool) -> Fix:
     most = max(len(party.remedies) for party in alike)
     fullest = [party for party in alike if len(party.remedies) == most]
     receivers = set().union(*(party.receivers for party in fullest))
@@ -238,19 +238,19 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
         if len(receivers) == 1
         else several.get((*senders,), "whichever delays its ACKs"),
         _shared(alike, fullest[0].remedies),
-        _test_well(alike, first_told),
+        _test_well(alike, is_explained),
         frozenset(party.name for party in alike if certainty.is_only_possible(party.group)),
         tuple(dict.fromkeys(party.address for party in alike if held.may_forward(party.group))),
         is_split=alike[0].advised.is_split,
     )
 
 
-def _test_well(alike: Sequence[_Party], first_told: bool) -> str:
+def _test_well(alike: Sequence[_Party], is_explained: bool) -> str:
     """For the first side that a test may miss; how late its ACKs were, if that holds for all."""
     alike = [party for party in alike if advice.KEY_EXCHANGE not in party.remedies]
     texts = {advice.how_to_test(party.group.worst) for party in alike}
     every = (
-        advice.how_to_test(party.group.worst, first_told=first_told, timer=len(texts) == 1)
+        advice.how_to_test(party.group.worst, is_explained=is_explained, timer=len(texts) == 1)
         for party in alike
     )
     return next(filter(None, every), "")

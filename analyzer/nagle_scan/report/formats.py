@@ -158,7 +158,7 @@ FORMATS = (
 
 STANDARD_OUTPUT = "-"
 TEXT = "text"
-"""The report for the terminal, which is no file."""
+"""The report for the terminal, which is not a file."""
 PRINTED = (
     TEXT,
     *(suffix.lstrip(".") for format in FORMATS if format.is_text for suffix in format.suffixes),

@@ -34,7 +34,7 @@ def that_count(groups: Sequence[_core.ServerGroupRow]) -> list[_core.ServerGroup
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroupRow]) -> str:
-    """One sentence on several groups: it counts all stalls, and names groups whose stalls count."""
+    """One sentence on several groups: all stalls are counted, groups named if theirs count."""
     named = that_count(groups)
     held_ms = min(each.held_ms[0] for each in named), max(each.held_ms[1] for each in named)
     reason = _reason(named[0]) if len(named) == 1 else f"{_waiting(named)}."

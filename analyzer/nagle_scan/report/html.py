@@ -40,7 +40,7 @@ ENVIRONMENT.filters |= {
     "endpoint": endpoint,
     "frames": frames,
     "lost": certainty.lost,
-    "told": certainty.told,
+    "in_words": certainty.in_words,
     "holder": sentences.holder,
     "milliseconds": slowest.milliseconds,
     "nodelay": IN_EFFECT.get,

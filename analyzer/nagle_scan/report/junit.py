@@ -67,7 +67,7 @@ def unusable(name: str, reason: str) -> bytes:
 
 
 def _finished(suite: Element, name: str) -> bytes:
-    """With a name, whose spaces stand alone, and counts."""
+    """With a name, in which spaces stand alone, and counts."""
     named = " ".join(_allowed(name).split()) or "capture"
     suite.attrib |= {"name": named, "tests": str(len(suite.findall("testcase")))}
     for counted, outcome in OUTCOMES.items():
@@ -123,7 +123,7 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
         return
     failure = SubElement(case, "failure", type=surely[0].worst.cause)
     failure.set("message", _allowed(view.sentence(surely[0])))
-    sentences = [view.told(group) for group in surely]
+    sentences = [view.sentence_and_option(group) for group in surely]
     fixes = view.fixes_of({held.party(group) for group in surely})
     failure.text = _allowed("\n".join(filter(None, [*sentences, *(fix.in_full for fix in fixes)])))
 
@@ -135,7 +135,7 @@ def _output(view: View) -> list[str]:
     return [
         f"{verdicts.in_one_line(view.summary)}.",
         *(item.text for item in header.of(view) if item.head in header.OF_CALLS),
-        *(view.told(group) for group in possible),
+        *(view.sentence_and_option(group) for group in possible),
         *(f"{sentence_start(printable(note))}." for note in (*view.urgent, *view.notes)),
         *([f"{hidden:,} more servers are not listed."] if hidden else []),
     ]

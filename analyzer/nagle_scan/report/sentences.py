@@ -16,7 +16,7 @@ WITHOUT_STALLS = "without stalls"
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
 MOST_HANDSHAKES = 10_000
-"""Connections whose handshakes are read for a median."""
+"""Connections with handshakes that are read for a median."""
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
 
 
@@ -90,11 +90,11 @@ def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> s
     if exchanges < 2 * affected or whole_ms <= 0:
         return ""
     lost_ms = min(sum(server.latency_stalled_ms for server in servers), whole_ms)
-    whose = "this server's" if len(servers) == 1 else "these servers'"
+    owner = "this server's" if len(servers) == 1 else "these servers'"
     over_all = percent(lost_ms / whole_ms)
     if over_all == part:
         return ""
-    return f" ({over_all} if {whose} other connections count, too)"
+    return f" ({over_all} if {owner} other connections count, too)"
 
 
 def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str:
@@ -110,7 +110,7 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
 
 
 def predicted_ms(row: _core.ConnectionRow) -> float | None:
-    """The mean latency of a connection without its stalls; `None` for a stream, whose messages
+    """The mean latency of a connection without its stalls; `None` for a stream: its messages
     would come no sooner."""
     is_stream = certainty.is_stream(row.exchanges, certainty.counted_stalls(row))
     return None if is_stream and row.stalls else row.predicted_latency_ms
@@ -197,15 +197,15 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
 
 def late_acks(row: _core.LateAckRow, summary: _core.Summary) -> str:
     """How many ACKs of one side came late, by how much, and since which frame."""
-    whose = f"the {row.side}'s ACKs"
+    late = f"the {row.side}'s ACKs"
     if row.connections > 1:
-        whose = f"on {row.connections:,} connections the {row.side}s' ACKs"
+        late = f"on {row.connections:,} connections the {row.side}s' ACKs"
     times = f"at least {count(row.late, 'time')}"
     if row.prompt is not None and not summary.waits_not_listed:
         acks = row.late + row.prompt
         times = f"{row.late:,} of {acks:,} times ({percent(row.late / acks)})"
     return sentence_start(
-        f"{whose} came late {times}, by {duration(row.median_ms)} at the median, first in frame "
+        f"{late} came late {times}, by {duration(row.median_ms)} at the median, first in frame "
         f"{row.first_frame}."
     )
 

@@ -86,7 +86,7 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         yield from clearest(view.clearest, style)
     if view.plain_words is not None:
         yield "\n" + style.wrapped(view.plain_words, "")
-    for fix in view.fixes_told:
+    for fix in view.fixes_for_readers:
         yield from laid_out(sections.fix(fix, PLAIN), style)
         if fix.test_well:
             yield "\n" + style.wrapped(f"  {fix.test_well}", "  ")

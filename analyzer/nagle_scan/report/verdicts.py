@@ -37,7 +37,7 @@ FEW_ROUND_TRIPS = 4.0
 ONE_DIRECTION = "one_direction"
 """The reason that has words of its own where it is the only one."""
 MOST_CHECKED = 1000
-"""Connections whose round trips are checked for holds too short to be counted."""
+"""Connections that are checked, by their round trips, for holds too short to be counted."""
 FILTERED = "left out by the filter"
 """How the engine counts the frames that `-f` drops."""
 SHORT_LISTED_MS = 1.0
@@ -88,7 +88,7 @@ def _no_tcp(summary: _core.Summary) -> str:
 def of_connection(row: _core.ConnectionRow) -> str:
     """The verdict on one connection, without a full stop."""
     if row.stalls:
-        return f"{row.verdict.capitalize()}: {certainty.told(row)}"
+        return f"{row.verdict.capitalize()}: {certainty.in_words(row)}"
     if row.verdict == "clean":
         return "Clean: no Nagle stall"
     return "Inconclusive: this connection cannot be judged"
@@ -159,12 +159,12 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str, str]]:
 
 
 def cannot_tell(summary: _core.Summary) -> str:
-    """Why there is no verdict, and what would help."""
+    """Why a capture gives no verdict, and what would help."""
     return f"{why_not(summary)} {capture_instead(summary)}".rstrip()
 
 
 def why_not(summary: _core.Summary) -> str:
-    """Why there is no verdict, beginning in lower case."""
+    """Why a capture gives no verdict, beginning in lower case."""
     if summary.tcp_packets == 0:
         return f"{_no_tcp(summary)}."
     if not summary.not_judged:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.fixes import Fix
     from nagle_scan.report.options import Options
 
-TOLD_ONE_BY_ONE = {"connect", "unanswered"}
-"""Causes whose waits call for different remedies: the longest wait stands for them."""
+EXPLAINED_ONE_BY_ONE = {"connect", "unanswered"}
+"""Causes of waits with different remedies: the longest wait stands for them."""
 MOST_ASKED = 10
 """Worst connections, and longest waits, that the sentences of every format rest on."""
 MANY = 100
@@ -28,7 +28,7 @@ MANY = 100
 MOST_URGENT = 2
 """More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
-"""Servers whose exchanges are summed for the cost."""
+"""Servers with exchanges that are summed for the cost."""
 
 
 class Limits(NamedTuple):
@@ -141,7 +141,7 @@ class View:
         """Do sentences on stalls say which relays pass them on? Those waits are not other waits."""
         return any(hops.passed_on(group, self._shared.hops) for group in self.groups)
 
-    def told(self, group: _core.ServerGroupRow) -> str:
+    def sentence_and_option(self, group: _core.ServerGroupRow) -> str:
         """Who held what, and whether TCP_NODELAY is in effect."""
         return f"{self.sentence(group)} {held.option(group)}"
 
@@ -235,7 +235,7 @@ class View:
         return f"What to change for {count(more, 'more sender')}: -o result.json." if more else ""
 
     @property
-    def fixes_told(self) -> "list[Fix]":
+    def fixes_for_readers(self) -> "list[Fix]":
         """Fixes for readers: a remedy that several sides need is explained once."""
         from nagle_scan.report.fixes import each_once
 
@@ -272,7 +272,7 @@ class View:
     def meaning_of(self, row: _core.CauseRow) -> str:
         """The meaning of one cause's waits; where each has its own story, that of the longest."""
         wait = None
-        if row.cause in TOLD_ONE_BY_ONE:
+        if row.cause in EXPLAINED_ONE_BY_ONE:
             wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
         if wait is None:
             return causes.meaning_of_all(row)

@@ -33,7 +33,7 @@ FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
 MOST_EXCERPT = 65_536
-"""So many around the clearest stall are shown of a connection for which there is no room."""
+"""Segments around the clearest stall that are shown of a connection beyond `MOST_KEPT`."""
 
 
 class Result:
@@ -54,7 +54,7 @@ class Result:
         self.spooled: Sequence[object] = ()
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
         self.doing: Callable[[str], None] = lambda _: None
-        """Is told what takes time, for a progress line."""
+        """Called with what takes time now, for a progress line."""
         self._kept: dict[int, Rows] = {}
         self._last: dict[int, Rows] = {}
         self._tables: dict[str, pd.DataFrame] = {}
@@ -238,7 +238,7 @@ def check_installed(*packages: str) -> None:
 
 
 def table(columns: dict[str, Any], has_dates: bool | None = None) -> pd.DataFrame:
-    """A DataFrame of the engine's columns, with a time beside each `_ns` if `has_dates` is told."""
+    """A DataFrame of the engine's columns, and a time beside each `_ns` if `has_dates` is given."""
     import pandas as pd
 
     series: dict[str, object] = {}

@@ -39,7 +39,7 @@ class Style(NamedTuple):
         return f"{colour}{head}{self.end}" + lines[len(head) :]
 
     def table(self, rows: Sequence[tuple[str, ...]], spare: Sequence[str] = ()) -> Iterator[str]:
-        """Aligned columns: numbers to the right, texts to the left, wrapped where there is no room.
+        """Aligned columns: numbers to the right, texts to the left, wrapped if too long.
 
         The columns with the heads in `spare` are left out, in this order, until it fits.
         """

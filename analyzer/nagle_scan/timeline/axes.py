@@ -68,7 +68,8 @@ def ladder(
 
     Without a connection, that of the clearest stall; without a stall, the longest other wait.
     Without `ax`, on a figure of its own, `width_in` wide and as high as needed. Raises `KeyError`
-    for an unknown connection, `IndexError` for an unknown stall, `TypeError` for what is no number.
+    for an unknown connection, `IndexError` for an unknown stall, `TypeError` for anything but a
+    number.
     """
     if ax is None:
         width_pt = width_in * POINTS_PER_INCH - 2 * MARGIN_PT

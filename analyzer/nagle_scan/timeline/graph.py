@@ -42,7 +42,7 @@ class Graph(NamedTuple):
     height_pt: float
     x: Axis
     y: Axis
-    """Without a name, there is no line at the left."""
+    """Without a name, the left has no line."""
     shapes: Sequence[Path | Text]
 
     @property

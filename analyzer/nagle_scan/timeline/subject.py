@@ -48,7 +48,7 @@ class Subject:
         return findings(self.scan, True, columns, self.row.connection)
 
     def stalls_in(self, frames: Collection[int]) -> Rows:
-        """The stalls whose ACK or held segment is among `frames`."""
+        """The stalls with their ACK or held segment among `frames`."""
         held, acks = (
             np.isin(self.stalls[name], list(frames)) for name in ("frame_held", "frame_ack")
         )
@@ -82,7 +82,7 @@ class Subject:
 
     @property
     def longest_wait(self) -> _core.WaitRow | None:
-        """The longest wait that is no stall; an idle client's only where there is no other."""
+        """The longest wait without a stall; an idle client's only if it is the only one."""
         return next(iter(self.scan.core.longest_waits(1, self.row.connection)), None)
 
     def since_begin_ms(self, time_ns: np.ndarray) -> np.ndarray:

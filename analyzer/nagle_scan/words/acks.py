@@ -53,7 +53,7 @@ UNMEASURED = Acks(
     plainly=". Either the receiver delays that ACK, or the path to it is slow: the round trip is "
     "not in this capture.",
 )
-"""ACKs of a receiver whose round trip is unknown."""
+"""ACKs of a receiver with an unknown round trip."""
 ON_DATA = Acks(
     kind="came with data",
     one="data that acknowledges it",

@@ -28,8 +28,8 @@ class Cause(NamedTuple):
     meaning_of_one: Mapping[str, str] = {}
     """Meaning of a single wait, by the same side, where that is more specific."""
     by_turn: Mapping[str, Mapping[str, str]] = {}
-    """Meaning by whose turn it was, in the engine's words, and by the same side: `midway` between
-    two sends of it, `idle` where no request was open, `first` before the first request of the
+    """Meaning by turn, in the engine's words, and by the same side: `midway` between two
+    sends of it, `idle` where no request was open, `first` before the first request of the
     capture, `open` if the capture ended first."""
     meaning_unseen: str = ""
     """Meaning if packets from `{by}` are missing: lost before the capture point."""

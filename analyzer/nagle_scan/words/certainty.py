@@ -106,7 +106,7 @@ def is_stream(exchanges: int, stalls: int) -> bool:
     return exchanges * MAX_STALLS_PER_EXCHANGE < stalls
 
 
-def told(counted: Counted) -> str:
+def in_words(counted: Counted) -> str:
     """All stalls: '31 stalls (28 certain, 3 likely), 1.2 s lost; 2 more possible (80.0 ms)'."""
     return f"{counting(counted)}{and_possible(counted)}"
 
@@ -131,7 +131,7 @@ def and_possible(counted: Counted) -> str:
 
 
 def on_connections(summary: _core.Summary) -> str:
-    """The stalls in the words of `told`, and on how many connections they are."""
+    """The stalls in the words of `in_words`, and on how many connections they are."""
     affected, connections = summary.affected_connections, summary.connections
     of = f"{affected:,} of {connections:,} connections"
     on = all_of(connections) if affected == connections else of

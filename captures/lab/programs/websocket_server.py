@@ -18,7 +18,7 @@ class Room(WebSocketHandler):
     """Answers with pushes."""
 
     def open(self) -> None:
-        """Tornado leaves Nagle's algorithm on unless it is told otherwise."""
+        """Tornado leaves Nagle's algorithm on by default."""
         self.set_nodelay(sys.argv[2] == "nodelay")
 
     async def on_message(self, message: str | bytes) -> None:

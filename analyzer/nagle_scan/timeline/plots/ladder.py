@@ -51,7 +51,7 @@ def drawing(
     """A ladder `width_pt` wide, as high as it needs to be but no higher than `height_pt`, if given.
 
     Raises `KeyError` for an unknown connection, `IndexError` for an unknown stall, `TypeError` for
-    what is no number.
+    anything but a number.
     """
     subject = of(scan, connection)
     wait = subject.stall(stall) or subject.longest_wait
