@@ -96,10 +96,19 @@ impl Path {
     pub fn with_releases(self, releases_ns: &mut [i64], behind_ns: Option<i64>) -> Self {
         let far = match (behind_ns, self.is_known()) {
             (Some(_), _) => false,
-            (None, true) => self.far,
+            (None, true) => self.far && !self.is_refuted(releases_ns),
             (None, false) => self.are_far(releases_ns),
         };
         Self { far, behind_ms: behind_ns.map_or(0.0, ms), ..self }
+    }
+
+    /// Do most releases come sooner than a round trip that was seen once or twice? None can: that answer was late.
+    fn is_refuted(&self, releases_ns: &mut [i64]) -> bool {
+        let few = FEW_RELEASES as usize;
+        usize::from(self.samples) < few
+            && releases_ns.len() >= few
+            && statistics::upper(releases_ns)
+                .is_some_and(|middle_ns| 2.0 * ms(middle_ns) < self.rtt_or_zero_ms())
     }
 
     /// Did releases come over a network, by their middle? Where most are pauses, a few as quick as a kernel tell that its

@@ -3,7 +3,8 @@
 use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE, SHARE_OF_SIBLINGS,
+    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE,
+    SHARE_OF_SIBLINGS, SHARE_WAITS,
 };
 use crate::named::named;
 use crate::rules;
@@ -167,6 +168,22 @@ impl DirectionModel {
         if rules::off("share") {
             return 0.5;
         }
-        (1.0 + self.holds - held) / (2.0 + self.candidates - on)
+        let (holds, waits) = (self.holds - held, self.candidates - on);
+        let known = (SHARE_WAITS / waits.max(1e-9)).min(1.0);
+        (1.0 + known * holds) / (2.0 + known * waits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::model::chain::of_share;
+
+    /// Five hundred waits before it were holds.
+    #[test]
+    fn timing_that_speaks_for_the_program_is_never_likely() {
+        let model = DirectionModel { holds: 500.0, candidates: 500.0, ..Default::default() };
+        let likely = |ratio: f64| of_share(model.share(0.0, 0.0), ratio) >= LIKELY;
+        assert_eq!([0.4, 1.0, 2.0, 3.0, 1000.0].map(likely), [false, false, false, true, true]);
     }
 }

@@ -198,3 +198,29 @@ fn a_sender_that_waits_for_each_ack_stops_before_full_sized_segments_too() {
     let mut able = two.times(6, block).end();
     assert!(!causes(&able.judge().1).contains(&Cause::StopAndWait));
 }
+
+/// Captured at the server, which pushes in two pieces to a client 1.4 ms away.
+#[test]
+fn one_late_answer_to_a_syn_moves_no_host_away() {
+    let pushed = |story: Story| {
+        let held = story.after_ms(5.0, server(166)).after_ms(44.0, client(0));
+        held.after_ms(0.013, server(172)).after_ms(1.4, client(0))
+    };
+    let sure = |syn_ack_ms: f64| {
+        sure(&stalls_of(Story::new().handshake(1.4, syn_ack_ms).times(8, pushed)))
+    };
+    assert_eq!([0.02, 0.13].map(sure), [8, 8]);
+}
+
+/// Windows delays an ACK for up to six ticks of 100 ms.
+#[test]
+fn half_a_second_is_a_delayed_ack_and_a_second_is_none() {
+    let stalls = |ack_ms: f64| {
+        let held = |story: Story| {
+            let sent = story.after_ms(5.0, client(100)).after_ms(ack_ms, server(0));
+            sent.after_ms(0.02, client(50)).after_ms(1.0, server(200))
+        };
+        stalls_of(Story::new().handshake(0.02, 1.0).times(4, held)).len()
+    };
+    assert_eq!([501.0, 600.0, 1000.0].map(stalls), [4, 4, 0]);
+}
