@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from glob import glob, has_magic
 
 from nagle_scan.api import captures, keys
-from nagle_scan.api.given import as_paths
 from nagle_scan.api.scan import Scan, scan_with
+from nagle_scan.api.spooling import as_paths
 from nagle_scan.result.options import DEFAULT_MIN_WAIT_MS, ScanOptions, check_number
 
 Path = str | os.PathLike[str]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import keys, spooling
-from nagle_scan.api.given import named
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.options import Options
@@ -92,7 +91,7 @@ def scan_with(
         raise ValueError("no capture given")
     if options.exchanges is None:
         options = options._replace(exchanges=_are_small(paths))
-    options = options._replace(names=named(options.names, key is not None), labels=labels)
+    options = options._replace(names=_named(options.names, key is not None), labels=labels)
     traced = options.calls if calls is None else calls
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
@@ -393,6 +392,16 @@ def _trace(
     from nagle_scan.api import calls as traces
 
     return traces.read(given, progress)
+
+
+def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
+    """The user's names of addresses, checked."""
+    if not chosen:
+        return {}
+    from nagle_scan.api import names
+
+    known = names.checked(chosen)
+    return names.without_addresses(known) if is_anonymized else known
 
 
 def _are_small(paths: list[str]) -> bool:

@@ -13,7 +13,8 @@ from nagle_scan.words.wording import printable
 
 Bytes = bytes | bytearray | memoryview
 FOLDER = "a folder: scan_each yields a scan of each of its captures, scan_fleet sums them up"
-Capture = str | os.PathLike[str] | Bytes | IO[bytes]
+Path = str | os.PathLike[str]
+Capture = Path | Bytes | IO[bytes]
 
 
 def on_disk(
@@ -39,6 +40,16 @@ def on_disk(
         labels[path] = label
         spooled.append(file)
     return paths, labels, spooled
+
+
+def as_paths(path_or_paths: Path | Iterable[Path]) -> list[str]:
+    """Raises `TypeError` for anything but a path, `CaptureError` for a name that is not UTF-8."""
+    if isinstance(path_or_paths, (str, os.PathLike)):
+        path_or_paths = [path_or_paths]
+    if not isinstance(path_or_paths, Iterable) or isinstance(path_or_paths, bytes):
+        kind = type(path_or_paths).__name__
+        raise TypeError(f"a capture is a path (str or os.PathLike), or several, not {kind}")
+    return [files.utf8_name(path, CaptureError) for path in path_or_paths]
 
 
 def _is_one(given: object) -> bool:

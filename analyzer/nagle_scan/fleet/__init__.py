@@ -25,8 +25,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan.api import keys
-from nagle_scan.api.given import as_paths
 from nagle_scan.api.names import Label, checked_labels
+from nagle_scan.api.spooling import as_paths
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.result.options import (
