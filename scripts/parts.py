@@ -88,12 +88,19 @@ def measure(value: str, unit: str) -> str:
         case "ns":
             return f"{number / 1e6:,.10g} ms"
         case "one_of":
-            return f"1/{number}"
+            return f"1/{number:g}"
         case "ratio":
             return "{}/{}".format(*number)
         case _:
-            numbers = number if isinstance(number, (tuple, list)) else (number,)
-            return f"{', '.join(f'{one:,.10g}' for one in numbers)} {unit.replace('_', ' ')}"
+            return f"{digits(number)} {unit.replace('_', ' ')}"
+
+
+def digits(number: object) -> str:
+    """A number, or several: those that belong together in parentheses."""
+    if isinstance(number, (tuple, list)):
+        several = (f"({digits(one)})" if isinstance(one, tuple) else digits(one) for one in number)
+        return ", ".join(several)
+    return f"{number:,.10g}"
 
 
 PARTS: dict[str, Callable[[], str]] = {

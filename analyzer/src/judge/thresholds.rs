@@ -41,10 +41,26 @@ thresholds! {
         from "half of the share that artefacts cause among holds, 1 in 20, for each; judgement",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
 
+    /// Contradictions between two waits that count apart: more come in one burst.
+    BURST_CONTRADICTIONS: u32 = 3 segments,
+        from "judgement",
+        larger "loses more accidental releases of senders that write in bursts";
+
     /// Waits that count as independent of each other: programs have habits.
     INDEPENDENT_WAITS: f64 = 100.0 waits,
         from "judgement",
         larger "lets a long habit of a program look like holds";
+
+    /// The exponent by which more waits count, what a clock with steps of `COARSE_CLOCK_MS` adds to it, and how many
+    /// times fewer waits are independent there.
+    HABITS: (f64, f64, f64) = (0.5, 0.1, 100.0) exponents_and_times,
+        from "judgement",
+        larger "lets fewer long connections become certain";
+
+    /// Shares of waits that are holds while the algorithm is on, equally likely.
+    SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02] shares,
+        from "judgement",
+        larger "calls more waits of programs that also pause holds";
 
     /// Which part of the evidence of another connection of the same server counts.
     SIBLING: f64 = 0.5 share,
@@ -89,9 +105,14 @@ thresholds! {
         from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// Part of the kernel's reactions that softirqs make late, by some 0.1 ms, and that are late by a jiffy.
+    /// Part of the kernel's reactions that softirqs make late, and that are late by a jiffy.
     KERNEL_LATE: (f64, f64) = (0.027, 0.003) shares,
         from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// How late those are on average.
+    KERNEL_LATE_MS: (f64, f64) = (0.1, 1.5) ms,
+        from "measured on Linux 6.18; derived: a jiffy at HZ=250, of which a third has passed",
         larger "takes programs that wake up soon after an ACK for holds";
 
     /// How late releases at the sender itself recur: on containers and busy hosts.
@@ -111,6 +132,16 @@ thresholds! {
         larger "calls more holds certain where a relay may be hidden";
 
     // The program.
+    /// A pause of this length or shorter is as likely as any of it.
+    SHORTEST_PAUSE_MS: f64 = 1.0 ms,
+        from "judgement",
+        larger "takes more program writes for holds";
+
+    /// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
+    PAUSES: f64 = 9.2 octaves,
+        from "derived: the logarithm of 10,000",
+        larger "calls more single waits holds";
+
     /// How soon programs react to data at their own host, where nothing shows it: median in ms, and the deviation of
     /// its logarithm.
     REACTION_MS: (f64, f64) = (0.12, 1.2) ms,
@@ -137,6 +168,11 @@ thresholds! {
     LONGEST_WAKE_MS: f64 = 0.7 ms,
         from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
         larger "calls fewer stalls certain where two captures were merged";
+
+    /// A reaction that is no later than this many releases in the middle is as quick as a kernel's.
+    AS_QUICK: i64 = 3 releases,
+        from "judgement",
+        larger "calls fewer holds that data released likely";
 
     /// How soon a program passes on what arrives: waking up, reading and writing take 0.05-0.3 ms, up to 3 ms on two
     /// overloaded cores. The next piece behind a delayed ACK comes 40 ms later.
@@ -173,6 +209,11 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "compares releases on fast networks with the kernel's reaction alone";
 
+    /// The shortest and the longest round trip within a host by which a kernel's reaction is measured.
+    ONE_HOST_MS: (f64, f64) = (0.007, 0.05) ms,
+        from "judgement",
+        larger "takes slower programs on one host for a kernel";
+
     /// The longest round trip of a host that calls itself, over loopback or virtual interfaces: 5-30 us. A network
     /// card alone takes as long.
     ONE_HOST_RTT_NS: i64 = 100_000 ns,
@@ -201,15 +242,68 @@ thresholds! {
         from "judgement",
         larger "believes the others for longer";
 
-    /// Part of releases on a path that are late, and by up to a round trip: queues, scheduling on two hosts.
-    PATH_LATE: (f64, f64) = (0.1, 0.02) shares,
+    /// Part of releases on a path that vary by its jitter, that are late, and that are late by up to a round trip:
+    /// queues, scheduling on two hosts. The rest come at the round trip.
+    PATH_LATE: [f64; 3] = [0.25, 0.1, 0.02] shares,
         from "measured in the lab",
         larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// By how much a path varies without jitter: on a short one, and from a round trip of 2 ms on.
+    PATH_BASE_MS: (f64, f64) = (0.3, 1.0) ms,
+        from "judgement",
+        larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// Part of a shorter round trip that is added.
+    PATH_BASE_ONE_OF: f64 = 3.0 one_of,
+        from "judgement",
+        larger "finds less on short paths that vary";
+
+    /// Widths of releases that come at the round trip, and of those of `PATH_LATE`, in `PATH_BASE_MS` and in jitters.
+    PATH_WIDTHS: [(f64, f64); 4] = [(0.05, 0.2), (0.5, 1.0), (2.0, 2.0), (8.0, 0.0)] bases_and_jitters,
+        from "judgement",
+        larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// Weights of a release behind the shortest round trip, and before it.
+    PATH_SIDES: (f64, f64) = (1.4, 0.6) weights,
+        from "judgement",
+        larger "takes more program writes behind the round trip for holds";
+
+    /// Part of the round trip that queues of a path add.
+    QUEUE_ONE_OF: f64 = 4.0 one_of,
+        from "judgement",
+        larger "finds less on bad paths";
+
+    /// Where the path is unknown: part of releases by a kernel beside the capture point, and of those within what
+    /// bounds the round trip; then, where there is no network, part of those by a kernel, and of late ones.
+    UNKNOWN_PATH: [(f64, f64); 2] = [(0.3, 0.7), (0.9, 0.1)] shares,
+        from "judgement",
+        larger "finds more beside the sender, and less across networks, in captures that begin in the middle";
+
+    /// Round trips up to here are equally likely where nothing is known, and longer ones are rarer by the cube.
+    LONG_RTT_MS: f64 = 300.0 ms,
+        from "judgement",
+        larger "finds more behind satellites in captures that begin in the middle";
+
+    /// How far a release may lie beyond what bounds the round trip; how much more rarely, besides `QUEUE_ONE_OF`; and
+    /// the room of both.
+    BEYOND_BOUND_MS: [f64; 3] = [2.0, 1.0, 7.0] ms,
+        from "judgement",
+        larger "takes more program writes for holds in captures that begin in the middle";
+
+    /// How possible a release is that the round trip excludes, or what bounds it: clocks and captures err.
+    IMPOSSIBLE: (f64, f64) = (1e-3, 1e-4) chances,
+        from "judgement",
+        larger "takes more program writes for holds";
 
     /// Spread of a kernel's releases across a path without jitter.
     PATH_SPREAD: (f64, f64) = (0.05, 0.8) ms,
         from "606 directions of holds at a distance: 0.08 ms in the middle",
         larger "calls more late releases likely";
+
+    /// Part of the round trip that a kernel's releases spread besides.
+    PATH_SPREAD_ONE_OF: f64 = 100.0 one_of,
+        from "judgement",
+        larger "calls fewer late releases on long paths likely";
 
     /// The shortest round trip that may vary so much that holds look like pauses.
     BLURRED_RTT_MS: f64 = 4.0 ms,
@@ -260,6 +354,41 @@ thresholds! {
         from "judgement: with 0.8, 0.002 more recall and 1,700 more false ones joined midway",
         larger "finds more, and takes habits of programs for holds";
 
+    /// Widths of the histograms in which releases across a network and pauses are learnt, equally likely.
+    WIDTHS_MS: [f64; 3] = [0.1, 0.8, 4.0] ms,
+        from "judgement",
+        larger "learns less from programs and paths that are even";
+
+    /// Widths in ms of those in which a kernel's releases beside the capture point are learnt, and their weights.
+    KERNEL_WIDTHS: [(f64, f64); 2] = [(0.02, 0.7), (0.1, 0.3)] ms_and_weights,
+        from "`KERNEL_MS`, `KERNEL_LATE_MS`; judgement",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// Events that count as much as what was known of the widths before.
+    WIDTHS_KNOWN: f64 = 3.0 events,
+        from "judgement",
+        larger "learns more slowly how even releases are";
+
+    /// Waits that learn from each other, nearest in time; and some before those.
+    WINDOW: usize = 512 waits,
+        from "judgement",
+        larger "takes longer, and follows programs that change more slowly";
+
+    /// Waits before `WINDOW` from which it learns.
+    BEFORE_WINDOW: usize = 128 waits,
+        from "judgement",
+        larger "takes longer";
+
+    /// Pauses of other kinds that a window learns from, the ones nearest in time.
+    OTHER_PAUSES: usize = 600 pauses,
+        from "judgement",
+        larger "takes longer";
+
+    /// Pauses of other kinds do not thin out those between data and an ACK by more than this.
+    OWN_KIND: f64 = 0.7 share,
+        from "judgement",
+        larger "explains more waits by the program";
+
     /// Events after which what they show has half of its weight.
     HALF_LEARNT: f64 = 3.0 events,
         from "judgement",
@@ -308,6 +437,32 @@ thresholds! {
     RELAY_SPREAD: (f64, f64) = (1.0, 1.0) ms,
         from "ticks of 1 to 4 ms on two hosts",
         larger "calls fewer late releases on bad paths likely";
+
+    /// Holds from which spread counts in full.
+    SPREAD_HOLDS: f64 = 8.0 holds,
+        from "judgement",
+        larger "calls more late releases of short connections likely";
+
+    /// Kernels whose releases are slow and spread, on a host that is overloaded: their part, and the deviation of the
+    /// logarithm of what they take.
+    SLOW_HOST: (f64, f64) = (0.001, 2.0) share_and_deviation,
+        from "judgement",
+        larger "takes relays for holds of slow hosts";
+
+    /// The median of their reactions within a host, and of the spread of their releases across a network.
+    SLOW_HOST_MS: (f64, f64) = (0.05, 1.0) ms,
+        from "judgement",
+        larger "takes relays for holds of slow hosts";
+
+    /// Parts of what looks held that a relay passes on, equally likely.
+    RELAY_PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0] shares,
+        from "derived: quarters; what is less cannot be seen in a few releases",
+        larger "overlooks relays that pass on little";
+
+    /// Part of a server's holds for which a client asked, from which it is taken to have asked for all.
+    ASKED_FOR: f64 = 0.9 share,
+        from "judgement: captures lack frames",
+        larger "calls more stalls of push servers likely";
 
     /// Log-odds at most that spread adds to a relay.
     MOST_BY_SPREAD: f64 = 9.0 log_odds,

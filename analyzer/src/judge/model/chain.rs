@@ -2,17 +2,13 @@
 //! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
 
 use crate::judge::thresholds::{
-    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, SESSIONS_SET_LATER, SET_LATER, SWITCH,
-    SWITCHERS, TOGGLED,
+    BURST_CONTRADICTIONS, COARSE_CLOCK_MS, CONTRADICTION, HABITS, INDEPENDENT_WAITS,
+    SESSIONS_SET_LATER, SET_LATER, SHARES, SWITCH, SWITCHERS, TOGGLED,
 };
 use crate::rules;
 
-/// Shares of waits that are holds while the algorithm is on, equally likely.
-const SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02];
 /// A share of holds that is less likely than this changes nothing.
 const NEGLIGIBLE: f64 = 1e-4;
-/// Contradictions between two waits that count apart: more come in one burst.
-const MOST_CONTRADICTIONS: u32 = 3;
 
 /// Evidence of a direction other than the ratios of its waits.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +43,7 @@ impl Chain {
         let cost: Vec<f64> = evidence
             .contradictions
             .iter()
-            .map(|&count| contradiction.powi(count.min(MOST_CONTRADICTIONS) as i32))
+            .map(|&count| contradiction.powi(count.min(BURST_CONTRADICTIONS) as i32))
             .collect();
         let weight = independence(ratios.len(), evidence.step_ms);
         let shown =
@@ -136,8 +132,9 @@ fn independence(waits: usize, step_ms: f64) -> f64 {
         return 1.0;
     }
     let coarse = rules::weight("coarse", (step_ms / COARSE_CLOCK_MS).min(1.0));
-    let independent = INDEPENDENT_WAITS / (1.0 + 100.0 * coarse * coarse);
-    (independent / waits.max(1) as f64).powf(0.5 + 0.1 * coarse).min(1.0)
+    let (exponent, by_clock, fewer) = HABITS;
+    let independent = INDEPENDENT_WAITS / (1.0 + fewer * coarse * coarse);
+    (independent / waits.max(1) as f64).powf(exponent + by_clock * coarse).min(1.0)
 }
 
 /// Chances that `TCP_NODELAY` is set, and cleared, between two waits.

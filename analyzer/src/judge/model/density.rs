@@ -5,20 +5,16 @@ use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{
-    ANSWERS_DATA, BEHIND_FULL, BOUND, KERNEL_LATE, KERNEL_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS,
-    PATH_LATE, REACTION_MS, RIVALLED,
+    ANSWERS_DATA, BEHIND_FULL, BEYOND_BOUND_MS, BOUND, IMPOSSIBLE, KERNEL_LATE, KERNEL_LATE_MS,
+    KERNEL_MS, LONG_RTT_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_BASE_MS, PATH_BASE_ONE_OF,
+    PATH_LATE, PATH_SIDES, PATH_SPREAD, PATH_WIDTHS, PAUSES, QUEUE_ONE_OF, REACTION_MS, RIVALLED,
+    SHORTEST_PAUSE_MS, UNKNOWN_PATH,
 };
 use crate::rules;
 use crate::track::Connection;
 use crate::track::reactions::Reactions;
+use crate::track::thresholds::{MAX_TOLERANCE_NS, NETWORK_RTT_NS};
 use crate::track::wait::{Wait, fact};
-
-/// A pause of this length or shorter is as likely as any of it.
-const SHORTEST_PAUSE_MS: f64 = 1.0;
-/// Round trips up to here are equally likely where nothing is known, and longer ones rare.
-const LONG_RTT_MS: f64 = 300.0;
-/// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
-const PAUSES: f64 = 9.2;
 
 impl Path {
     /// Density of a release this long after its ACK.
@@ -28,11 +24,14 @@ impl Path {
         let release_ms = release_ms + self.behind_ms;
         let at_sender = kernel(release_ms, self.step_ms + 2.0 * self.behind_ms);
         let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
-        let within = long * self.within(release_ms) / (self.bound_ms + 7.0 + self.step_ms);
+        let reach_ms = self.bound_ms + BEYOND_BOUND_MS[2] + self.step_ms;
+        let within = long * self.within(release_ms) / reach_ms;
+        let [(here, across), (kernel_here, late)] = UNKNOWN_PATH;
         let unknown = if self.far {
-            0.3 * if release_ms < 1.0 { at_sender } else { 0.0 } + 0.7 * within
+            let is_local = release_ms < NETWORK_RTT_NS as f64 / 1e6;
+            here * if is_local { at_sender } else { 0.0 } + across * within
         } else {
-            0.9 * at_sender + 0.1 * exponential(release_ms, NEAR_SENDER_MS)
+            kernel_here * at_sender + late * exponential(release_ms, NEAR_SENDER_MS)
         };
         let path = match (self.far, self.rtt_ms) {
             (true, Some(rtt_ms)) => self.across(release_ms - rtt_ms, rtt_ms),
@@ -44,25 +43,32 @@ impl Path {
     /// Across a network, `off_ms` after the round trip.
     pub fn across(&self, off_ms: f64, rtt_ms: f64) -> f64 {
         let (step_ms, jitter_ms) = (self.step_ms, self.jitter_ms);
-        let base_ms = (0.3 + rtt_ms / 3.0).min(1.0);
-        let (late, very_late) = PATH_LATE;
-        let core = 0.75 - late - very_late;
-        let density = core * laplace(off_ms, 0.05 + 0.05 * base_ms + step_ms + 0.2 * jitter_ms)
-            + 0.25 * laplace(off_ms, 0.5 * base_ms + step_ms + jitter_ms)
-            + late * laplace(off_ms, 2.0 * base_ms + step_ms + 2.0 * jitter_ms)
-            + very_late * laplace(off_ms, 8.0 * base_ms + rtt_ms / 4.0);
+        let base_ms = (PATH_BASE_MS.0 + rtt_ms / PATH_BASE_ONE_OF).min(PATH_BASE_MS.1);
+        let [wide, late, very_late] = PATH_LATE;
+        let core = 1.0 - wide - late - very_late;
+        let [of_core, of_wide, of_late, of_very_late] = PATH_WIDTHS;
+        let around = |least_ms: f64, (bases, jitters): (f64, f64)| {
+            laplace(off_ms, least_ms + bases * base_ms + step_ms + jitters * jitter_ms)
+        };
+        let queue_ms = rtt_ms / QUEUE_ONE_OF;
+        let density = core * around(PATH_SPREAD.0, of_core)
+            + wide * around(0.0, of_wide)
+            + late * around(0.0, of_late)
+            + very_late * laplace(off_ms, of_very_late.0 * base_ms + queue_ms);
         density
             * match off_ms {
-                0.0.. => 1.4,
-                _ if off_ms >= -self.early_ms() => 0.6,
-                _ => 1e-3,
+                0.0.. => PATH_SIDES.0,
+                _ if off_ms >= -self.early_ms() => PATH_SIDES.1,
+                _ => IMPOSSIBLE.0,
             }
     }
 
     /// Is it no longer than what bounds the round trip? The fastest reply does, but for the path's jitter.
     fn within(&self, release_ms: f64) -> f64 {
-        let over_ms = release_ms - self.bound_ms - 2.0 - self.step_ms;
-        (-over_ms.max(0.0) / (self.bound_ms / 4.0 + 1.0)).exp().max(1e-4)
+        let [margin_ms, tail_ms, _] = BEYOND_BOUND_MS;
+        let over_ms = release_ms - self.bound_ms - margin_ms - self.step_ms;
+        let tail_ms = self.bound_ms / QUEUE_ONE_OF + tail_ms;
+        (-over_ms.max(0.0) / tail_ms).exp().max(IMPOSSIBLE.1)
     }
 
     /// How possible a place of releases is, whatever others show: not before the round trip, nor beyond what
@@ -73,10 +79,11 @@ impl Path {
         }
         match (self.yardstick_ms(), self.far) {
             (Some(rtt_ms), _) if release_ms - rtt_ms < -self.early_ms() => {
-                (1.0 - self.known()).max(1e-3)
+                (1.0 - self.known()).max(IMPOSSIBLE.0)
             }
             (Some(rtt_ms), _) => {
-                let late_ms = (release_ms - rtt_ms).max(0.0) / (8.0 + rtt_ms);
+                let late_ms =
+                    (release_ms - rtt_ms).max(0.0) / (MAX_TOLERANCE_NS as f64 / 1e6 + rtt_ms);
                 1.0 / (1.0 + late_ms * late_ms)
             }
             (None, true) => self.within(release_ms),
@@ -128,8 +135,8 @@ pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
     let (softirq, jiffy) = KERNEL_LATE;
     let core = 1.0 - softirq - jiffy;
     core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
-        + softirq * exponential(release_ms, 0.1 + step_ms)
-        + jiffy * exponential(release_ms, 1.5)
+        + softirq * exponential(release_ms, KERNEL_LATE_MS.0 + step_ms)
+        + jiffy * exponential(release_ms, KERNEL_LATE_MS.1)
 }
 
 pub fn laplace(x: f64, width: f64) -> f64 {

@@ -5,7 +5,9 @@ use crate::judge::model::evidence::{OwnClock, blended};
 use crate::judge::model::held::DirectionModel;
 use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sets::CandidateSet;
-use crate::judge::thresholds::{CLOCK_COST, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON};
+use crate::judge::thresholds::{
+    CLOCK_COST, FEW_RELEASES, KERNEL_WIDTHS, LEARNT_PAUSES, NAGLE_ON, WIDTHS_MS,
+};
 use crate::rules;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -221,8 +223,9 @@ impl Member<'_> {
 /// How a group is learnt.
 fn manner(Kind { far, is_known, by_data, .. }: Kind, step_ms: f64) -> Manner {
     let third = 1.0 / 3.0;
-    let wide = [0.1, 0.8, 4.0].map(|width_ms| (width_ms + step_ms, third));
-    let narrow = [(0.02 + step_ms, 0.7), (0.1 + step_ms, 0.3), (1.0, 0.0)];
+    let wide = WIDTHS_MS.map(|width_ms| (width_ms + step_ms, third));
+    let [core, late] = KERNEL_WIDTHS.map(|(width_ms, weight)| (width_ms + step_ms, weight));
+    let narrow = [core, late, (1.0, 0.0)];
     Manner {
         releases: if far { wide } else { narrow },
         pauses: wide,

@@ -1,11 +1,11 @@
 //! Densities that are learnt from events: histograms of several widths, read between their bins.
 
+use crate::judge::thresholds::WIDTHS_KNOWN;
+
 /// Widths of one density, in ms, and the weight of each: what is narrow counts as narrow, and a spread one is not
 /// lost.
 pub type Widths = [(f64, f64); 3];
 
-/// Events that count as much as what was known of the widths before.
-const WIDTHS_KNOWN: f64 = 3.0;
 /// A weight that adds nothing.
 const NOTHING: f64 = 1e-4;
 /// Bins on either side of zero that a histogram has at most.

@@ -1,17 +1,11 @@
 //! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
 
 use crate::judge::model::learnt::{Learnt, Widths};
-use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS};
+use crate::judge::thresholds::{
+    BEFORE_WINDOW, BOUND, HALF_LEARNT, LEARNT_HOLDS, OTHER_PAUSES, OWN_KIND, WINDOW,
+};
 use crate::rules;
 use std::ops::Range;
-
-/// Waits that learn from each other: a window, and some before it.
-const WINDOW: usize = 512;
-const BEFORE: usize = 128;
-/// Pauses of other kinds that a window learns from, the ones nearest in time.
-const MOST_PAUSES: usize = 600;
-/// Pauses of other kinds do not thin out those between data and an ACK by more than this.
-const OWN_KIND: f64 = 0.7;
 
 /// A wait as its ratio sees it. Times in ms, densities per ms.
 #[derive(Debug, Clone, Copy)]
@@ -90,8 +84,8 @@ impl Series {
     /// of places is paid for once.
     pub fn ratios_from_past(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
         learning.clear(self.manner);
-        let all = &self.events[window.start.saturating_sub(BEFORE)..window.end];
-        let skipped = window.start.min(BEFORE);
+        let all = &self.events[window.start.saturating_sub(BEFORE_WINDOW)..window.end];
+        let skipped = window.start.min(BEFORE_WINDOW);
         let mut others = self.others_near(all).peekable();
         let mut ratios = Vec::with_capacity(window.len());
         let mut learnt = 0;
@@ -145,7 +139,7 @@ impl Series {
 
     fn learn_all(&self, held: &[f32], learning: &mut Learning, window: Range<usize>) {
         learning.clear(self.manner);
-        let all = window.start.saturating_sub(BEFORE)..window.end;
+        let all = window.start.saturating_sub(BEFORE_WINDOW)..window.end;
         let each = || self.events[all.clone()].iter().zip(&held[all.clone()]);
         for (event, &held) in each() {
             learning.learn(event, held.into(), 1.0 - f64::from(held));
@@ -162,9 +156,9 @@ impl Series {
         let time_ns = |event: Option<&Event>| event.map_or(0, |event| event.time_ns);
         let begin = self.others.partition_point(|other| other.0 < time_ns(events.first()));
         let end = self.others.partition_point(|other| other.0 <= time_ns(events.last()));
-        let spare = MOST_PAUSES.saturating_sub(end.saturating_sub(begin)) / 2;
+        let spare = OTHER_PAUSES.saturating_sub(end.saturating_sub(begin)) / 2;
         let near = &self.others[begin.saturating_sub(spare)..self.others.len().min(end + spare)];
-        near.iter().step_by(near.len().div_ceil(MOST_PAUSES).max(1))
+        near.iter().step_by(near.len().div_ceil(OTHER_PAUSES).max(1))
     }
 }
 

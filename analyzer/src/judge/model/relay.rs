@@ -9,20 +9,16 @@ use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::statistics::log_normal;
 use crate::judge::thresholds::{
-    FRAME_MS, KERNEL_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS, MOST_BY_SPREAD, MOST_RELAY,
-    ONE_HOST_RTT_NS, PATH_SPREAD, QUICK_PROGRAM, RELAY_ASKED, RELAY_ASKED_HERE, RELAY_LIKELY,
-    RELAY_PROMPT, RELAY_SEEN, RELAY_SPREAD, RELAY_UNTOLD, WAKE_QUARTILE,
+    AS_QUICK, ASKED_FOR, FEW_RELEASES, FRAME_MS, KERNEL_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS,
+    MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_MS, ONE_HOST_RTT_NS, PATH_SPREAD, PATH_SPREAD_ONE_OF,
+    QUICK_PROGRAM, RELAY_ASKED, RELAY_ASKED_HERE, RELAY_LIKELY, RELAY_PARTS, RELAY_PROMPT,
+    RELAY_SEEN, RELAY_SPREAD, RELAY_UNTOLD, SLOW_HOST, SLOW_HOST_MS, SPREAD_HOLDS, WAKE_QUARTILE,
 };
 use crate::rules;
 use crate::track::half::Half;
 use crate::track::reactions::Reactions;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
-
-/// A reaction that is no later than this many releases in the middle is as quick as a kernel's.
-const AS_QUICK: i64 = 3;
-/// The shortest and the longest round trip within a host that a kernel's reaction is measured by, in ms.
-const ONE_HOST_MS: (f64, f64) = (0.007, 0.05);
 
 /// Probability of a relay in this direction, by its candidates, each with the probability that it was a hold.
 pub fn relay(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> f64 {
@@ -64,7 +60,7 @@ pub fn relay(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> f64 {
 
 /// Part of a server's holds that its client asked for, as far as was seen: of nine in ten, all.
 fn asked(connection: &Connection, holds: f64) -> f64 {
-    ((f64::from(connection.exchanges.count) + 1.0) / (0.9 * holds).max(1.0)).min(1.0)
+    ((f64::from(connection.exchanges.count) + 1.0) / (ASKED_FOR * holds).max(1.0)).min(1.0)
 }
 
 /// Releases of holds in order, each with the probability that it was one, in ms.
@@ -93,7 +89,7 @@ impl Releases {
 
     /// How far a kernel's releases are off on this path.
     fn usual_ms(&self, path: &Path) -> f64 {
-        PATH_SPREAD.0 + self.quantile(0.5) / 100.0 + path.step_ms + path.jitter_ms
+        PATH_SPREAD.0 + self.quantile(0.5) / PATH_SPREAD_ONE_OF + path.step_ms + path.jitter_ms
     }
 
     /// Probability that they come at the round trip, as a kernel's do, rather than later, as a program's.
@@ -132,19 +128,16 @@ pub enum LateRelay {
     /// Seen from afar: both of its timers fire apart, by their ticks, so that its releases spread more than the path
     /// does. Its probability by that, and the round trip with which releases are compared.
     Far { relay: f64, rtt_ms: f64 },
-    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`PARTS`].
+    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`RELAY_PARTS`].
     Here([f64; 4]),
 }
-
-/// Parts of what looks held that a relay passes on.
-const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 
 impl LateRelay {
     pub fn of(path: &Path, connection: &Connection, holds: &[(&Wait, f64)]) -> Self {
         let releases = Releases::of(holds);
         if rules::off("late") {
             Self::Unknown
-        } else if path.far && releases.count >= 3.0 {
+        } else if path.far && releases.count >= FEW_RELEASES.into() {
             Self::far(path, &releases)
         } else if path.is_seen_here() && !is_one_host(connection) {
             Self::here(path, &releases)
@@ -156,10 +149,10 @@ impl LateRelay {
     fn far(path: &Path, releases: &Releases) -> Self {
         let usual_ms = releases.usual_ms(path);
         let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
-        let slow = 0.001 * log_normal(spread_ms, 1.0, 2.0);
+        let slow = SLOW_HOST.0 * log_normal(spread_ms, SLOW_HOST_MS.1, SLOW_HOST.1);
         let relays = log_normal(spread_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
         let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
-        let most = MOST_BY_SPREAD * (releases.count / 8.0).min(1.0);
+        let most = MOST_BY_SPREAD * (releases.count / SPREAD_HOLDS).min(1.0);
         let by_spread = ((relays + slow) / (kernel + slow)).ln().clamp(0.0, most);
         Self::Far {
             relay: logistic(RELAY_ASKED + by_spread) - logistic(RELAY_ASKED),
@@ -168,14 +161,14 @@ impl LateRelay {
     }
 
     fn here(path: &Path, releases: &Releases) -> Self {
-        let likelier = PARTS.map(|part| {
+        let likelier = RELAY_PARTS.map(|part| {
             let each = releases.sorted.iter();
             each.map(|&(ms, held)| held * Reaction::of(path, ms).times(part).ln()).sum::<f64>()
         });
         let best = likelier.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let parts = likelier.map(|log| (log - best).exp());
         let sum: f64 = parts.iter().sum();
-        let log_odds = RELAY_ASKED_HERE + best + (sum / PARTS.len() as f64).ln();
+        let log_odds = RELAY_ASKED_HERE + best + (sum / RELAY_PARTS.len() as f64).ln();
         Self::Here(parts.map(|part| logistic(log_odds.min(MOST_RELAY)) * part / sum))
     }
 
@@ -190,7 +183,7 @@ impl LateRelay {
             }
             Self::Here(relays) => {
                 let reaction = Reaction::of(path, release_ms(wait));
-                let each = PARTS.into_iter().zip(relays);
+                let each = RELAY_PARTS.into_iter().zip(relays);
                 each.map(|(part, relay)| relay * part * reaction.wakes / reaction.of_both(part))
                     .sum()
             }
@@ -241,7 +234,7 @@ fn quartile_ms(path: &Path, holds: &[(&Wait, f64)]) -> f64 {
 fn reaction(path_of_both_ns: Option<i64>, quartile_ms: f64) -> f64 {
     let rtt_ms = path_of_both_ns.map_or(0.01, |rtt_ns| rtt_ns as f64 / 1e6);
     let usual_ms = KERNEL_QUARTILE.0 * rtt_ms.clamp(ONE_HOST_MS.0, ONE_HOST_MS.1);
-    let slow = 0.001 * log_normal(quartile_ms, 0.05, 2.0);
+    let slow = SLOW_HOST.0 * log_normal(quartile_ms, SLOW_HOST_MS.0, SLOW_HOST.1);
     let wakes = log_normal(quartile_ms, WAKE_QUARTILE.0, WAKE_QUARTILE.1);
     // A kernel that is quicker than usual is a kernel all the more.
     let kernel = log_normal(quartile_ms.max(usual_ms), usual_ms, KERNEL_QUARTILE.1);
