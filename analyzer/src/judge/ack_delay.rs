@@ -3,26 +3,20 @@
 
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
-use crate::judge::thresholds::{DELAY_SHORTEST_MS, DELAY_TIMER, DELAY_TIMER_SHARES};
+use crate::judge::thresholds::{
+    ACK_SPREAD_KNOWN, ACK_SPREAD_MS, DELAY_KNOWN_MS, DELAY_SHORTEST_MS, DELAY_TIMER,
+    DELAY_TIMER_SHARES, QUEUE_MS, QUEUE_ONE_OF, QUEUED,
+};
 use crate::rules;
 use crate::track::Side;
-use crate::track::thresholds::{LONGEST_DELAYED_ACK_NS, SHORTEST_DELAYED_ACK_NS};
+use crate::track::thresholds::{LONGEST_DELAYED_ACK_NS, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
 
-/// Timers that stacks are known to have, in ms: from Linux to lwIP.
-const KNOWN_MS: (f64, f64) = (35.0, 260.0);
-/// Part of prompt ACKs that a queue delays, by this many ms on average; and more of them before a round trip was seen.
-const QUEUE: f64 = 0.02;
-const QUEUE_MS: f64 = 2.0;
-const QUEUE_UNSEEN: f64 = 0.3;
 /// ACKs from which the mixture is fitted, and rounds in which it is.
 const MOST: usize = 64;
 const ROUNDS: usize = 12;
 /// A share that moves by less has settled.
 const SETTLED: f64 = 1e-3;
-/// The spread of the path, in ms: within a host, and at most across a network.
-const SPREAD_NEAR_MS: f64 = 0.5;
-const SPREAD_FAR_MS: f64 = 12.0;
 
 /// How the ACKs of a receiver come.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -100,16 +94,17 @@ impl Mixture {
     fn of(acks_ms: &[f64], rtt_ms: f64, path: &Path) -> Self {
         let step = acks_ms.len().div_ceil(MOST).max(1);
         let excess = acks_ms.iter().step_by(step).map(|ack_ms| (ack_ms - rtt_ms).max(0.0));
-        let far = rtt_ms > 1.0;
+        let far = rtt_ms > NETWORK_RTT_NS as f64 / 1e6;
         // A path that few round trips show may have any queue, and a long one longer queues.
-        let queue = if far { QUEUE + QUEUE_UNSEEN / f64::from(1 + path.samples) } else { QUEUE };
-        let queue_ms = QUEUE_MS + if far { rtt_ms / 4.0 } else { 0.0 };
+        let unseen = if far { QUEUED.1 / f64::from(1 + path.samples) } else { 0.0 };
+        let queue = QUEUED.0 + unseen;
+        let queue_ms = QUEUE_MS + if far { rtt_ms / QUEUE_ONE_OF } else { 0.0 };
         let excess: Vec<(f64, Densities)> =
             excess.map(|ms| (ms, Densities::of(ms, queue_ms))).collect();
-        let least_ms = if far { 0.3 } else { 0.1 };
-        let most_ms = path.step_ms + if far { SPREAD_FAR_MS } else { SPREAD_NEAR_MS };
+        let (least_ms, most_ms) = ACK_SPREAD_MS[usize::from(far)];
+        let most_ms = path.step_ms + most_ms;
         let usual_ms = path_jitter_ms(path).max(least_ms) + path.step_ms;
-        let weight = 2.0 + f64::from(path.samples.min(40));
+        let weight = f64::from(ACK_SPREAD_KNOWN.0 + path.samples.min(ACK_SPREAD_KNOWN.1));
         let mut fit = Self { rtt_ms, queue, queue_ms, timer: 0.5, spread_ms: usual_ms };
         for _ in 0..ROUNDS {
             let (mut late, mut prompt, mut prompt_ms) = (0.0, 0.0, 0.0);
@@ -172,7 +167,7 @@ fn timer(excess_ms: f64) -> f64 {
     };
     let [usual, known, rare] = DELAY_TIMER_SHARES;
     usual * log_normal(excess_ms, DELAY_TIMER.0, DELAY_TIMER.1)
-        + known * even(KNOWN_MS)
+        + known * even(DELAY_KNOWN_MS)
         + rare * even((DELAY_SHORTEST_MS, LONGEST_DELAYED_ACK_NS as f64 / 1e6))
 }
 

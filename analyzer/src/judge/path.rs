@@ -5,23 +5,19 @@
 //! themselves are a measurement, too. All times in ms.
 
 use crate::judge::statistics;
-use crate::judge::thresholds::{FEW_RELEASES, KNOWN_LESS, LONE_SAMPLE, NEAR_RTT_MS};
+use crate::judge::thresholds::{
+    EARLY_MS, EARLY_ONE_OF, ENOUGH_KNOWN, FEW_RELEASES, KERNEL_LATE, KNOWN_LESS, LONE_SAMPLE,
+    NEAR_RTT_MS, NEAR_SENDER_MS, QUICK_BY_CHANCE,
+};
 use crate::rules;
 use crate::track::Side;
 use crate::track::band::Band;
 use crate::track::half::Half;
-use crate::track::thresholds::{LOCAL_TOLERANCE_NS, NETWORK_RTT_NS};
+use crate::track::thresholds::{JITTERS, KNOWN_ROUND_TRIPS, LOCAL_TOLERANCE_NS, NETWORK_RTT_NS};
 use crate::track::wait::Wait;
 
-/// From this weight on a round trip is a yardstick: three samples.
-const ENOUGH_KNOWN: f64 = 0.3;
 /// Nothing bounds the round trip.
 const UNBOUNDED_MS: f64 = 1000.0;
-/// A release that is later than this in the middle, where the round trip is not known, came over a network.
-const FAR_RELEASE_MS: f64 = 0.5;
-/// Kernels release so soon, mostly; and what is this many times rarer by chance is none.
-const QUICK_MS: f64 = 0.1;
-const CHANCE: f64 = 0.05;
 
 /// The basis of a round trip, the weakest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,11 +111,11 @@ impl Path {
     /// host is here: by chance data seldom follows an ACK so soon.
     fn are_far(&self, releases_ns: &mut [i64]) -> bool {
         let Some(middle_ns) = statistics::upper(releases_ns) else { return false };
-        let quick_ms = QUICK_MS + self.step_ms;
+        let quick_ms = KERNEL_LATE[0].1 + self.step_ms;
         let is_quick = |ns: &&i64| (0.0..=quick_ms).contains(&ms(**ns));
         let quick = releases_ns.iter().filter(is_quick).count() as f64;
         let by_chance = releases_ns.len() as f64 * quick_ms / ms(middle_ns).max(quick_ms);
-        ms(middle_ns) > FAR_RELEASE_MS && CHANCE * quick <= by_chance
+        ms(middle_ns) > NEAR_SENDER_MS && QUICK_BY_CHANCE * quick <= by_chance
     }
 
     /// The path with what releases of `side` agree on, where no handshake shows it: the shortest of the
@@ -172,10 +168,10 @@ impl Path {
             return f64::from(self.rtt_ms.is_some());
         }
         let samples = f64::from(self.samples);
-        let by_samples = samples.max(1.0) / (samples.max(1.0) + LONE_SAMPLE);
+        let by_samples = samples.max(1.0) / (samples.max(1.0) + LONE_SAMPLE.0);
         match self.basis {
             Basis::Nothing => 0.0,
-            Basis::Estimate => KNOWN_LESS.0 * samples / (samples + 3.0),
+            Basis::Estimate => KNOWN_LESS.0 * samples / (samples + LONE_SAMPLE.1),
             Basis::Shared => KNOWN_LESS.1 * by_samples,
             Basis::Handshake => by_samples,
         }
@@ -212,8 +208,9 @@ impl Path {
     }
 
     fn early_ms_before(&self, rtt_ms: f64) -> f64 {
-        let part = if self.is_measured() && self.samples >= 3 { 8.0 } else { 2.0 };
-        0.2 + 3.0 * self.jitter_ms + self.step_ms + rtt_ms / part
+        let is_known = self.is_measured() && self.samples >= KNOWN_ROUND_TRIPS;
+        let part = if is_known { EARLY_ONE_OF.1 } else { EARLY_ONE_OF.0 };
+        EARLY_MS + JITTERS as f64 * self.jitter_ms + self.step_ms + rtt_ms / part
     }
 
     /// How much later than a round trip an ACK may release.

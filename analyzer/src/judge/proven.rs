@@ -4,11 +4,9 @@
 use crate::calls::written::{Written, WrittenAt};
 use crate::judge::model::candidates::may_hold;
 use crate::judge::model::{BlockModel, Proof};
+use crate::judge::thresholds::STRACE_LAG_NS;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-
-/// strace may hold up a call that it has stamped by so much.
-const EARLY_NS: i64 = 10_000_000;
 
 /// Settles the waits of which that is known.
 pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
@@ -38,7 +36,7 @@ fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
     match call.ready_ns {
         _ if call.is_unclear => Proof::None,
         // Earlier than what left before it? Lines are missing from the trace.
-        written_ns if written_ns.saturating_add(EARLY_NS) < wait.from.time_ns => Proof::None,
+        written_ns if written_ns.saturating_add(STRACE_LAG_NS) < wait.from.time_ns => Proof::None,
         written_ns if written_ns.saturating_add(call.doubt_ns) < freed_ns => Proof::Proven,
         written_ns if written_ns.saturating_sub(call.doubt_ns) > freed_ns => Proof::Refuted,
         _ => Proof::None,

@@ -105,14 +105,9 @@ thresholds! {
         from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// Part of the kernel's reactions that softirqs make late, and that are late by a jiffy.
-    KERNEL_LATE: (f64, f64) = (0.027, 0.003) shares,
+    /// Part of the kernel's reactions that softirqs make late, and by how much on average; and those late by a jiffy.
+    KERNEL_LATE: [(f64, f64); 2] = [(0.027, 0.1), (0.003, 1.5)] shares_and_ms,
         from "measured on Linux 6.18",
-        larger "takes programs that wake up soon after an ACK for holds";
-
-    /// How late those are on average.
-    KERNEL_LATE_MS: (f64, f64) = (0.1, 1.5) ms,
-        from "measured on Linux 6.18; derived: a jiffy at HZ=250, of which a third has passed",
         larger "takes programs that wake up soon after an ACK for holds";
 
     /// How late releases at the sender itself recur: on containers and busy hosts.
@@ -221,16 +216,36 @@ thresholds! {
         larger "takes neighbours on a fast network for the host itself";
 
     /// How little a single round trip is believed: n samples weigh n / (n + this). A handshake may be slow by ARP, by a
-    /// firewall, or by a peer that acknowledges late.
-    LONE_SAMPLE: f64 = 0.3 samples,
+    /// firewall, or by a peer that acknowledges late; and replies may all have been slow.
+    LONE_SAMPLE: (f64, f64) = (0.3, 3.0) samples,
         from "judgement: one sample in four is off where hosts meet for the first time",
         larger "learns paths from releases rather than from handshakes";
 
-    /// Weights of a round trip that only replies show, which may all have been slow; and that the handshake of another
+    /// Weights of a round trip that only replies show; and that the handshake of another
     /// connection shows, which may be of another capture point.
     KNOWN_LESS: (f64, f64) = (0.8, 0.9) weights,
         from "judgement",
         larger "finds less in captures that begin in the middle, and in merged ones, with fewer false";
+
+    /// From this weight on a round trip is a yardstick: two replies, or one measured otherwise.
+    ENOUGH_KNOWN: f64 = 0.3 weight,
+        from "derived: `KNOWN_LESS` of two replies is 0.32",
+        larger "compares fewer releases with the round trip";
+
+    /// How much sooner than the shortest round trip an ACK may release, besides jitters and a part of the round trip.
+    EARLY_MS: f64 = 0.2 ms,
+        from "judgement",
+        larger "takes more program writes before the round trip for holds";
+
+    /// That part: of a round trip that few samples show, and of one that is known.
+    EARLY_ONE_OF: (f64, f64) = (2.0, 8.0) one_of,
+        from "judgement",
+        larger "takes fewer program writes before the round trip for holds";
+
+    /// How many times as many releases as chance makes must be as quick as a kernel's to show that its host is here.
+    QUICK_BY_CHANCE: f64 = 0.05 times,
+        from "judgement",
+        larger "finds more senders beside the capture point";
 
     /// Round trips from which a connection needs no others of its hosts to tell its jitter.
     PATH_SAMPLES: u16 = 8 samples,
@@ -361,7 +376,7 @@ thresholds! {
 
     /// Widths in ms of those in which a kernel's releases beside the capture point are learnt, and their weights.
     KERNEL_WIDTHS: [(f64, f64); 2] = [(0.02, 0.7), (0.1, 0.3)] ms_and_weights,
-        from "`KERNEL_MS`, `KERNEL_LATE_MS`; judgement",
+        from "`KERNEL_MS`, `KERNEL_LATE`; judgement",
         larger "takes programs that wake up soon after an ACK for holds";
 
     /// Events that count as much as what was known of the widths before.
@@ -369,15 +384,10 @@ thresholds! {
         from "judgement",
         larger "learns more slowly how even releases are";
 
-    /// Waits that learn from each other, nearest in time; and some before those.
-    WINDOW: usize = 512 waits,
+    /// Waits that learn from each other, nearest in time, and those before them from which they learn, too.
+    WINDOW: (usize, usize) = (512, 128) waits,
         from "judgement",
         larger "takes longer, and follows programs that change more slowly";
-
-    /// Waits before `WINDOW` from which it learns.
-    BEFORE_WINDOW: usize = 128 waits,
-        from "judgement",
-        larger "takes longer";
 
     /// Pauses of other kinds that a window learns from, the ones nearest in time.
     OTHER_PAUSES: usize = 600 pauses,
@@ -443,21 +453,11 @@ thresholds! {
         from "judgement",
         larger "calls more late releases of short connections likely";
 
-    /// Kernels whose releases are slow and spread, on a host that is overloaded: their part, and the deviation of the
-    /// logarithm of what they take.
-    SLOW_HOST: (f64, f64) = (0.001, 2.0) share_and_deviation,
+    /// Kernels of overloaded hosts: the medians of their reactions within a host and of the spread of their releases
+    /// across a network, in ms; then how many they are, and the deviation of the logarithm of both.
+    SLOW_HOST: [(f64, f64); 2] = [(0.05, 1.0), (0.001, 2.0)] ms_and_share,
         from "judgement",
         larger "takes relays for holds of slow hosts";
-
-    /// The median of their reactions within a host, and of the spread of their releases across a network.
-    SLOW_HOST_MS: (f64, f64) = (0.05, 1.0) ms,
-        from "judgement",
-        larger "takes relays for holds of slow hosts";
-
-    /// Parts of what looks held that a relay passes on, equally likely.
-    RELAY_PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0] shares,
-        from "derived: quarters; what is less cannot be seen in a few releases",
-        larger "overlooks relays that pass on little";
 
     /// Part of a server's holds for which a client asked, from which it is taken to have asked for all.
     ASKED_FOR: f64 = 0.9 share,
@@ -500,6 +500,31 @@ thresholds! {
         from "judgement: Windows, macOS, BSD and lwIP in the second; PLCs and slow hosts in the third",
         larger "takes unusual timers for late paths, if the first";
 
+    /// The others: timers that stacks are known to have.
+    DELAY_KNOWN_MS: (f64, f64) = (35.0, 260.0) ms,
+        from "Linux `TCP_DELACK_MIN`, less a jiffy at HZ=250; lwIP `TCP_TMR_INTERVAL`",
+        larger "takes unusual timers for late paths";
+
+    /// Part of prompt ACKs that a queue delays, and of those across a network before a round trip was measured.
+    QUEUED: (f64, f64) = (0.02, 0.3) shares,
+        from "judgement",
+        larger "takes timers for late paths";
+
+    /// How long a queue delays on average, besides `QUEUE_ONE_OF`.
+    QUEUE_MS: f64 = 2.0 ms,
+        from "judgement",
+        larger "takes timers for late paths";
+
+    /// Mean excess of other ACKs, at least and at most: within a host, and across a network.
+    ACK_SPREAD_MS: [(f64, f64); 2] = [(0.1, 0.5), (0.3, 12.0)] ms,
+        from "judgement",
+        larger "takes timers for late paths";
+
+    /// ACKs that count as much as the jitter that was measured: at least, and what is added by its samples at most.
+    ACK_SPREAD_KNOWN: (u16, u16) = (2, 40) ACKs,
+        from "judgement",
+        larger "learns the spread of a path more slowly";
+
     /// Timers are no shorter: the shortest that can be set fires after 13.9 ms, the least known is 10 ms.
     DELAY_SHORTEST_MS: f64 = 7.5 ms,
         from "measured on Linux 6.18",
@@ -527,14 +552,34 @@ thresholds! {
         from "below `CERTAIN`",
         larger "calls stalls of coarse captures certain";
 
+    /// A wait of fewer steps of a coarse clock is no surer to be a stall.
+    FEW_STEPS: (f64, f64) = (2.5, 0.94) steps_and_chance,
+        from "derived: a wait of two steps may be just longer than one",
+        larger "calls fewer short stalls of coarse captures likely";
+
+    /// A clock with longer steps does not tell a kernel from a program that answers data.
+    EXACT_CLOCK_NS: i64 = 10_000 ns,
+        from "half of `KERNEL_MS`",
+        larger "looks for holds that data released in more captures";
+
+    /// strace may hold up a call that it has stamped by this.
+    STRACE_LAG_NS: i64 = 10_000_000 ns,
+        from "judgement",
+        larger "believes more of a trace with lines missing";
+
     /// How much larger the evidence by the sender's clock must be: it is looked at besides.
     CLOCK_COST: f64 = 1.0 log_odds,
         from "two ways to look find more by accident: nearly three times",
         larger "finds less on bad paths";
 
-    /// Waits from which a sender's clock is asked whether its pauses follow the ACK.
-    CLOCK_EVENTS: usize = 6 waits,
+    /// Waits from which a sender's clock is asked whether its pauses follow the ACK, and from which its drift is fitted.
+    CLOCK_EVENTS: (usize, usize) = (6, 20) waits,
         from "statistics",
+        larger "finds less on bad paths";
+
+    /// Widths in which its releases and pauses are learnt, equally likely: of this many ticks, and ms more.
+    SENDER_WIDTHS: [(f64, f64); 3] = [(1.0, 0.0), (3.0, 1.0), (1.0, 6.0)] ticks_and_ms,
+        from "judgement",
         larger "finds less on bad paths";
 
     /// By what part the clocks of two hosts run apart at most: crystals are within 100 ppm each.
@@ -597,3 +642,6 @@ pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.
 pub const TICKS_NS: [f64; 3] = [1e6, 4e6, 1e7];
+
+/// The coarsest of them that is finer than the paths that it is asked about.
+pub const COARSEST_TICK_NS: f64 = TICKS_NS[1];

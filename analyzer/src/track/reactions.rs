@@ -1,5 +1,7 @@
 //! How soon a program reacts to data of the peer while nothing of its own is outstanding.
 
+use crate::track::thresholds::QUICKEST_ONE_OF;
+
 /// Two for each octave from 1 us on; the last one takes all from 2.9 ms on.
 const BINS: usize = 24;
 const FIRST_NS: i64 = 1_000;
@@ -52,7 +54,7 @@ impl Reactions {
 
     /// The quickest twentieth is no later than this, in ns; `None` for no reactions.
     pub fn quickest_ns(&self) -> Option<i64> {
-        let twentieth = self.count().div_ceil(20);
+        let twentieth = self.count().div_ceil(QUICKEST_ONE_OF);
         let mut sum = 0;
         let reached = |count: &u8| {
             sum += u32::from(*count);

@@ -12,11 +12,11 @@
 //! ```
 
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN, URG};
-use crate::track::clock::step::FINE_NS;
 use crate::track::connection::{Lengths, Recorder};
 use crate::track::ends::Ends;
 use crate::track::exchange::exchanged::{Exchanged, Stale};
 use crate::track::half::Half;
+use crate::track::thresholds::FINE_CLOCK_NS;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Exchange, Mark, Side};
@@ -24,7 +24,7 @@ use crate::track::{Connection, Endpoint, Exchange, Mark, Side};
 /// Waits from here on are told.
 pub const MIN_WAIT_NS: i64 = 10_000_000;
 /// Step of the clock.
-pub const CLOCK_NS: i64 = FINE_NS;
+pub const CLOCK_NS: i64 = FINE_CLOCK_NS;
 /// First sequence numbers of client and server: the client's wrap after 50 bytes.
 const FIRST_SEQ: [u32; 2] = [u32::MAX - 50, 9_000];
 /// MSS 1460, window scale 7: no timestamps, so that the effective MSS is 1460.

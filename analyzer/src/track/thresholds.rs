@@ -106,16 +106,48 @@ thresholds! {
         from "resolution of pcap timestamps: a microsecond is a sixteenth of the steps of a slow loopback",
         larger "takes fewer true times for made-up ones";
 
-    /// Waits of a connection that tell whether its times were made up.
-    MADE_UP_WAITS: usize = 8 waits,
-        from "statistics: multiples of 10 ms to 2 us by chance, 1 in 10^20",
-        larger "judges more captures of simulators";
-
-    /// Lengths, to 2 us, that waits of made-up times have at most, three waits each and more. Timers of hosts fire
-    /// some 50 us early or late.
-    MADE_UP_LENGTHS: usize = 8 lengths,
+    /// Part that most of several are, as multiples of 10 ms or waits as long as a cork's timer.
+    MOSTLY: (usize, usize) = (3, 4) ratio,
         from "judgement",
-        larger "judges fewer captures of simulators";
+        larger "takes fewer waits for made-up ones, and for corked ones";
+
+    /// Times were made up where this many waits have at most as many lengths, to 2 us, and each a few on average; or
+    /// where most are multiples of 10 ms. Timers of hosts fire some 50 us early or late.
+    MADE_UP: (usize, usize, usize) = (8, 8, 3) waits_and_lengths_and_waits_of_each,
+        from "statistics: multiples of 10 ms to 2 us by chance, 1 in 10^20",
+        larger "judges more captures of simulators; of lengths, fewer";
+
+    /// Clocks as fine as this need no allowance.
+    FINE_CLOCK_NS: i64 = 1_000 ns,
+        from "resolution of pcap timestamps",
+        larger "trusts coarse clocks";
+
+    /// Clocks that tick more slowly are not looked for: captures with steps of 10 ms exist.
+    COARSEST_CLOCK_NS: i64 = 100_000_000 ns,
+        from "derived: no wait is an evidence there",
+        larger "takes whole seconds for ticks";
+
+    /// The finest of clocks that tick: 1,000 times a second.
+    TICKING_CLOCK_NS: i64 = 1_000_000 ns,
+        from "Linux, CONFIG_HZ; Windows, timeBeginPeriod",
+        larger "takes more ticks for times of a script";
+
+    /// Successive times that differ by less show that a clock is fine.
+    UNEVEN_CLOCK_NS: i64 = 100_000 ns,
+        from "judgement",
+        larger "takes more clocks that tick unevenly for fine ones";
+
+    /// Equal successive times that show a clock to tick unevenly: a fine one has as many distances below a
+    /// microsecond as in each other microsecond up to `UNEVEN_CLOCK_NS`.
+    TIMES_ALIKE: u32 = 8 times,
+        from "statistics: chance of 1 in 10^16",
+        larger "trusts uneven clocks of short captures";
+
+    /// Several queues and interfaces write their frames slightly out of order: a rotated file may begin this long
+    /// before the last frame of its predecessor.
+    QUEUES_NS: i64 = 10_000_000 ns,
+        from "judgement",
+        larger "takes captures of their own for parts of one";
 
     /// Shorter payloads are below any MSS: what hosts fall back to (RFC 9293, section 3.7.1), less 40 bytes of
     /// options.
@@ -128,10 +160,25 @@ thresholds! {
         from "RFC 894",
         larger "takes more full-sized segments for small ones";
 
+    /// The least MSS of paths over Ethernet, with tunnels: offloading shows multiples of what they carry.
+    TUNNEL_MSS: u32 = 1300 bytes,
+        from "judgement: IPv6, IPsec and VXLAN, or WireGuard, take less than 160 bytes of 1,460",
+        larger "takes more full-sized segments for small ones";
+
     /// MSS on loopback without a SYN: the kernel works with half the largest window, 32 kB at first.
     LOOPBACK_MSS: u32 = 16_384 bytes,
         from "Linux, tcp_bound_to_half_wnd",
         larger "takes more full-sized segments for small ones";
+
+    /// Two segments of one call leave within this time: http.sys writes a TLS Finished and its settings.
+    AT_ONCE_NS: i64 = 2_000 ns,
+        from "judgement",
+        larger "sees less `TCP_NODELAY`";
+
+    /// This many such pairs are the beginning of a session; more are a habit.
+    FEW_PAIRS: u32 = 2 pairs,
+        from "judgement",
+        larger "sees less `TCP_NODELAY`";
 
     /// Segments captured after their own ACKs, from which two clocks stamped the capture: two may have been sent
     /// again while their ACKs were on the way.
@@ -163,6 +210,22 @@ thresholds! {
         from "statistics",
         larger "joins the directions of two connections; smaller separates those of one";
 
+    /// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture.
+    MAX_JUMP: i32 = 67_108_864 bytes,
+        from "the largest windows in use have 64 MiB",
+        larger "believes more damaged segments";
+
+    /// Round trips that differ by less than this in ns and by one of this many parts are about as long: others were
+    /// stamped wrong, or elsewhere.
+    ABOUT: (i64, i64) = (100_000, 4) ns_and_parts,
+        from "judgement",
+        larger "believes more wrong stamps";
+
+    /// Round trips that one much shorter stamp does not outweigh.
+    OUTWEIGHED_STAMP: u8 = 4 samples,
+        from "judgement",
+        larger "believes more wrong stamps";
+
     /// Round trips after which the shortest measured is near the shortest there is.
     KNOWN_ROUND_TRIPS: u16 = 3 samples,
         from "judgement",
@@ -183,6 +246,11 @@ thresholds! {
     DISTINCT_NS: i64 = 5_000_000 ns,
         from "judgement",
         larger "takes more releases for answers to data";
+
+    /// Part of a program's reactions that are its quickest.
+    QUICKEST_ONE_OF: u32 = 20 one_of,
+        from "judgement",
+        larger "takes rarer reactions for what a program can do";
 
     /// Echoed timestamps of pure ACKs that make a habit: the low bits agree by accident once in 65,536 times.
     ECHOES: u8 = 2 ACKs,

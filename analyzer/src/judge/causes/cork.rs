@@ -27,7 +27,7 @@ use crate::judge::path::Path;
 use crate::judge::statistics;
 use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
 use crate::track::half::Half;
-use crate::track::thresholds::JIFFY_NS;
+use crate::track::thresholds::{JIFFY_NS, MOSTLY};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -71,7 +71,8 @@ impl Corks {
         if let Some(middle_ns) = middle_ns {
             let alike = |length_ns: &&i64| (*length_ns - middle_ns).abs() <= CORK_SPREAD_NS;
             let count = lengths.iter().filter(alike).count();
-            corks.is_repeated = count >= FEW_RELEASES as usize && 4 * count >= 3 * lengths.len();
+            corks.is_repeated =
+                count >= FEW_RELEASES as usize && MOSTLY.1 * count >= MOSTLY.0 * lengths.len();
         }
         corks.is_repeated &= tells_timers_apart(sender) && is_linux(connection.half(side));
         corks

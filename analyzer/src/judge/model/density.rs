@@ -5,9 +5,9 @@ use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{
-    ANSWERS_DATA, BEHIND_FULL, BEYOND_BOUND_MS, BOUND, IMPOSSIBLE, KERNEL_LATE, KERNEL_LATE_MS,
-    KERNEL_MS, LONG_RTT_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_BASE_MS, PATH_BASE_ONE_OF,
-    PATH_LATE, PATH_SIDES, PATH_SPREAD, PATH_WIDTHS, PAUSES, QUEUE_ONE_OF, REACTION_MS, RIVALLED,
+    ANSWERS_DATA, BEHIND_FULL, BEYOND_BOUND_MS, BOUND, IMPOSSIBLE, KERNEL_LATE, KERNEL_MS,
+    LONG_RTT_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_BASE_MS, PATH_BASE_ONE_OF, PATH_LATE,
+    PATH_SIDES, PATH_SPREAD, PATH_WIDTHS, PAUSES, QUEUE_ONE_OF, REACTION_MS, RIVALLED,
     SHORTEST_PAUSE_MS, UNKNOWN_PATH,
 };
 use crate::rules;
@@ -132,11 +132,11 @@ pub fn answer(reactions: &Reactions, after_ms: f64, step_ms: f64) -> f64 {
 /// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock has steps of
 /// `step_ms`.
 pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
-    let (softirq, jiffy) = KERNEL_LATE;
+    let [(softirq, softirq_ms), (jiffy, jiffy_ms)] = KERNEL_LATE;
     let core = 1.0 - softirq - jiffy;
     core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
-        + softirq * exponential(release_ms, KERNEL_LATE_MS.0 + step_ms)
-        + jiffy * exponential(release_ms, KERNEL_LATE_MS.1)
+        + softirq * exponential(release_ms, softirq_ms + step_ms)
+        + jiffy * exponential(release_ms, jiffy_ms)
 }
 
 pub fn laplace(x: f64, width: f64) -> f64 {

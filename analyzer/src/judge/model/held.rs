@@ -3,16 +3,12 @@
 use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE,
+    CERTAIN, COARSE_CLOCK_MS, FEW_STEPS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE,
     SHARE_OF_SIBLINGS, SHARE_WAITS,
 };
 use crate::named::named;
 use crate::rules;
 use crate::track::wait::Wait;
-
-/// Waits of fewer steps of a coarse clock are possible stalls at most.
-const FEW_STEPS: f64 = 2.5;
-const MOST_OF_FEW_STEPS: f64 = 0.94;
 
 named! {
     /// How sure a stall is.
@@ -147,7 +143,7 @@ impl DirectionModel {
             true if self.is_inferred => (MOST_BY_COARSE_CLOCK, "rows that were inferred"),
             true => (1.0, ""),
             // A wait of a step or two may be next to nothing.
-            false if steps < FEW_STEPS => (MOST_OF_FEW_STEPS, clock),
+            false if steps < FEW_STEPS.0 => (FEW_STEPS.1, clock),
             false => (MOST_BY_COARSE_CLOCK, clock),
         }
     }

@@ -1,9 +1,7 @@
 //! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
 
 use crate::judge::model::learnt::{Learnt, Widths};
-use crate::judge::thresholds::{
-    BEFORE_WINDOW, BOUND, HALF_LEARNT, LEARNT_HOLDS, OTHER_PAUSES, OWN_KIND, WINDOW,
-};
+use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS, OTHER_PAUSES, OWN_KIND, WINDOW};
 use crate::rules;
 use std::ops::Range;
 
@@ -77,15 +75,15 @@ impl Series {
     /// Ranges of events that are learnt together.
     pub fn windows(&self) -> impl Iterator<Item = Range<usize>> {
         let count = self.events.len();
-        (0..count).step_by(WINDOW).map(move |begin| begin..count.min(begin + WINDOW))
+        (0..count).step_by(WINDOW.0).map(move |begin| begin..count.min(begin + WINDOW.0))
     }
 
     /// Ratios of a window, each from what came before it alone: their product is a Bayes factor, and a coincidence
     /// of places is paid for once.
     pub fn ratios_from_past(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
         learning.clear(self.manner);
-        let all = &self.events[window.start.saturating_sub(BEFORE_WINDOW)..window.end];
-        let skipped = window.start.min(BEFORE_WINDOW);
+        let all = &self.events[window.start.saturating_sub(WINDOW.1)..window.end];
+        let skipped = window.start.min(WINDOW.1);
         let mut others = self.others_near(all).peekable();
         let mut ratios = Vec::with_capacity(window.len());
         let mut learnt = 0;
@@ -139,7 +137,7 @@ impl Series {
 
     fn learn_all(&self, held: &[f32], learning: &mut Learning, window: Range<usize>) {
         learning.clear(self.manner);
-        let all = window.start.saturating_sub(BEFORE_WINDOW)..window.end;
+        let all = window.start.saturating_sub(WINDOW.1)..window.end;
         let each = || self.events[all.clone()].iter().zip(&held[all.clone()]);
         for (event, &held) in each() {
             learning.learn(event, held.into(), 1.0 - f64::from(held));

@@ -11,8 +11,8 @@ use crate::judge::statistics::log_normal;
 use crate::judge::thresholds::{
     AS_QUICK, ASKED_FOR, FEW_RELEASES, FRAME_MS, KERNEL_MS, KERNEL_QUARTILE, LONGEST_WAKE_MS,
     MOST_BY_SPREAD, MOST_RELAY, ONE_HOST_MS, ONE_HOST_RTT_NS, PATH_SPREAD, PATH_SPREAD_ONE_OF,
-    QUICK_PROGRAM, RELAY_ASKED, RELAY_ASKED_HERE, RELAY_LIKELY, RELAY_PARTS, RELAY_PROMPT,
-    RELAY_SEEN, RELAY_SPREAD, RELAY_UNTOLD, SLOW_HOST, SLOW_HOST_MS, SPREAD_HOLDS, WAKE_QUARTILE,
+    QUICK_PROGRAM, RELAY_ASKED, RELAY_ASKED_HERE, RELAY_LIKELY, RELAY_PROMPT, RELAY_SEEN,
+    RELAY_SPREAD, RELAY_UNTOLD, SLOW_HOST, SPREAD_HOLDS, WAKE_QUARTILE,
 };
 use crate::rules;
 use crate::track::half::Half;
@@ -128,9 +128,12 @@ pub enum LateRelay {
     /// Seen from afar: both of its timers fire apart, by their ticks, so that its releases spread more than the path
     /// does. Its probability by that, and the round trip with which releases are compared.
     Far { relay: f64, rtt_ms: f64 },
-    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`RELAY_PARTS`].
+    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`PARTS`].
     Here([f64; 4]),
 }
+
+/// Parts of what looks held that a relay passes on.
+const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 
 impl LateRelay {
     pub fn of(path: &Path, connection: &Connection, holds: &[(&Wait, f64)]) -> Self {
@@ -149,7 +152,8 @@ impl LateRelay {
     fn far(path: &Path, releases: &Releases) -> Self {
         let usual_ms = releases.usual_ms(path);
         let spread_ms = (releases.quantile(0.75) - releases.quantile(0.25)).max(usual_ms);
-        let slow = SLOW_HOST.0 * log_normal(spread_ms, SLOW_HOST_MS.1, SLOW_HOST.1);
+        let [(_, ms), (share, deviation)] = SLOW_HOST;
+        let slow = share * log_normal(spread_ms, ms, deviation);
         let relays = log_normal(spread_ms, RELAY_SPREAD.0.hypot(usual_ms), RELAY_SPREAD.1);
         let kernel = log_normal(spread_ms, usual_ms, PATH_SPREAD.1);
         let most = MOST_BY_SPREAD * (releases.count / SPREAD_HOLDS).min(1.0);
@@ -161,14 +165,14 @@ impl LateRelay {
     }
 
     fn here(path: &Path, releases: &Releases) -> Self {
-        let likelier = RELAY_PARTS.map(|part| {
+        let likelier = PARTS.map(|part| {
             let each = releases.sorted.iter();
             each.map(|&(ms, held)| held * Reaction::of(path, ms).times(part).ln()).sum::<f64>()
         });
         let best = likelier.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let parts = likelier.map(|log| (log - best).exp());
         let sum: f64 = parts.iter().sum();
-        let log_odds = RELAY_ASKED_HERE + best + (sum / RELAY_PARTS.len() as f64).ln();
+        let log_odds = RELAY_ASKED_HERE + best + (sum / PARTS.len() as f64).ln();
         Self::Here(parts.map(|part| logistic(log_odds.min(MOST_RELAY)) * part / sum))
     }
 
@@ -183,7 +187,7 @@ impl LateRelay {
             }
             Self::Here(relays) => {
                 let reaction = Reaction::of(path, release_ms(wait));
-                let each = RELAY_PARTS.into_iter().zip(relays);
+                let each = PARTS.into_iter().zip(relays);
                 each.map(|(part, relay)| relay * part * reaction.wakes / reaction.of_both(part))
                     .sum()
             }
@@ -234,7 +238,8 @@ fn quartile_ms(path: &Path, holds: &[(&Wait, f64)]) -> f64 {
 fn reaction(path_of_both_ns: Option<i64>, quartile_ms: f64) -> f64 {
     let rtt_ms = path_of_both_ns.map_or(0.01, |rtt_ns| rtt_ns as f64 / 1e6);
     let usual_ms = KERNEL_QUARTILE.0 * rtt_ms.clamp(ONE_HOST_MS.0, ONE_HOST_MS.1);
-    let slow = SLOW_HOST.0 * log_normal(quartile_ms, SLOW_HOST_MS.0, SLOW_HOST.1);
+    let [(ms, _), (share, deviation)] = SLOW_HOST;
+    let slow = share * log_normal(quartile_ms, ms, deviation);
     let wakes = log_normal(quartile_ms, WAKE_QUARTILE.0, WAKE_QUARTILE.1);
     // A kernel that is quicker than usual is a kernel all the more.
     let kernel = log_normal(quartile_ms.max(usual_ms), usual_ms, KERNEL_QUARTILE.1);

@@ -5,14 +5,11 @@
 
 use crate::judge::model::learnt::Widths;
 use crate::judge::statistics;
-use crate::judge::thresholds::{CLOCK_DRIFT, CLOCK_EVENTS, TICK_OFF_ONE_OF, TICKS_NS};
+use crate::judge::thresholds::{
+    CLOCK_DRIFT, CLOCK_EVENTS, COARSEST_TICK_NS, SENDER_WIDTHS, TICK_OFF_ONE_OF, TICKS_NS,
+};
 use crate::track::wait::Wait;
 use std::ops::RangeInclusive;
-
-/// Waits from which the drift of a clock can be fitted.
-const FITTED: usize = 20;
-/// The coarsest step that is finer than the paths that it is asked about.
-const COARSEST_NS: f64 = 4e6;
 
 /// How the clock of a sender runs, by that of the capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,20 +31,21 @@ impl SenderClock {
                 (f64::from(ticks), (wait.to.time_ns - origin.0) as f64)
             })
             .collect();
-        let &(ticks, elapsed_ns) = ran.last().filter(|_| ran.len() >= CLOCK_EVENTS)?;
+        let &(ticks, elapsed_ns) = ran.last().filter(|_| ran.len() >= CLOCK_EVENTS.0)?;
         let off = 1.0 / TICK_OFF_ONE_OF;
         let step_ns = step_ns(elapsed_ns, ticks, &(1.0 / (1.0 + off)..=1.0 / (1.0 - off)))?;
         let fitted_ns = statistics::slope(&ran);
-        let is_drift = ran.len() >= FITTED && (fitted_ns / step_ns - 1.0).abs() <= CLOCK_DRIFT;
+        let is_drift =
+            ran.len() >= CLOCK_EVENTS.1 && (fitted_ns / step_ns - 1.0).abs() <= CLOCK_DRIFT;
         // Else the path varies by more than clocks run apart.
         let tick_ns = if is_drift { fitted_ns } else { step_ns };
-        (step_ns <= COARSEST_NS).then_some(Self { tick_ns, origin })
+        (step_ns <= COARSEST_TICK_NS).then_some(Self { tick_ns, origin })
     }
 
     /// How exact its times are.
     pub fn widths(&self) -> Widths {
         let tick_ms = self.tick_ns / 1e6;
-        [tick_ms, 3.0 * tick_ms + 1.0, 6.0 + tick_ms].map(|width_ms| (width_ms, 1.0 / 3.0))
+        SENDER_WIDTHS.map(|(ticks, more_ms)| (ticks * tick_ms + more_ms, 1.0 / 3.0))
     }
 
     /// One wait, in ms: from the ACK, as it passed the capture, to the release; and the pause.

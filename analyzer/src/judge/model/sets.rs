@@ -6,6 +6,7 @@ use crate::judge::doubts::{Doubts, hides};
 use crate::judge::model::candidates::candidates;
 use crate::judge::path::Path;
 use crate::judge::pooled::paths::SharedPaths;
+use crate::judge::thresholds::EXACT_CLOCK_NS;
 use crate::rules;
 use crate::track::clock::Clocks;
 use crate::track::reactions::Reactions;
@@ -15,9 +16,6 @@ use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::sync::Arc;
-
-/// A clock with longer steps, in ns, does not tell a kernel from a program that answers data.
-const COARSE_NS: i64 = 10_000;
 
 /// The candidates of one direction that are weighed together.
 pub struct CandidateSet<'a> {
@@ -128,7 +126,7 @@ fn picked(
         return Vec::new();
     }
     let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
-    let is_told = clock_ns <= COARSE_NS && !doubts.hide(hides::REPLIES);
+    let is_told = clock_ns <= EXACT_CLOCK_NS && !doubts.hide(hides::REPLIES);
     let may_be_by_data = has_data && is_told && !rules::off("by_data");
     let kinds = Side::BOTH.into_iter().flat_map(|side| [(side, false), (side, true)]);
     let kinds = kinds.filter(|(_, by_data)| !by_data || may_be_by_data);

@@ -3,10 +3,11 @@
 
 use crate::cores;
 use crate::judge::path::{Basis, Path};
-use crate::judge::thresholds::{OTHERS_WEIGHT, PATH_SAMPLES};
+use crate::judge::thresholds::{EARLY_MS, OTHERS_WEIGHT, PATH_SAMPLES};
 use crate::rules;
 use crate::track::ends::Ends;
 use crate::track::half::Half;
+use crate::track::thresholds::ABOUT;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
@@ -93,7 +94,9 @@ fn hosts(connection: &Connection) -> Hosts {
 /// With the shortest round trip of others, unless that is of another capture point: this host answered sooner.
 fn measured_by(path: Path, others: &[Path]) -> Path {
     let Some(shortest) = others.first() else { return path };
-    if shortest.rtt_or_zero_ms() > 1.25 * path.bound_ms + 0.2 + path.step_ms {
+    if shortest.rtt_or_zero_ms()
+        > path.bound_ms + path.bound_ms / ABOUT.1 as f64 + EARLY_MS + path.step_ms
+    {
         return path;
     }
     let spread_ms = spread_ms(shortest.rtt_or_zero_ms(), &alike_ms(shortest, others));
@@ -119,7 +122,8 @@ fn with_others(path: Path, others: &[Path]) -> Path {
 /// path does.
 fn alike_ms(path: &Path, others: &[Path]) -> Vec<f64> {
     let own_ms = path.rtt_or_zero_ms();
-    let near = own_ms - own_ms / 4.0 - 0.1..=own_ms + own_ms / 4.0 + 0.1;
+    let off_ms = own_ms / ABOUT.1 as f64 + ABOUT.0 as f64 / 1e6;
+    let near = own_ms - off_ms..=own_ms + off_ms;
     others.iter().map(Path::rtt_or_zero_ms).filter(|rtt_ms| near.contains(rtt_ms)).collect()
 }
 

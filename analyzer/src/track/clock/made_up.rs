@@ -4,7 +4,7 @@
 
 use crate::rules;
 use crate::track::thresholds::{
-    EVEN_NS, EVEN_ONE_OF, EVEN_SEGMENTS, MADE_UP_LENGTHS, MADE_UP_WAITS, SHORTEST_DELAYED_ACK_NS,
+    EVEN_NS, EVEN_ONE_OF, EVEN_SEGMENTS, MADE_UP, MOSTLY, SHORTEST_DELAYED_ACK_NS,
 };
 use crate::track::wait::Wait;
 
@@ -39,20 +39,23 @@ impl Times {
     }
 }
 
-/// Are three quarters of the waits as long as others to the microsecond, or multiples of 10 ms? No host keeps time so.
+/// Are these waits of a few lengths, or mostly multiples of 10 ms, to the microsecond? No host keeps time so.
 pub fn are_scripted(waits: &[Wait]) -> bool {
+    let (least, most_lengths, of_each) = MADE_UP;
     let long = waits.iter().map(Wait::span_ns).filter(|&ns| ns >= SHORTEST_DELAYED_ACK_NS);
-    let mut lengths: Vec<i64> = long.collect();
-    lengths.sort_unstable();
-    let mut left = lengths.as_slice();
-    let mut distinct = 0;
-    while let Some(first) = left.first().filter(|_| distinct <= MADE_UP_LENGTHS) {
-        let same = left.partition_point(|length| length - first <= EVEN_NS);
-        (left, distinct) = (&left[same..], distinct + 1);
-    }
-    let round = lengths.iter().filter(|length| is_round(**length)).count();
-    lengths.len() >= MADE_UP_WAITS
-        && (distinct <= MADE_UP_LENGTHS.min(lengths.len() / 3) || 4 * round >= 3 * lengths.len())
+    let mut waits_ns: Vec<i64> = long.collect();
+    waits_ns.sort_unstable();
+    let mut first_ns = 0;
+    let is_new = |ns: &&i64| {
+        let is_new = **ns - first_ns > EVEN_NS;
+        first_ns = if is_new { **ns } else { first_ns };
+        is_new
+    };
+    let lengths = waits_ns.iter().filter(is_new).count();
+    let round = waits_ns.iter().filter(|ns| is_round(**ns)).count();
+    waits_ns.len() >= least
+        && (lengths <= most_lengths.min(waits_ns.len() / of_each)
+            || MOSTLY.1 * round >= MOSTLY.0 * waits_ns.len())
 }
 
 /// Is it a multiple of 10 ms, to the microsecond?

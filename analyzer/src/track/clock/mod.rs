@@ -13,11 +13,9 @@ pub mod stamps;
 pub mod step;
 
 use crate::track::clock::stamps::Stamps;
-use crate::track::clock::step::{COARSEST_NS, ClockStep, FINE_NS};
+use crate::track::clock::step::ClockStep;
+use crate::track::thresholds::{COARSEST_CLOCK_NS, FINE_CLOCK_NS, TICKING_CLOCK_NS};
 use crate::track::wait::{End, Wait};
-
-/// The finest of clocks that tick: 1,000 times a second.
-const TICK_NS: i64 = 1_000_000;
 
 /// The clock of each capture.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +43,7 @@ impl Clocks {
         for next in stamps {
             all.add(next);
         }
-        let common_ns = all.step_ns().unwrap_or(FINE_NS);
+        let common_ns = all.step_ns().unwrap_or(FINE_CLOCK_NS);
         let mut frames_before = all.frames;
         let mut captures: Vec<Clock> = Vec::new();
         for (at, own) in stamps.iter().enumerate().rev() {
@@ -64,7 +62,7 @@ impl Clocks {
 
     /// Step in ns of the coarsest clock.
     pub fn coarsest_ns(&self) -> i64 {
-        self.captures.iter().map(|clock| clock.step_ns).max().unwrap_or(FINE_NS)
+        self.captures.iter().map(|clock| clock.step_ns).max().unwrap_or(FINE_CLOCK_NS)
     }
 
     /// Are some finer than others?
@@ -77,7 +75,7 @@ impl Clocks {
         let captures = waits.iter().filter_map(|wait| self.behind(wait));
         match captures.map(|clock| clock.step_ns).max() {
             None => self.coarsest_ns(),
-            Some(FINE_NS) => own_ns(waits),
+            Some(FINE_CLOCK_NS) => own_ns(waits),
             Some(step_ns) => step_ns,
         }
     }
@@ -86,7 +84,7 @@ impl Clocks {
     /// milliseconds.
     pub fn are_free(&self, waits: &[Wait]) -> bool {
         let last = waits.last().and_then(|wait| self.behind(wait));
-        last.is_some_and(|clock| !(TICK_NS..COARSEST_NS).contains(&clock.step_ns))
+        last.is_some_and(|clock| !(TICKING_CLOCK_NS..COARSEST_CLOCK_NS).contains(&clock.step_ns))
     }
 
     /// When the capture ends that has the last of these `waits` of a connection: the last of files that follow one
@@ -127,7 +125,7 @@ fn own_ns(waits: &[Wait]) -> i64 {
         }
     }
     let steps = clocks.into_iter().filter_map(|(clock, times)| clock.shown_by(times));
-    steps.max().unwrap_or(FINE_NS)
+    steps.max().unwrap_or(FINE_CLOCK_NS)
 }
 
 #[cfg(test)]
@@ -163,14 +161,14 @@ mod tests {
         assert_eq!(behind_ns(&[(150, 190), (210, 250)]), 10_000_000);
         assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, 10_000_000));
         assert!(clocks.differ());
-        assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
+        assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_CLOCK_NS);
     }
 
     /// Two interfaces in one capture: the clock of this connection's ticks every millisecond, and those of
     /// others every microsecond.
     #[test]
     fn a_connection_shows_the_clock_of_its_own_interface() {
-        let clocks = Clocks::ticking_every(FINE_NS);
+        let clocks = Clocks::ticking_every(FINE_CLOCK_NS);
         let held = |at: i64, ack_ns: i64| {
             let mark = |time_ns, frame| Mark { time_ns, frame };
             let to = mark(at * at * 37_000_000 + 40_000_000, 3 * at as u32 + 3);
@@ -180,7 +178,7 @@ mod tests {
         let behind_ns = |count, ack_ns: fn(i64) -> i64| {
             clocks.behind_ns(&(0..count).map(|at| held(at, ack_ns(at))).collect::<Vec<_>>())
         };
-        assert_eq!([5, 6].map(|count| behind_ns(count, |_| 1_000_000)), [FINE_NS, 1_000_000]);
+        assert_eq!([5, 6].map(|count| behind_ns(count, |_| 1_000_000)), [FINE_CLOCK_NS, 1_000_000]);
         // Its ACKs came through another interface.
         assert_eq!(behind_ns(6, |at| at * at * 1_237), 1_000_000);
     }

@@ -3,14 +3,10 @@
 
 use crate::capture::times::DAY_NS;
 use crate::track::clock::step::ClockStep;
-use crate::track::thresholds::TIMES_FOR_A_CLOCK;
+use crate::track::thresholds::{QUEUES_NS, TIMES_FOR_A_CLOCK};
 
 /// The first jumps are listed one by one.
 const FIRST: usize = 3;
-
-/// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before the
-/// last frame of its predecessor.
-const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 /// From a frame to the next; negative if that is earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +116,7 @@ impl Stamps {
     /// Does a capture with the `next` times overlap with this one? Then they are two captures of their own and no
     /// rotated set.
     pub fn overlap(&self, next: &Self) -> bool {
-        next.first_ns() < self.last_ns() - OUT_OF_ORDER_NS
+        next.first_ns() < self.last_ns() - QUEUES_NS
     }
 }
 

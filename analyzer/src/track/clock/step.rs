@@ -1,24 +1,13 @@
 //! How coarse a clock is: the largest step in which all its times lie; of one that ticks unevenly, the shortest
 //! distance of times that differ.
 
-use crate::track::thresholds::TIMES_FOR_A_CLOCK;
-
-/// Clocks as fine as this need no allowance.
-pub const FINE_NS: i64 = 1_000;
-
-/// Clocks that tick more slowly are not looked for: captures with steps of 10 ms exist.
-pub const COARSEST_NS: i64 = 100_000_000;
+use crate::track::thresholds::{
+    COARSEST_CLOCK_NS, FINE_CLOCK_NS, TIMES_ALIKE, TIMES_FOR_A_CLOCK, UNEVEN_CLOCK_NS,
+};
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.
 const FIT_NS: i64 = 1_000_000_000;
-
-/// Successive times that differ by less show that a clock is fine.
-const UNEVEN_NS: i64 = 100_000;
-
-/// Equal successive times that show a clock to tick unevenly: a fine one has as many distances below a microsecond
-/// as in each other microsecond up to [`UNEVEN_NS`], so that this is chance once in 10^16.
-const TIMES_ALIKE: u32 = 8;
 
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
 /// whole since the epoch.
@@ -48,7 +37,7 @@ impl Distances {
 
     #[inline]
     fn are_short(&self) -> bool {
-        self.shortest_ns < UNEVEN_NS
+        self.shortest_ns < UNEVEN_CLOCK_NS
     }
 
     /// The shortest of them, if a clock ticks unevenly.
@@ -99,11 +88,11 @@ impl ClockStep {
     /// How coarse the clock is, in ns.
     pub fn step_ns(&self) -> i64 {
         let step_ns = self.uneven_ns().unwrap_or(self.step_ns);
-        step_ns.clamp(FINE_NS, COARSEST_NS)
+        step_ns.clamp(FINE_CLOCK_NS, COARSEST_CLOCK_NS)
     }
 
     fn uneven_ns(&self) -> Option<i64> {
-        self.segments.uneven_ns().filter(|_| self.step_ns < UNEVEN_NS)
+        self.segments.uneven_ns().filter(|_| self.step_ns < UNEVEN_CLOCK_NS)
     }
 
     /// The step, if this number of `times` is enough to show it: two are where the clock stands still, or tells whole
@@ -117,14 +106,14 @@ impl ClockStep {
     /// The step that picked `times` show, which may be those of one moment. The coarser the clock, the less
     /// likely they have its step in common by chance.
     pub fn shown_by(&self, times: u32) -> Option<i64> {
-        let digits = (self.step_ns() / FINE_NS).ilog10();
+        let digits = (self.step_ns() / FINE_CLOCK_NS).ilog10();
         (times.saturating_sub(1) * digits >= TIMES_FOR_A_CLOCK - 1).then(|| self.step_ns())
     }
 
     /// A frame was stamped `time_ns`.
     #[inline]
     pub fn see(&mut self, time_ns: i64) {
-        if self.step_ns > FINE_NS {
+        if self.step_ns > FINE_CLOCK_NS {
             self.narrow(time_ns);
         }
     }
@@ -150,12 +139,12 @@ impl ClockStep {
         self.divide((time_ns - first_ns).abs());
     }
 
-    /// The greatest common divisor, by Euclid; of a fine clock nothing smaller than [`FINE_NS`].
+    /// The greatest common divisor, by Euclid; of a fine clock nothing smaller than [`FINE_CLOCK_NS`].
     fn divide(&mut self, mut rest_ns: i64) {
-        while rest_ns > 0 && self.step_ns > FINE_NS {
+        while rest_ns > 0 && self.step_ns > FINE_CLOCK_NS {
             (self.step_ns, rest_ns) = (rest_ns, self.step_ns % rest_ns);
         }
-        self.step_ns = self.step_ns.max(FINE_NS);
+        self.step_ns = self.step_ns.max(FINE_CLOCK_NS);
     }
 }
 
@@ -187,7 +176,7 @@ mod tests {
     #[test]
     fn one_time_off_the_ticks_tells_a_fine_clock() {
         let off = ticks(4_000_000).chain([1_700_000_000_000_124_777]);
-        assert_eq!(step_ns(off), FINE_NS);
+        assert_eq!(step_ns(off), FINE_CLOCK_NS);
     }
 
     /// Each tick is some microseconds early or late, as of a switch that stamps frames once in a millisecond:
@@ -201,8 +190,8 @@ mod tests {
         // Even ticks, few of which are told: the step is theirs.
         assert_eq!(step_ns((0..20).map(|at| at / 2 * at / 2 * 4_000_000)), 4_000_000);
         // No time is that of the frame before: these may be a program's pauses.
-        assert_eq!(step_ns(uneven(1)), FINE_NS);
-        assert_eq!(step_ns(uneven(2).chain([9_040_000])), FINE_NS);
+        assert_eq!(step_ns(uneven(1)), FINE_CLOCK_NS);
+        assert_eq!(step_ns(uneven(2).chain([9_040_000])), FINE_CLOCK_NS);
     }
 
     /// A file with one frame does not show its clock.
@@ -222,14 +211,14 @@ mod tests {
         step.see(0);
         assert_eq!(step.shown_ns(1), None);
         step.see(0);
-        assert_eq!(step.shown_ns(2), Some(COARSEST_NS));
+        assert_eq!(step.shown_ns(2), Some(COARSEST_CLOCK_NS));
         step.see(7);
         assert_eq!(step.shown_ns(3), None);
     }
 
     #[test]
     fn where_times_are_round_the_clock_is_no_coarser_than_is_looked_for() {
-        assert_eq!(step_ns([0, 3, 7, 9].map(|s| s * 1_000_000_000).into_iter()), COARSEST_NS);
-        assert_eq!(step_ns([5].into_iter()), COARSEST_NS);
+        assert_eq!(step_ns([0, 3, 7, 9].map(|s| s * 1_000_000_000).into_iter()), COARSEST_CLOCK_NS);
+        assert_eq!(step_ns([5].into_iter()), COARSEST_CLOCK_NS);
     }
 }

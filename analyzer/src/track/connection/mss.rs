@@ -2,13 +2,13 @@
 
 use crate::track::connection::Connection;
 use crate::track::half::{Half, MSS_CUT};
-use crate::track::thresholds::{LOOPBACK_MSS, MOST_INFERRED_MSS};
+use crate::track::thresholds::{LOOPBACK_MSS, MOST_INFERRED_MSS, TUNNEL_MSS};
 use crate::track::{DEFAULT_MSS, Side};
 
 /// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
 const TIMESTAMP_OPTION_LEN: u32 = 12;
 /// MSS of paths over Ethernet, with tunnels or without: offloading shows multiples of these.
-const OVER_ETHERNET: std::ops::RangeInclusive<u32> = 1300..=MOST_INFERRED_MSS;
+const OVER_ETHERNET: std::ops::RangeInclusive<u32> = TUNNEL_MSS..=MOST_INFERRED_MSS;
 
 impl Connection {
     /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload), as the handshake

@@ -4,13 +4,8 @@ use crate::rules;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::{
-    LATE_STAMP_NS, LATE_STAMPS, SHORT_HOLD_NS, SHORTEST_DELAYED_ACK_NS,
+    AT_ONCE_NS, FEW_PAIRS, LATE_STAMP_NS, LATE_STAMPS, SHORT_HOLD_NS, SHORTEST_DELAYED_ACK_NS,
 };
-
-/// Two segments of one call leave within this time: http.sys writes a TLS Finished and its settings.
-const AT_ONCE_NS: i64 = 2_000;
-/// So many such pairs are the beginning of a session; more are a habit.
-const FEW_PAIRS: u32 = 2;
 
 #[derive(Debug, Clone)]
 pub struct Contradictions {

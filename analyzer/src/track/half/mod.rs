@@ -24,8 +24,9 @@ use crate::track::Mark;
 use crate::track::half::acks::AckFacts;
 use crate::track::half::boxes::Rare;
 use crate::track::half::ids::IpIds;
-use crate::track::half::sequence::{MAX_JUMP, Sequence};
+use crate::track::half::sequence::Sequence;
 use crate::track::half::state::Flags;
+use crate::track::thresholds::MAX_JUMP;
 
 /// One direction of a connection, named after its sender.
 ///

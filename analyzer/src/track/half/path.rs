@@ -3,18 +3,15 @@
 use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::thresholds::{
-    IN_TRANSIT_ONE_OF, LATE_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN,
-    NETWORK_RTT_NS, REORDER_NS,
+    ABOUT, IN_TRANSIT_ONE_OF, LATE_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN,
+    NETWORK_RTT_NS, OUTWEIGHED_STAMP, REORDER_NS,
 };
 use crate::track::wait::Wait;
 use std::mem;
 
-/// Round trips that one much shorter stamp does not outweigh.
-const SEVERAL: u8 = 4;
-
 /// Round trips that differ by less are about as long.
 fn about_ns(rtt_ns: i64) -> i64 {
-    100_000 + rtt_ns / 4
+    ABOUT.0 + rtt_ns / ABOUT.1
 }
 
 /// Ways in which a wait may have ended during which a pure ACK came.
@@ -41,7 +38,7 @@ impl Half {
     /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
     /// program answers.
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
-        if self.round_trips >= SEVERAL && self.is_early(sample_ns) {
+        if self.round_trips >= OUTWEIGHED_STAMP && self.is_early(sample_ns) {
             self.add_early(sample_ns);
             return;
         }

@@ -4,10 +4,7 @@
 use crate::decode::{Header, SYN, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-
-/// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: the
-/// largest windows in use have 64 MiB.
-pub(super) const MAX_JUMP: i32 = 1 << 26;
+use crate::track::thresholds::MAX_JUMP;
 
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {

@@ -5,10 +5,10 @@ use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
 use crate::track::clock::stamps::Stamps;
-use crate::track::clock::step::FINE_NS;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoded;
 use crate::track::reader::range::{Found, Placed, Range};
+use crate::track::thresholds::FINE_CLOCK_NS;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl Series {
             if capture.stamps.frames == 0 && found.stamps.frames > 0 {
                 parts = earlier.last().is_some_and(|before| before.stamps.overlap(&found.stamps));
                 let own_ns = found.first_clock.shown_ns(found.stamps.frames);
-                self.clock_ns = own_ns.or_else(|| self.all.step_ns()).unwrap_or(FINE_NS);
+                self.clock_ns = own_ns.or_else(|| self.all.step_ns()).unwrap_or(FINE_CLOCK_NS);
             }
             capture.add(found);
         }
