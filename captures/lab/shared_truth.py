@@ -17,10 +17,14 @@ RELEASES = {"pure_ack": "ack", "piggyback": "data"}
 
 
 def read(folder: Path) -> Iterator[tuple[Path, Row]]:
-    """The captures of a folder, and the truth of each; none without such a folder."""
+    """The captures of a folder, and the truth of each; none without such a folder.
+
+    Truths of traces name no file.
+    """
     for file in sorted(folder.glob("*/truth.json")):
         truth: Row = json.loads(file.read_text())
-        yield file.with_name(truth["file"]), truth
+        if "file" in truth:
+            yield file.with_name(truth["file"]), truth
 
 
 def of_result(truth: Row, result: Row) -> Row:
