@@ -6,6 +6,9 @@
 use crate::capture::times::{SECOND_NS, decimals_ns};
 use std::borrow::Cow;
 
+/// Characters of a call that are kept.
+pub const LONGEST_TEXT: usize = 1000;
+
 /// Clocks that strace stamps lines with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceClock {
@@ -195,6 +198,23 @@ impl<'a> EndedCall<'a> {
     pub fn argument(&self, at: usize) -> &'a str {
         self.arguments.get(at).copied().unwrap_or_default()
     }
+
+    /// The option of TCP that a `setsockopt` names, and its value.
+    pub fn tcp_option(&self) -> Option<(&'static str, i64)> {
+        // `0x1 /* TCP_NODELAY */`
+        let word = |at: usize| self.argument(at).split(' ').next().unwrap_or_default();
+        // Some versions have lost the comma: `IPPROTO_TCP1, [1]`.
+        let glued = word(1).strip_prefix("IPPROTO_TCP").filter(|option| !option.is_empty());
+        let is_tcp = glued.is_some() || ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
+        let name = match glued.unwrap_or(word(2)) {
+            "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
+            "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
+            "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
+            _ => return None,
+        };
+        let value = self.argument(if glued.is_some() { 2 } else { 3 });
+        Some((name, value.trim_matches(['[', ']']).parse().ok()?)).filter(|_| is_tcp)
+    }
 }
 
 /// A number as strace prints it, raw ones too.
@@ -250,7 +270,7 @@ fn end_of_descriptor(bytes: &[u8], begin: usize) -> usize {
     (begin..bytes.len().min(begin + LONGEST_SHOWN)).find(ends).unwrap_or(begin)
 }
 
-/// The text without what strings hold, but for addresses, which are short; and without paths.
+/// The beginning of a text, without paths and the contents of strings; addresses, which are short, stay.
 pub fn without_strings(text: &str) -> String {
     const LONGEST_ADDRESS: usize = 46;
     let bytes = text.as_bytes();
@@ -276,6 +296,9 @@ pub fn without_strings(text: &str) -> String {
         at += 1;
     }
     kept.push_str(text.get(begin..).unwrap_or_default());
+    if let Some((end, _)) = kept.char_indices().nth(LONGEST_TEXT) {
+        kept.truncate(end);
+    }
     kept
 }
 

@@ -1,20 +1,21 @@
 //! Lines become calls, and calls become sockets, writes and options.
 
-use super::files::File;
-use super::line::{self, EndedCall, Line, What, unescaped, without_strings};
+use super::files::{File, Files};
+use super::line::{self, EndedCall, LONGEST_TEXT, Line, What, unescaped, without_strings};
 use super::name::{CallKind, NAMES, kind, place};
 use super::sockets::{DescriptorText, Protocol, Socket, Sockets, Thread, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
+use crate::capture::error::ScanError;
+use crate::capture::progress::Progress;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Writes and options that are kept: 80 MB.
 const MOST_WRITES: usize = 2_000_000;
 const MOST_OPTIONS: usize = 10_000;
 /// Calls that wait for their end at once.
 const MOST_UNFINISHED: usize = 10_000;
-/// Characters of a call that are kept.
-pub const LONGEST_TEXT: usize = 1000;
 /// A longer line is not searched for several calls.
 const LONGEST_PAGE: usize = 1 << 14;
 
@@ -38,6 +39,35 @@ struct Begun {
 enum Stack {
     Write(u32, usize),
     Option(usize),
+}
+
+impl Trace {
+    /// Reads the files of one trace.
+    ///
+    /// # Errors
+    /// One cannot be read, or none holds a call.
+    pub fn read(paths: &[String], progress: &Arc<Progress>) -> Result<Self, ScanError> {
+        let mut files = Files::open(paths, progress)?;
+        let mut reading = TraceReader::default();
+        while let Some((file, at)) = files.next() {
+            reading.take(file, at);
+        }
+        files.failure()?;
+        let mut trace = reading.end(paths);
+        trace.clock = files.clock();
+        if trace.calls == 0 {
+            let path = paths.first().cloned().unwrap_or_default();
+            let reason = match trace.is_summary {
+                true => {
+                    "strace's summary (-c), and no trace: `nagle-scan --calls` prints the command"
+                        .to_owned()
+                }
+                false => "no system call as strace prints them is in it".to_owned(),
+            };
+            return Err(ScanError::Unreadable { path, reason });
+        }
+        Ok(trace)
+    }
 }
 
 /// The state of reading: all that the lines so far have shown.
@@ -122,7 +152,7 @@ impl TraceReader {
             self.forking.push(begun.thread);
         }
         if self.unfinished.len() < MOST_UNFINISHED {
-            self.unfinished.insert(begun.thread, Unfinished { begun, text: short(text) });
+            self.unfinished.insert(begun.thread, Unfinished { begun, text: without_strings(text) });
         }
     }
 
@@ -155,7 +185,7 @@ impl TraceReader {
             text = rest;
         }
         if text.len() < LONGEST_TEXT {
-            self.open = Some(Unfinished { begun, text: short(text) });
+            self.open = Some(Unfinished { begun, text: without_strings(text) });
         }
     }
 
@@ -288,22 +318,7 @@ impl TraceReader {
     }
 
     fn option(&mut self, begun: Begun, ended: &EndedCall<'_>) {
-        // `0x1 /* TCP_NODELAY */`
-        let word = |at: usize| ended.argument(at).split(' ').next().unwrap_or_default();
-        // Some versions have lost the comma: `IPPROTO_TCP1, [1]`.
-        let glued = word(1).strip_prefix("IPPROTO_TCP").filter(|option| !option.is_empty());
-        let is_tcp = glued.is_some() || ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
-        let name = match glued.unwrap_or(word(2)) {
-            "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
-            "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
-            "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
-            _ => return,
-        };
-        let value = ended
-            .argument(if glued.is_some() { 2 } else { 3 })
-            .trim_matches(['[', ']'])
-            .parse::<i64>();
-        let (true, Ok(value)) = (is_tcp, value) else { return };
+        let Some((name, value)) = ended.tcp_option() else { return };
         let Some((number, shown)) = descriptor(ended.argument(0)) else { return };
         let place = self.sockets.find(begun.thread, ended.argument(0));
         let worked = ended.result == Some(0);
@@ -361,15 +376,6 @@ impl TraceReader {
         self.trace.sockets = self.sockets.all;
         self.trace
     }
-}
-
-/// A call's text so far, without what its program wrote.
-fn short(text: &str) -> String {
-    let mut kept = without_strings(text);
-    if let Some((end, _)) = kept.char_indices().nth(LONGEST_TEXT) {
-        kept.truncate(end);
-    }
-    kept
 }
 
 /// `[{msg_hdr={..}, msg_len=143}, {msg_hdr={..}, msg_len=6}]`

@@ -1,9 +1,8 @@
 //! A trace: what strace saw of sockets, with the line of each call.
 
-use super::files::{File, Files};
+use super::files::File;
 use super::line::{TraceClock, unescaped, without_strings};
 use super::name::place;
-use super::reading::{LONGEST_TEXT, TraceReader};
 use super::sockets::{Socket, Write};
 use super::stack::Functions;
 use crate::capture::error::ScanError;
@@ -47,33 +46,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads the files of one trace.
-    ///
-    /// # Errors
-    /// One cannot be read, or none holds a call.
-    pub fn read(paths: &[String], progress: &Arc<Progress>) -> Result<Self, ScanError> {
-        let mut files = Files::open(paths, progress)?;
-        let mut reading = TraceReader::default();
-        while let Some((file, at)) = files.next() {
-            reading.take(file, at);
-        }
-        files.failure()?;
-        let mut trace = reading.end(paths);
-        trace.clock = files.clock();
-        if trace.calls == 0 {
-            let path = paths.first().cloned().unwrap_or_default();
-            let reason = match trace.is_summary {
-                true => {
-                    "strace's summary (-c), and no trace: `nagle-scan --calls` prints the command"
-                        .to_owned()
-                }
-                false => "no system call as strace prints them is in it".to_owned(),
-            };
-            return Err(ScanError::Unreadable { path, reason });
-        }
-        Ok(trace)
-    }
-
     /// The lines of a write and of the one before it, without what their strings hold.
     ///
     /// # Errors
@@ -96,8 +68,7 @@ impl Trace {
             if numbers.contains(&Some(file.number)) {
                 let text = String::from_utf8_lossy(&file.line);
                 let text = unescaped(text.trim_end());
-                let kept: String = without_strings(&text).chars().take(LONGEST_TEXT).collect();
-                lines.push(format!("{}: {kept}", file.number));
+                lines.push(format!("{}: {}", file.number, without_strings(&text)));
             }
         }
         Ok(lines)
