@@ -3,7 +3,7 @@
 
 use super::ends::EndNames;
 use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment};
-use super::{rows, time};
+use super::{time, tokens};
 use crate::capture::flags::{self, ACK, PSH, SYN};
 use crate::named::named;
 use std::{iter, mem};
@@ -187,10 +187,10 @@ impl<'a> RowFields<'a> {
         let is_tcp = self.get(Role::Protocol).is_some_and(|protocol| protocol == "TCP");
         let info = self.get(Role::Info).unwrap_or_default();
         let inner = info.rsplit_once("] ").map_or(info, |(_, inner)| inner);
-        is_tcp && (inner.is_empty() || rows::is_digits(inner) || info.starts_with("TCP:Flags="))
+        is_tcp && (inner.is_empty() || tokens::is_digits(inner) || info.starts_with("TCP:Flags="))
             || is_tcp
                 && (info.ends_with(']') && info.starts_with("[TCP ") && !info.contains(" of a "))
-            || inner.split_whitespace().nth(1).is_some_and(rows::is_arrow)
+            || inner.split_whitespace().nth(1).is_some_and(tokens::is_arrow)
             || ports(inner.split(" [").next().unwrap_or_default()).is_some()
             || info.rsplit_once('[').is_some_and(|(ends, _)| ports(ends).is_some())
     }
@@ -304,10 +304,10 @@ fn ports(ends: &str) -> Option<[&str; 2]> {
                 let (from, to) = both.split_once(is_arrow)?;
                 (from.trim_end_matches('-'), to.trim_start_matches(is_arrow))
             }
-            [from, arrow, to] if rows::is_arrow(arrow) => (from, to),
+            [from, arrow, to] if tokens::is_arrow(arrow) => (from, to),
             _ => return None,
         };
     let are_ports = words.next().is_none()
-        && [from, to].iter().all(|port| rows::is_name(port) && !port.is_empty());
+        && [from, to].iter().all(|port| tokens::is_name(port) && !port.is_empty());
     are_ports.then_some([from, to])
 }

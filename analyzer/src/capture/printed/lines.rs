@@ -14,7 +14,7 @@
 use super::forms::Forms;
 use super::packet::{Outcome, PrintedPacket, Stamped};
 use super::plain::Plain;
-use super::{record, rows, tcpdump, time};
+use super::{record, rows, tcpdump, time, tokens};
 use crate::capture::buffer::Buffer;
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -228,20 +228,20 @@ fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     let (mut before, mut is_in_packet) = ([""; 2], is_within);
     let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
-        is_in_packet |= matches!(word, "win" | "length") || rows::is_arrow(word);
+        is_in_packet |= matches!(word, "win" | "length") || tokens::is_arrow(word);
         let next = words.peek().copied().unwrap_or_default();
         if time::is_whole(word) && is_in_packet && is_head(next) {
             // A row begins with its number, and a date may stand before the time.
             let is_row = next.parse::<IpAddr>().is_ok();
             let begin = match before {
-                [number, date] if time::is_date(date) && is_row && rows::is_digits(number) => {
+                [number, date] if time::is_date(date) && is_row && tokens::is_digits(number) => {
                     number
                 }
                 [_, date] if time::is_date(date) => date,
-                [_, number] if is_row && rows::is_digits(number) => number,
+                [_, number] if is_row && tokens::is_digits(number) => number,
                 _ => word,
             };
-            return Some(rows::at(line, begin));
+            return Some(tokens::at(line, begin));
         }
         before = [before[1], word];
     }

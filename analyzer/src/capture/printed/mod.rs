@@ -20,6 +20,7 @@ mod refusal;
 mod rows;
 mod tcpdump;
 mod time;
+mod tokens;
 
 use crate::capture::buffer::Buffer;
 use crate::capture::error::ScanError;

@@ -8,6 +8,7 @@ use super::ends::EndNames;
 use super::fields::{Role, RowFields, role};
 use super::packet::Outcome;
 use super::time;
+use super::tokens::{at, is_arrow, is_digits, is_name, is_protocol};
 use std::net::IpAddr;
 
 /// The columns of a list, as its heading names them.
@@ -219,11 +220,6 @@ fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<RowF
     Some(fields)
 }
 
-/// Where `word`, a part of `line`, is in it.
-pub fn at(line: &str, word: &str) -> usize {
-    word.as_ptr().addr() - line.as_ptr().addr()
-}
-
 fn between<'a>(line: &'a str, first: &str, last: &str) -> &'a str {
     &line[at(line, first)..at(line, last) + last.len()]
 }
@@ -268,24 +264,4 @@ fn time_of(words: &[&str], before: usize) -> Option<std::ops::Range<usize>> {
     let time = of_day.or_else(|| times().nth(before)).or_else(|| times().next())?;
     let begin = if time > 0 && is_date(time - 1) { time - 1 } else { time };
     Some(begin..time + 1)
-}
-
-pub fn is_name(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte))
-}
-
-/// `→`, `->`, or what became of it on the way: no letters or digits of ASCII.
-pub fn is_arrow(word: &str) -> bool {
-    !word.is_ascii() && word.bytes().all(|byte| !byte.is_ascii_alphanumeric())
-        || matches!(word, ">" | "->" | "=>" | "-->" | "?" | "???")
-}
-
-/// `TCP`, `TLSv1.2`, `HTTP/XML`: tcpdump's text has no such word in this place.
-fn is_protocol(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_uppercase())
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/.".contains(&byte))
-}
-
-pub fn is_digits(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
