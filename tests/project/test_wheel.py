@@ -13,6 +13,7 @@ from pathlib import Path
 import installed
 import nagle_scan
 import pytest
+import rules
 from conftest import CAPTURES, ROOT, outputs, program
 
 MACHINE = platform.machine()
@@ -75,6 +76,10 @@ def test_it_holds_no_path_of_the_machine_that_built_it(wheel: zipfile.ZipFile) -
         content = wheel.read(name)
         assert str(ROOT).encode() not in content, name
         assert str(Path.home() / ".cargo").encode() not in content, name
+
+
+def test_no_rule_of_it_can_be_switched_off(wheel: zipfile.ZipFile) -> None:
+    assert rules.VARIABLE.encode() not in wheel.read("nagle_scan/_core.abi3.so")
 
 
 def test_all_is_installed_by_default_and_named(wheel: zipfile.ZipFile) -> None:
