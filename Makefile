@@ -40,6 +40,7 @@ check-engine:
 	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
 	cargo clippy --manifest-path analyzer/Cargo.toml --no-default-features --features python --quiet -- -D warnings
+	cargo check --manifest-path analyzer/Cargo.toml --no-default-features --tests --quiet
 
 test-engine: check-engine
 	cargo test --manifest-path analyzer/Cargo.toml --quiet

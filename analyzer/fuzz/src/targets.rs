@@ -70,7 +70,9 @@ fn converse(at: usize, program: Program, may_jump: bool) {
     }
     match at % TURNS {
         0 => properties::one_thread_is_as_many(&capture, Some(&whole)),
-        1 if !conversation.is_wrapped() => properties::a_filter_changes_nothing(&capture, &whole),
+        1 if cfg!(feature = "filter") && !conversation.is_wrapped() => {
+            properties::a_filter_changes_nothing(&capture, &whole);
+        }
         2 if conversation.is_tunnelled && conversation.is_whole => {
             let bare = program.untunnelled().run(World::One, may_jump);
             properties::a_tunnel_changes_nothing(&bare.capture(), &whole);

@@ -130,7 +130,7 @@ impl Filter {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "filter"))]
 mod tests {
     use super::*;
     use crate::decode::tests::packet;
