@@ -1,4 +1,4 @@
-"""Each room imports only what stands before it.
+"""Each room imports only what stands before it, and no files import each other.
 
 `ROOMS` is the order; `nagle_scan/__init__.py` tells what each room is for. Imports for type
 checkers only and those inside functions count too.
@@ -74,12 +74,47 @@ def upwards(found: Mapping[str, set[str]]) -> list[tuple[str, str]]:
     ]
 
 
+def circles(found: Mapping[str, set[str]]) -> set[str]:
+    """Files that import themselves, by way of others."""
+
+    def reached(module: str) -> set[str]:
+        seen, left = set[str](), [module]
+        while left:
+            new = found.get(left.pop(), set()) - seen
+            seen |= new
+            left += new
+        return seen
+
+    return {module for module in found if module in reached(module)}
+
+
 FOUND = imports(PACKAGE)
 FILES = {module: others for module, others in FOUND.items() if module}
 
 
 def test_no_import_points_up() -> None:
     assert upwards(FILES) == []
+
+
+def test_no_files_import_each_other() -> None:
+    assert circles(FILES) == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from nagle_scan.b import name",
+        "import nagle_scan.b",
+        "def f():\n    from nagle_scan import b",
+        "if TYPE_CHECKING:\n    from nagle_scan.b import name",
+    ],
+)
+def test_a_circle_is_seen_wherever_its_imports_stand(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(line)
+    (tmp_path / "b.py").write_text("from nagle_scan.c import name")
+    (tmp_path / "c.py").write_text("from nagle_scan.a import name")
+    (tmp_path / "d.py").write_text("from nagle_scan.a import name")
+    assert circles(imports(tmp_path)) == {"a", "b", "c"}
 
 
 def test_every_room_has_its_place_and_is_reported() -> None:

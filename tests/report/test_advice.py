@@ -17,7 +17,8 @@ from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS, UNNAMED
 from nagle_scan.advice.setting import Setting
 from nagle_scan.messages.payloads import PayloadPair
-from nagle_scan.messages.services import SERVICES, Sample
+from nagle_scan.messages.protocols import SERVICES
+from nagle_scan.messages.services import Sample
 from nagle_scan.system.terminal import WIDTH
 from nagle_scan.words.wording import printable
 from scapy.packet import Raw

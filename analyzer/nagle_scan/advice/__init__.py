@@ -9,7 +9,8 @@ from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
-from nagle_scan.messages.services import Sample, ends_http_head, ports_of, recognised, service_of
+from nagle_scan.messages.protocols import ports_of
+from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import range_ms
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nagle_scan.messages import units
 from nagle_scan.messages.payloads import PayloadPair
-from nagle_scan.messages.services import ports_of
+from nagle_scan.messages.protocols import ports_of
 from nagle_scan.messages.units import HEADER_BYTES, Unit
 
 

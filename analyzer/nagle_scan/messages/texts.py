@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nagle_scan.messages.framings import Split
 from nagle_scan.messages.payloads import PayloadPair
-from nagle_scan.messages.services import ports_of
+from nagle_scan.messages.protocols import ports_of
 
 
 class Text(NamedTuple):
