@@ -1,9 +1,8 @@
 #!/bin/sh
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
 # venv where that is possible without asking; without libpcap the build has no -f. With 'wheel' also what
-# builds libpcap, with 'developer' also what some tests need: Chromium,
-# in which they open reports, and valgrind. Without them those tests are skipped, and say so. Status 3:
-# all is there but what a wheel needs.
+# builds libpcap, with 'developer' also the programs that some tests run. Without these the tests are
+# skipped, and say so; where CI=true they fail. Status 3: all is there but what a wheel needs.
 set -eu
 
 fail() {
@@ -21,7 +20,14 @@ install() {
         return 1
     fi
     echo "Installing $* ..."
-    $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "$@" >/dev/null
+    # Another apt may be at work: the first option waits for its packages, the loop for its lists.
+    apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120"
+    $apt install -y "$@" >/dev/null 2>&1 && return
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        $apt update 2>/dev/null && break
+        sleep 10
+    done
+    $apt install -y "$@" >/dev/null
 }
 
 python=${PYTHON:-python3}
@@ -41,10 +47,16 @@ if [ "${1:-}" = wheel ]; then
         fail "a wheel's libpcap is built with flex and bison: apt install flex bison" 3
 fi
 [ "${1:-}" = developer ] || exit 0
-command -v valgrind >/dev/null || install valgrind ||
-    echo "nagle-scan: without valgrind the instructions per packet are not checked" >&2
-command -v c++ >/dev/null || install g++ ||
-    echo "nagle-scan: without a C++ compiler there is no fuzzing (apt install g++)" >&2
+
+# need PROGRAM PACKAGE WITHOUT: installs it, or says what is not done without it.
+need() {
+    command -v "$1" >/dev/null || install "$2" ||
+        echo "nagle-scan: without $1 $3 (apt install $2)" >&2
+}
+need valgrind valgrind "the instructions per packet are not checked"
+need c++ g++ "there is no fuzzing"
+need tshark tshark "nothing is compared with Wireshark"
+need tcpdump tcpdump "its texts and options are not checked"
 browser() {
     for program in chromium chromium-browser google-chrome; do
         command -v "$program" >/dev/null && return 0

@@ -69,7 +69,6 @@ def test_a_comparison_pairs_addresses_and_says_names(capture: Path, run: Run) ->
 
 
 def test_wireshark_resolves_them_in_the_evidence(capture: Path, tmp_path: Path) -> None:
-    pytest.importorskip("scapy")
     scan = nagle_scan.scan(capture, names=NAMES | {"10.9.9.9": "not-in-it"})
     write_evidence(scan, tmp_path / "x.pcapng")
     content = (tmp_path / "x.pcapng").read_bytes()

@@ -128,11 +128,7 @@ def test_every_form_tells_what_the_capture_tells(
 @pytest.mark.parametrize(("packed", "form"), SAMPLE, ids=lambda part: getattr(part, "stem", part))
 def test_labelled_captures_tell_the_same_as_text(packed: Path, form: str, tmp_path: Path) -> None:
     capture = tmp_path / "capture.pcap"
-    with gzip.open(packed) as file:
-        try:
-            capture.write_bytes(file.read())
-        except EOFError:
-            pytest.skip("a packed file that was cut, for another test")
+    capture.write_bytes(gzip.decompress(packed.read_bytes()))
     assert_same(printed(capture, form, tmp_path), capture)
 
 
