@@ -4,7 +4,8 @@
 //!    ([`capture::made_up`]), connections that the capture holds twice ([`pooled::copies`]), what brokers
 //!    ([`pooled::fan_out`]) and relays ([`pooled::relays`]) passed on; how likely each wait was a hold ([`model`]), or
 //!    what the calls of its program prove ([`proven`]).
-//! 2. [`model::by_data::drop_unlikely`], block by block: segments that data released, if anything did.
+//! 2. [`model::by_data::drop_unlikely`], which `result::blocks` calls for each block: drops segments
+//!    that data probably did not release.
 //! 3. [`judge`], each by itself: the causes of its waits ([`causes::ledger`]), less those that others cover
 //!    ([`finding::superseded`]) or for which nobody waited ([`finding::unanswered`]); then whether Nagle's algorithm
 //!    was on ([`nagle::nodelay`]), what the capture hides ([`finding::hidden`]), and the verdict

@@ -41,7 +41,7 @@ pub fn clearest_of<'a>(
     first_by_key(findings.stalls(), limit, order)
 }
 
-/// The time until which it was held, and by which side.
+/// Its cause, and the side that held it.
 fn kind(stall: Finding<'_>) -> (Cause, Side) {
     (stall.cause, stall.wait.by)
 }

@@ -1,7 +1,7 @@
 //! The forms in which programs print packets: one table.
 //!
-//! The first form that a line fits reads it. A new form is a row here, and an input with its right value in
-//! `tests/printed`.
+//! The first form that a line fits reads it. A new form is a row here, and a file in
+//! `tests/printed/forms` with the four packets that every form there has.
 
 use super::ends::EndNames;
 use super::packet::Outcome;

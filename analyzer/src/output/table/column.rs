@@ -70,7 +70,7 @@ enum Unwritten<'a> {
 }
 
 impl Column {
-    /// A column of the same kind with `len` rows still to be written.
+    /// A column of the same kind with this many rows, all of them zero or empty.
     fn zeros(&self, rows: usize) -> Self {
         match self {
             Self::Integers(_) => Self::Integers(vec![0; rows]),
