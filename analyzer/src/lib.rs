@@ -2,7 +2,7 @@
 //!
 //! The data's way: `capture -> decode -> track -> judge -> result -> output`. `calls` reads what strace saw.
 //! Frames read again for an evidence file go through `frames`; only `python` knows Python. No `use` points against
-//! this order, and every word below is a name in the code (see `house`).
+//! this order or in a circle, and every word below is declared in the stages of its heading (see `house`).
 //!
 //! # Words
 //!
