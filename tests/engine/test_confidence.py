@@ -56,9 +56,8 @@ def bounds(printed: str) -> Bounds:
 def in_words(name: str, words: str) -> Bounds:
     """The interval of a term as sentences tell it."""
     if name == "share (pi)":
-        how, _, percent = words.rpartition(" ")
-        least, most = (bound / 100 for bound in bounds(percent))
-        return {"over": (0.99, 1.0), "under": (0.0, 0.01)}.get(how, (least, most))
+        least, most = (bound / 100 for bound in bounds(words))
+        return least, most
     if name == "ratio (LR)":
         times, _, word = words.partition(" times ")
         least, most = (1 / 1.05, 1.05) if times == "no likelier" else bounds(times.replace(",", ""))

@@ -75,7 +75,7 @@ def state(folder: Folder) -> str:
 
 def _content(table: Table) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
-    (counted,), (lossy,) = table.rows(COUNTED), table.rows(services.LOSSY)
+    (counted,), (stalling,) = table.rows(COUNTED), table.rows(services.STALLING)
     verdicts, lost = services.verdicts(table), services.of_all(table)
     is_hidden = table.scope.key is not None
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
@@ -87,14 +87,14 @@ def _content(table: Table) -> Mapping[str, Any]:
         "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
-        "headline": _headline(verdict, lost, lossy["counted"] or lossy["services"]),
+        "headline": _headline(verdict, lost, stalling["counted"] or stalling["services"]),
         "has_stalls": bool(shown),
         "restrictions": list(_restrictions(table.scope)),
         "capture_sentence": _captures(counted, sum(verdicts.values())),
         "figures": list(_figures(counted, verdicts, lost)),
         "height": trends.HEIGHT,
         "at_once": AT_ONCE,
-        "services_every": lossy["services"],
+        "services_every": stalling["services"],
         **_services(table, shown, is_hidden),
         "failures_about": _tried_again(counted["no_captures"]),
         "failures": _listed(table, "error", "error IS NOT NULL"),

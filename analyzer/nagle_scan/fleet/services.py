@@ -99,7 +99,7 @@ STALLED = (
     "sums SEMI JOIN (SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL) "
     "USING (service) WHERE hour <= (SELECT max(scanned) FROM captures)"
 )
-LOSSY = (
+STALLING = (
     "SELECT count(DISTINCT service) AS services, count(DISTINCT service) FILTER "
     "(WHERE confidence <> 'possible') AS counted FROM sums WHERE confidence IS NOT NULL"
 )

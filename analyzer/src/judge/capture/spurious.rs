@@ -13,9 +13,9 @@ use crate::track::{Connection, Side};
 /// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with
 /// nothing lost?
 ///
-/// At the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
-/// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
-/// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
+/// At the receiver both copies are seen to arrive. Elsewhere two things must hold: nearly all that was
+/// sent again is what a wait was waiting for, as a loss hits any segment; and this happened often, or the
+/// receiver is known to delay its ACKs for nearly as long as retransmission timers take.
 pub fn is_needless<'a>(
     connection: &Connection,
     side: Side,
@@ -37,10 +37,12 @@ pub fn is_needless<'a>(
         }
     }
     let often = resent >= FEW_RELEASES as usize && resent * NEEDLESS_ONE_OF >= all;
-    let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
-    let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
+    // Waits that were kept as some of the longest alone are no sample of the rest.
+    let is_sample = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
+    let resent_alone = waits.iter().filter(|wait| wait.by == side).filter(is_sample).count();
+    // Four fifths of all that was sent again.
     let nearly_all = connection.half(side).odd().repeats.retransmitted as usize * NEEDLESS_ONE_OF
-        <= over * (NEEDLESS_ONE_OF + 1);
+        <= resent_alone * (NEEDLESS_ONE_OF + 1);
     (nearly_all && (often || longest_ns >= NEARLY_RTO_NS))
         || is_at_receiver(connection, side, paths)
 }

@@ -50,15 +50,16 @@ impl Short {
 /// do, and does nothing show that Nagle's algorithm is off?
 fn may_be_holds(connection: &Connection, nagle: [Nagle; 2], side: Side) -> bool {
     let short = connection.half(side).odd().short_holds;
+    // The neighbourhood is so many times as wide as the band (`Band::reaches`).
     let by_chance = f64::from(short.near) / NEAR as f64;
     !nagle[side as usize].is_off()
         && short.in_band >= FEW_RELEASES
         && f64::from(short.in_band) > PEAK_OVER_CHANCE * by_chance
 }
 
-/// Does the capture prove that nothing was held? Until a small segment left while another was
-/// unacknowledged, none left as an ACK of its sender's own data came. What came with data may have been a
-/// hold as well as an answer.
+/// Does the capture prove that nothing was held? It does if neither direction has a small segment that left
+/// so soon after an ACK of its sender's data that the ACK may have released it. Segments behind the first
+/// that left while a small one was unacknowledged do not count.
 pub fn nothing_was_held(connection: &Connection) -> bool {
     connection.halves.iter().all(|half| !half.may_be_held())
 }

@@ -1,5 +1,6 @@
 //! The evidence of one direction: its waits as events, its chain, its sender's clock.
 
+use crate::judge::doubts::hides;
 use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
 use crate::judge::model::density::{self, most};
@@ -10,6 +11,7 @@ use crate::judge::thresholds::{
     BLURRED_RTT_MS, BLURRED_WITHIN, BOUND, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
 };
 use crate::rules;
+use crate::track::thresholds::AT_ONCE_NS;
 use crate::track::wait::Wait;
 
 /// OpenSSH sets `TCP_NODELAY` at both ends once the user is known, and no sooner.
@@ -81,13 +83,15 @@ impl CandidateSet<'_> {
         let (mut contradictions, shows): (Vec<u32>, Vec<bool>) = both.unzip();
         let rest = half.contradictions().saturating_sub(last);
         contradictions.push(rest + half.doubtful_contradictions());
+        let step_ms = self.path().step_ms;
         let evidence = Evidence {
             contradictions: &contradictions,
             shows: &shows,
             late: half.contradicts_late()
                 && self.connection.halves.iter().any(|half| half.unseen().0 > 0)
-                || half.contradicts_at_once(),
-            step_ms: self.path().step_ms,
+                || half.contradicts_at_once() && step_ms * 1e6 <= AT_ONCE_NS as f64,
+            is_hidden: half.has_excused() || self.direction().doubts.hide(hides::UNHELD),
+            step_ms,
             sets_later: self.connection.ends().server.port == SSH_PORT,
         };
         Chain::of(ratios, evidence, log_odds)

@@ -211,8 +211,8 @@ impl<'a> ExplainedStall<'a> {
             };
             write!(out, " ({count} other connection{plural} of this server {say} {same})")?;
         }
-        let share = Percent(self.model.share_beside(held, self.wait));
-        write!(out, "; with Nagle on, {share} of such waits are holds")
+        let percent = 100.0 * self.model.share_beside(held, self.wait);
+        write!(out, "; with Nagle on, {percent:.0} % of such waits are holds")
     }
 
     fn relay(&self, out: &mut String) -> fmt::Result {
@@ -268,19 +268,6 @@ impl Display for Grouped {
         match (self.0 / 1000, self.0 % 1000) {
             (0, rest) => write!(out, "{rest}"),
             (thousands, rest) => write!(out, "{},{rest:03}", Self(thousands)),
-        }
-    }
-}
-
-/// A share in percent; the ends are reserved for none and all.
-struct Percent(f64);
-
-impl Display for Percent {
-    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        match 100.0 * self.0 {
-            ..1.0 => out.write_str("under 1 %"),
-            percent @ ..=99.0 => write!(out, "{percent:.0} %"),
-            _ => out.write_str("over 99 %"),
         }
     }
 }

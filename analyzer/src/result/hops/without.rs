@@ -14,12 +14,12 @@ thresholds! {
         larger "makes fewer predictions";
 }
 
-/// Predicts it, at best, for each hop of one chain with stalls. Only where one hop follows the other: behind
-/// a relay with several servers it is not known which of them an exchange waited for.
+/// Sets `first_hop_without_ns` of each hop with stalls. Only where one hop follows the other: behind a relay
+/// with several servers it is not known which of them an exchange waited for.
 ///
-/// A hold behind the first hop reaches the first client as a reply that is passed on late. Where
-/// several hops hold, each is taken to have lost its own: stalls of one exchange follow each other, unless
-/// they are more than what the first hop waited for. Still, an exchange takes as long as those behind it do.
+/// A hold behind the first hop reaches the first client as a reply that is passed on late. Stalls of several
+/// hops are taken to follow each other; where they exceed together what the first hop waited for, they
+/// overlapped, and nothing is predicted behind it. No exchange gets shorter than those of the hops behind it.
 pub fn predict(chain: &mut [Hop]) {
     let follows = |(hop, number): (&Hop, u32)| hop.number == number && hop.called_by.len() <= 1;
     let is_line = chain.iter().zip(1..).all(follows);

@@ -39,7 +39,8 @@ impl Times {
     }
 }
 
-/// Are these waits of a few lengths, or mostly multiples of 10 ms, to the microsecond? No host keeps time so.
+/// Have these waits a few lengths only, each for three waits or more on average, or are most of them multiples of
+/// 10 ms, to the microsecond? No host keeps time so.
 pub fn are_scripted(waits: &[Wait]) -> bool {
     let (least, most_lengths, of_each) = MADE_UP;
     let long = waits.iter().map(Wait::span_ns).filter(|&ns| ns >= SHORTEST_DELAYED_ACK_NS);
@@ -60,8 +61,9 @@ pub fn are_scripted(waits: &[Wait]) -> bool {
 
 /// Is it a multiple of 10 ms, to the microsecond?
 pub fn is_round(length_ns: i64) -> bool {
-    let over = length_ns % SHORTEST_DELAYED_ACK_NS;
-    length_ns > EVEN_NS && over.min(SHORTEST_DELAYED_ACK_NS - over) <= EVEN_NS
+    const ROUND_NS: i64 = 10_000_000;
+    let over = length_ns % ROUND_NS;
+    length_ns > EVEN_NS && over.min(ROUND_NS - over) <= EVEN_NS
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ pub struct Contradictions {
     count: u32,
     /// Contradictions after which a delayed ACK may have come that the capture lacks.
     late: u32,
-    /// Contradictions in one instant with the segment before: one call may have written both.
-    at_once: u32,
+    /// Did one of them leave later than in one instant with the segment before, which one call may write?
+    is_apart: bool,
+    /// Were some withdrawn?
+    has_excused: bool,
     /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     fresh: u32,
     received: u32,
@@ -23,8 +25,16 @@ pub struct Contradictions {
 }
 
 impl Contradictions {
-    pub const NONE: Self =
-        Self { count: 0, late: 0, at_once: 0, fresh: 0, received: 0, last: (0, 0), before: (0, 0) };
+    pub const NONE: Self = Self {
+        count: 0,
+        late: 0,
+        is_apart: false,
+        has_excused: false,
+        fresh: 0,
+        received: 0,
+        last: (0, 0),
+        before: (0, 0),
+    };
 
     /// A segment left `now` while the one of `last` was unacknowledged; `received` segments of the receiver
     /// were captured so far.
@@ -35,7 +45,7 @@ impl Contradictions {
         self.fresh += 1;
         self.count += 1;
         self.late += u32::from(now.time_ns - last.time_ns >= SHORTEST_DELAYED_ACK_NS);
-        self.at_once += u32::from(now.time_ns - last.time_ns <= AT_ONCE_NS);
+        self.is_apart |= now.time_ns - last.time_ns > AT_ONCE_NS;
         self.last = (last.frame, now.frame);
     }
 
@@ -54,6 +64,7 @@ impl Contradictions {
     fn excuse(&mut self, received: u32) {
         if self.fresh > 0 && self.received == received {
             self.count -= self.fresh;
+            self.has_excused = true;
             (self.fresh, self.last) = (0, self.before);
         }
     }
@@ -139,8 +150,13 @@ impl Half {
 
     /// Are they one pair or two, each in one instant?
     pub fn contradicts_at_once(&self) -> bool {
-        let Contradictions { at_once, count, .. } = self.rare().contradictions;
-        self.has_contradicted() && count <= FEW_PAIRS && at_once >= count
+        let Contradictions { is_apart, count, .. } = self.rare().contradictions;
+        self.has_contradicted() && count <= FEW_PAIRS && !is_apart
+    }
+
+    /// Were some seen that a lost ACK may have allowed?
+    pub fn has_excused(&self) -> bool {
+        self.rare().contradictions.has_excused
     }
 
     /// Frames of the last two such segments.
