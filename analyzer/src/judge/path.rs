@@ -82,8 +82,24 @@ impl Path {
             samples: half.rtt_samples,
             basis,
             step_ms: ms(clock_ns).max(0.001),
-            far: rtt_ms.is_some_and(|rtt_ms| rtt_ms >= NEAR_RTT_MS),
+            far: rtt_ms.is_some_and(is_far),
             behind_ms: 0.0,
+        }
+    }
+
+    /// The path by another one to the same host, where its own round trips are few: each of both bounds it.
+    pub fn shared_by(self, other: &Self) -> Self {
+        let shortest_ns = self.shortest_ns.into_iter().chain(other.shortest_ns).min();
+        let rtt_ms = shortest_ns.map(ms);
+        Self {
+            rtt_ms,
+            shortest_ns,
+            jitter_ms: self.jitter_ms.max(other.jitter_ms),
+            bound_ms: self.bound_ms.min(other.bound_ms),
+            samples: self.samples.max(other.samples),
+            basis: Basis::Shared,
+            far: rtt_ms.is_some_and(is_far),
+            ..self
         }
     }
 
@@ -247,6 +263,10 @@ impl Path {
     pub fn is_across_network(&self) -> bool {
         self.shortest_ns.is_some_and(|shortest_ns| shortest_ns >= NETWORK_RTT_NS)
     }
+}
+
+fn is_far(rtt_ms: f64) -> bool {
+    rtt_ms >= NEAR_RTT_MS
 }
 
 fn ms(ns: i64) -> f64 {

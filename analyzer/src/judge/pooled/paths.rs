@@ -63,8 +63,8 @@ impl SharedPaths {
         Side::BOTH.map(|side| {
             let (path, others) = (own[side as usize], &known[side as usize]);
             match path.basis {
-                Basis::Handshake if path.samples < PATH_SAMPLES => with_others(path, others),
-                Basis::Handshake => path,
+                _ if path.samples >= PATH_SAMPLES => path,
+                Basis::Handshake => with_others(path, others),
                 _ => measured_by(path, others),
             }
         })
@@ -82,7 +82,7 @@ fn asking(block: &Block) -> impl Iterator<Item = Hosts> {
 
 /// Does a connection know little of its round trips, though an ACK came in one of its `waits`?
 fn is_asking(connection: &Connection, waits: &[Wait]) -> bool {
-    let knows_little = |half: &Half| !half.is_path_measured() || half.rtt_samples < PATH_SAMPLES;
+    let knows_little = |half: &Half| half.rtt_samples < PATH_SAMPLES;
     connection.halves.iter().any(knows_little) && waits.iter().any(Wait::has_ack)
 }
 
@@ -100,8 +100,8 @@ fn measured_by(path: Path, others: &[Path]) -> Path {
         return path;
     }
     let spread_ms = spread_ms(shortest.rtt_or_zero_ms(), &alike_ms(shortest, others));
-    let jitter_ms = shortest.jitter_ms.max(spread_ms);
-    Path { step_ms: path.step_ms, basis: Basis::Shared, jitter_ms, ..*shortest }
+    let shared = path.shared_by(shortest);
+    Path { jitter_ms: shared.jitter_ms.max(spread_ms), ..shared }
 }
 
 /// With what others show besides its own few samples: their middle, and how far they lie around it.
@@ -130,4 +130,42 @@ fn alike_ms(path: &Path, others: &[Path]) -> Vec<f64> {
 /// How far round trips are from one of them, on average.
 fn spread_ms(rtt_ms: f64, others: &[f64]) -> f64 {
     others.iter().map(|other_ms| (other_ms - rtt_ms).abs()).sum::<f64>() / others.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::story::{Story, Told, block, client, server};
+
+    /// Joined midway; each of the `count` pieces of its client, who captured it, is acknowledged after 5 ms, and then
+    /// one after 40 ms.
+    fn midway(count: u32) -> Told {
+        let acked = |story: Story| story.after_ms(0.02, client(100)).after_ms(5.0, server(0));
+        let late = Story::new().times(count, acked).after_ms(0.02, client(100));
+        late.after_ms(40.0, server(0)).after_ms(5.0, client(50)).end()
+    }
+
+    /// The path to the server of the last of these.
+    fn last(all: Vec<Told>) -> Path {
+        let mut block = block(all);
+        block.order_waits();
+        let shared = SharedPaths::of(std::slice::from_ref(&block), 1);
+        let connection = block.connections.last().unwrap();
+        let own = block.waits.iter().filter(|wait| wait.connection == connection.id);
+        let own: Vec<Wait> = own.copied().collect();
+        shared.of_both(connection, &own, 1000)[Side::Server as usize]
+    }
+
+    #[test]
+    fn a_connection_that_was_joined_midway_keeps_its_own_path_if_it_shows_it() {
+        let opened = |ms: f64| Story::new().handshake(0.02, ms).end();
+        let few = last(vec![opened(4.8), opened(5.6), midway(4)]);
+        assert_eq!((few.basis, few.shortest_ns), (Basis::Shared, Some(4_800_000)));
+        assert!(few.jitter_ms > 0.3 && few.bound_ms < 5.0 && few.samples == 4, "{few:?}");
+        // The handshake of another one may have been slow.
+        let slow = last(vec![opened(5.3), opened(5.6), midway(4)]);
+        assert_eq!((slow.shortest_ns, slow.bound_ms), (Some(5_000_000), 5.0));
+        let many = last(vec![opened(4.8), opened(5.6), midway(20)]);
+        assert_eq!((many.basis, many.shortest_ns), (Basis::Estimate, Some(5_000_000)));
+    }
 }
