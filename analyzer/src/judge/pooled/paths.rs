@@ -37,7 +37,9 @@ impl SharedPaths {
         let mut known: HashMap<Hosts, [Vec<Path>; 2], RandomState> =
             asking.map(|hosts| (hosts, Default::default())).collect();
         let blocks = if known.is_empty() { &[] } else { blocks };
-        for connection in blocks.iter().flat_map(|block| &block.connections) {
+        let all = blocks.iter().flat_map(|block| &block.connections);
+        // A copy was captured elsewhere: its round trips are those of another path.
+        for connection in all.filter(|connection| !connection.copies.is_one_itself()) {
             let Some(of_sides) = known.get_mut(&hosts(connection)) else { continue };
             for side in Side::BOTH {
                 let (half, paths) = (connection.half(side), &mut of_sides[side as usize]);
@@ -135,6 +137,7 @@ fn spread_ms(rtt_ms: f64, others: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::track::connection::Copies;
     use crate::track::story::{Story, Told, block, client, server};
 
     /// Joined midway; each of the `count` pieces of its client, who captured it, is acknowledged after 5 ms, and then
@@ -167,5 +170,14 @@ mod tests {
         assert_eq!((slow.shortest_ns, slow.bound_ms), (Some(5_000_000), 5.0));
         let many = last(vec![opened(4.8), opened(5.6), midway(20)]);
         assert_eq!((many.basis, many.shortest_ns), (Basis::Estimate, Some(5_000_000)));
+    }
+
+    #[test]
+    fn copies_show_the_path_of_another_capture_point() {
+        let opened = || Story::new().handshake(0.02, 4.8).end();
+        let mut copy = opened();
+        copy.connection.copies = Copies::ONE_ITSELF;
+        assert_eq!(last(vec![copy, midway(4)]).basis, Basis::Estimate);
+        assert_eq!(last(vec![opened(), midway(4)]).basis, Basis::Shared);
     }
 }
