@@ -4,9 +4,8 @@
 
 use crate::judge::capture::point::{CapturePoint, capture_point};
 use crate::judge::path::Path;
-use crate::judge::thresholds::{FEW_RELEASES, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
+use crate::judge::thresholds::{FEW_RELEASES, KEPT_ACK_NS, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
 use crate::rules;
-use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -66,7 +65,7 @@ pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
         && !wait.has_any(another)
         && wait.len > 0
         && wait.unacked_len > 0
-        && wait.span_ns() <= LONGEST_DELAYED_ACK_NS
+        && wait.span_ns() <= KEPT_ACK_NS
 }
 
 #[cfg(test)]
@@ -132,8 +131,12 @@ mod tests {
     #[test]
     fn where_both_copies_arrive_without_an_ack_between_them_the_ack_was_late() {
         let at_server = || Story::new().handshake(30.0, 0.02).after_ms(5.0, client(100).ip_id(1));
-        let twice = at_server().after_ms(210.0, client(100).again().ip_id(2));
-        assert_eq!(causes(twice.after_ms(1.0, server(0)))[0].1, Cause::DelayedAck);
+        let twice = |again_ms: f64| {
+            let again = at_server().after_ms(again_ms, client(100).again().ip_id(2));
+            causes(again.after_ms(1.0, server(0)))[0].1
+        };
+        assert_eq!([210.0, 490.0].map(twice), [Cause::DelayedAck; 2]);
+        assert_eq!([510.0, 610.0].map(twice), [Cause::Retransmission; 2]);
         let acknowledged = at_server().after_ms(40.0, server(0));
         let again = acknowledged.after_ms(210.0, client(100).again().ip_id(2));
         assert!(causes(again).contains(&("client", Cause::Retransmission)));
