@@ -126,9 +126,7 @@ impl Member<'_> {
         let weighed: Vec<(&Wait, f64)> = set.candidate_waits().zip(probabilities).collect();
         let (relay, late) = match &set.reactions {
             Some(reactions) => (relay::answers(reactions, &weighed), LateRelay::Unknown),
-            None => {
-                (relay::relay(set, &weighed), LateRelay::of(set.path(), set.connection, &weighed))
-            }
+            None => relay::relays(set, &weighed),
         };
         let common = self.common(group, &held);
         let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);

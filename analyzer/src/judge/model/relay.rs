@@ -15,19 +15,23 @@ use crate::judge::thresholds::{
     RELAY_SPREAD, RELAY_UNTOLD, SLOW_HOST, SPREAD_HOLDS, WAKE_QUARTILE,
 };
 use crate::rules;
-use crate::track::half::Half;
 use crate::track::reactions::Reactions;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
-/// Probability of a relay in this direction, by its candidates, each with the probability that it was a hold.
-pub fn relay(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> f64 {
+/// Probability of a relay in this direction, and of one that is asked across a network, by its candidates, each with
+/// the probability that it was a hold.
+pub fn relays(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> (f64, LateRelay) {
+    let releases = Releases::of(holds);
+    (relay(set, &releases, holds), LateRelay::of(set, &releases))
+}
+
+fn relay(set: &CandidateSet<'_>, releases: &Releases, holds: &[(&Wait, f64)]) -> f64 {
     let CandidateSet { connection, side, waits, .. } = set;
     let Direction { path, acks, .. } = set.direction();
     if rules::off("relay") {
         return logistic(RELAY_ASKED);
     }
-    let releases = Releases::of(holds);
     let passes_on = waits.iter().any(|wait| wait.by == *side && wait.is(fact::PASSED_ON));
     let asked = match side {
         Side::Client => 1.0,
@@ -35,19 +39,19 @@ pub fn relay(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> f64 {
     };
     // The less of the path is known, the less its releases tell.
     let asked_relay = logistic(RELAY_ASKED * path.known() + RELAY_UNTOLD * (1.0 - path.known()));
-    if !passes_on && asked >= 1.0 && !is_one_host(connection) {
+    if !passes_on && asked >= 1.0 && !is_one_host(set) {
         return asked_relay;
     }
     // Stamps that differ between the directions tell no reaction.
     let is_timed = !path.far && path.behind_ms == 0.0;
     let quartile_ms = if is_timed { quartile_ms(path, holds) } else { f64::INFINITY };
     // Reactions that take longer came over a network, whatever the handshake says: two captures were merged.
-    let is_one_host = is_one_host(connection)
+    let is_one_host = is_one_host(set)
         && (!is_timed || connection.is_loopback() || quartile_ms <= LONGEST_WAKE_MS);
     let asked = if is_one_host || passes_on { 0.0 } else { asked };
     let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
     if is_timed && !rules::off("reaction") {
-        log_odds += reaction(path_of_both_ns(connection), quartile_ms);
+        log_odds += reaction(path_of_both_ns(set), quartile_ms);
     } else if path.far && !is_one_host {
         let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
@@ -136,14 +140,14 @@ pub enum LateRelay {
 const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 
 impl LateRelay {
-    pub fn of(path: &Path, connection: &Connection, holds: &[(&Wait, f64)]) -> Self {
-        let releases = Releases::of(holds);
+    fn of(set: &CandidateSet<'_>, releases: &Releases) -> Self {
+        let path = set.path();
         if rules::off("late") {
             Self::Unknown
         } else if path.far && releases.count >= FEW_RELEASES.into() {
-            Self::far(path, &releases)
-        } else if path.is_seen_here() && !is_one_host(connection) {
-            Self::here(path, &releases)
+            Self::far(path, releases)
+        } else if path.is_seen_here() && !is_one_host(set) {
+            Self::here(path, releases)
         } else {
             Self::Unknown
         }
@@ -165,9 +169,12 @@ impl LateRelay {
     }
 
     fn here(path: &Path, releases: &Releases) -> Self {
+        let each = releases.sorted.iter();
+        let reactions: Vec<(Reaction, f64)> =
+            each.map(|&(ms, held)| (Reaction::of(path, ms), held)).collect();
         let likelier = PARTS.map(|part| {
-            let each = releases.sorted.iter();
-            each.map(|&(ms, held)| held * Reaction::of(path, ms).times(part).ln()).sum::<f64>()
+            let each = reactions.iter();
+            each.map(|(reaction, held)| held * reaction.times(part).ln()).sum::<f64>()
         });
         let best = likelier.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let parts = likelier.map(|log| (log - best).exp());
@@ -265,12 +272,38 @@ fn lower_quartile(mut reactions: Vec<(f64, f64)>) -> f64 {
 }
 
 /// May both ends be on one host?
-fn is_one_host(connection: &Connection) -> bool {
-    connection.is_loopback()
-        || path_of_both_ns(connection).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
+fn is_one_host(set: &CandidateSet<'_>) -> bool {
+    set.connection.is_loopback()
+        || path_of_both_ns(set).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
 }
 
-/// Round trip between both ends, in ns.
-fn path_of_both_ns(connection: &Connection) -> Option<i64> {
-    connection.halves.iter().map(Half::measured_rtt_ns).sum()
+/// Round trip between both ends, in ns, as far as it is known.
+fn path_of_both_ns(set: &CandidateSet<'_>) -> Option<i64> {
+    set.directions.iter().map(|direction| direction.path.shortest_ns).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::model::sets::sets;
+    use crate::judge::pooled::paths::SharedPaths;
+    use crate::track::clock::Clocks;
+    use crate::track::story::{Story, block, client, server};
+
+    #[test]
+    fn another_connection_tells_that_both_ends_are_one_host() {
+        let held = |story: Story| {
+            let sent = story.after_ms(5.0, client(100)).after_ms(40.0, server(0));
+            sent.after_ms(0.02, client(50)).after_ms(0.02, server(0))
+        };
+        let opened = Story::new().handshake(0.02, 0.03).end();
+        let blocks = [block([opened, Story::new().times(3, held).end()])];
+        let shared = SharedPaths::of(&blocks, 1);
+        let both_ns = |paths: &SharedPaths| {
+            let sets = sets(&blocks, &Clocks::default(), paths, 1);
+            path_of_both_ns(sets.last().unwrap())
+        };
+        assert_eq!(both_ns(&SharedPaths::default()), None);
+        assert_eq!(both_ns(&shared), Some(40_000));
+    }
 }
