@@ -103,15 +103,20 @@ impl Path {
         }
     }
 
-    /// The path to the sender of releases: they tell whether there is a network where nothing else does. ACKs that are
-    /// stamped behind what they released show beside the sender only.
+    /// The path to the sender of releases: they tell whether there is a network where nothing else does, and whether a
+    /// round trip was none. ACKs that are stamped behind what they released show beside the sender only.
     pub fn with_releases(self, releases_ns: &mut [i64], behind_ns: Option<i64>) -> Self {
-        let far = match (behind_ns, self.is_known()) {
-            (Some(_), _) => false,
-            (None, true) => self.far && !self.is_refuted(releases_ns),
-            (None, false) => self.are_far(releases_ns),
-        };
-        Self { far, behind_ms: behind_ns.map_or(0.0, ms), ..self }
+        match (behind_ns, self.is_known()) {
+            (Some(behind_ns), _) => Self { far: false, behind_ms: ms(behind_ns), ..self },
+            (None, true) if self.far && self.is_refuted(releases_ns) => self.unknown(),
+            (None, true) => self,
+            (None, false) => Self { far: self.are_far(releases_ns), ..self },
+        }
+    }
+
+    /// The path as if no round trip had been measured.
+    fn unknown(self) -> Self {
+        Self { bound_ms: UNBOUNDED_MS, step_ms: self.step_ms, ..Self::default() }
     }
 
     /// Do most releases come sooner than a round trip that was seen once or twice? None can: that answer was late.
