@@ -43,7 +43,7 @@ struct Mixture {
 impl AckDelay {
     /// Delays of the ACKs that `side` got from the `receiver` of its data, by all `waits` of both.
     pub fn of(side: Side, waits: &[Wait], receiver: &Path) -> Self {
-        let Some(rtt_ms) = receiver.longest_ms() else { return Self::default() };
+        let Some(rtt_ms) = receiver.longest_ms else { return Self::default() };
         // A retransmission cuts the delay short.
         let is_own = |wait: &&Wait| {
             wait.by == side && wait.has_pure_ack() && wait.is_evidence() && !wait.is(fact::RESENT)
@@ -174,6 +174,7 @@ fn timer(excess_ms: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::track::story::{Story, client, server};
 
     fn delayed(acks_ms: &[f64], rtt_ms: f64, jitter_ms: f64) -> Vec<bool> {
         let shortest_ns = Some((rtt_ms * 1e6) as i64);
@@ -192,5 +193,21 @@ mod tests {
         assert_eq!(delayed(&[686.0, 686.0], 60.0, 0.1), [false, false]);
         // A path with 8 ms of jitter is late by 12 and by 15 ms now and then.
         assert!(!delayed(&[108.0, 112.0, 100.5, 115.0, 103.0, 106.0], 100.0, 8.0).contains(&true));
+    }
+
+    /// By satellites: the ACKs come 43 ms later than the round trip of 1.2 s.
+    #[test]
+    fn a_round_trip_of_more_than_a_second_has_delays_too() {
+        let sent = |story: Story, ack_ms: f64| {
+            let held = story.after_ms(5.0, client(100)).after_ms(ack_ms, server(0));
+            held.after_ms(0.02, client(50)).after_ms(1200.0, server(200))
+        };
+        let acks_ms = [1243.0, 1200.3, 1242.5];
+        let told = acks_ms.into_iter().fold(Story::new().handshake(0.02, 1200.0), sent).end();
+        let path = Path::of(told.half(Side::Server), 1000);
+        let delay = AckDelay::of(Side::Client, &told.waits, &path);
+        let own = told.waits.iter().filter(|wait| wait.by == Side::Client);
+        let late: Vec<bool> = own.map(|wait| delay.is_delayed(wait)).collect();
+        assert_eq!(late, [true, false, true]);
     }
 }

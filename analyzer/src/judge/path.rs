@@ -16,7 +16,7 @@ use crate::track::half::Half;
 use crate::track::thresholds::{JITTERS, KNOWN_ROUND_TRIPS, LOCAL_TOLERANCE_NS, NETWORK_RTT_NS};
 use crate::track::wait::Wait;
 
-/// Nothing bounds the round trip.
+/// The longest round trip that is assumed where nothing bounds it.
 const UNBOUNDED_MS: f64 = 1000.0;
 
 /// The basis of a round trip, the weakest first.
@@ -51,8 +51,8 @@ pub struct Path {
     pub agreed_ms: Option<f64>,
     /// Mean distance of the others from it.
     pub jitter_ms: f64,
-    /// It is no longer than this, whatever it is.
-    pub bound_ms: f64,
+    /// It is no longer than this, whatever it is; `None` where nothing bounds it.
+    pub longest_ms: Option<f64>,
     pub samples: u16,
     pub basis: Basis,
     /// Step of the clock.
@@ -78,7 +78,7 @@ impl Path {
             shortest_ns,
             agreed_ms: None,
             jitter_ms: ms(half.jitter_ns()),
-            bound_ms: half.longest_rtt_ns().map_or(UNBOUNDED_MS, ms),
+            longest_ms: half.longest_rtt_ns().map(ms),
             samples: half.rtt_samples,
             basis,
             step_ms: ms(clock_ns).max(0.001),
@@ -95,7 +95,7 @@ impl Path {
             rtt_ms,
             shortest_ns,
             jitter_ms: self.jitter_ms.max(other.jitter_ms),
-            bound_ms: self.bound_ms.min(other.bound_ms),
+            longest_ms: self.longest_ms.into_iter().chain(other.longest_ms).reduce(f64::min),
             samples: self.samples.max(other.samples),
             basis: Basis::Shared,
             far: rtt_ms.is_some_and(is_far),
@@ -116,7 +116,7 @@ impl Path {
 
     /// The path as if no round trip had been measured.
     fn unknown(self) -> Self {
-        Self { bound_ms: UNBOUNDED_MS, step_ms: self.step_ms, ..Self::default() }
+        Self { step_ms: self.step_ms, ..Self::default() }
     }
 
     /// Do most releases come sooner than a round trip that was seen once or twice? None can: that answer was late.
@@ -145,7 +145,7 @@ impl Path {
         if self.is_measured() {
             return self;
         }
-        let longest_ms = self.bound_ms + self.late_ms_after(self.bound_ms);
+        let longest_ms = self.bound_ms() + self.late_ms_after(self.bound_ms());
         let own = waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         // Clocks may step back: a negative time is no measurement.
         let mut releases: Vec<f64> = own
@@ -242,7 +242,7 @@ impl Path {
 
     /// An ACK releases nothing later than this, as far as anything bounds the round trip.
     pub fn latest_release_ms(&self) -> f64 {
-        let rtt_ms = self.longest_ms().unwrap_or(0.0);
+        let rtt_ms = self.longest_ms.unwrap_or(0.0);
         rtt_ms + self.late_ms_after(rtt_ms)
     }
 
@@ -259,9 +259,9 @@ impl Path {
         (-self.early_ms_before(rtt_ms)..=self.late_ms_after(rtt_ms)).contains(&off_ms)
     }
 
-    /// The longest that the round trip can be, in ms, as far as anything bounds it.
-    pub fn longest_ms(&self) -> Option<f64> {
-        Some(self.bound_ms).filter(|&bound_ms| bound_ms < UNBOUNDED_MS)
+    /// The longest that the round trip can be, in ms.
+    pub fn bound_ms(&self) -> f64 {
+        self.longest_ms.unwrap_or(UNBOUNDED_MS)
     }
 
     /// Is its host known to be across a network?

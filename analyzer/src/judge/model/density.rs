@@ -24,7 +24,7 @@ impl Path {
         let release_ms = release_ms + self.behind_ms;
         let at_sender = kernel(release_ms, self.step_ms + 2.0 * self.behind_ms);
         let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
-        let reach_ms = self.bound_ms + BEYOND_BOUND_MS[2] + self.step_ms;
+        let reach_ms = self.bound_ms() + BEYOND_BOUND_MS[2] + self.step_ms;
         let within = long * self.within(release_ms) / reach_ms;
         let [(here, across), (kernel_here, late)] = UNKNOWN_PATH;
         let unknown = if self.far {
@@ -66,8 +66,8 @@ impl Path {
     /// Is it no longer than what bounds the round trip? The fastest reply does, but for the path's jitter.
     fn within(&self, release_ms: f64) -> f64 {
         let [margin_ms, tail_ms, _] = BEYOND_BOUND_MS;
-        let over_ms = release_ms - self.bound_ms - margin_ms - self.step_ms;
-        let tail_ms = self.bound_ms / QUEUE_ONE_OF + tail_ms;
+        let over_ms = release_ms - self.bound_ms() - margin_ms - self.step_ms;
+        let tail_ms = self.bound_ms() / QUEUE_ONE_OF + tail_ms;
         (-over_ms.max(0.0) / tail_ms).exp().max(IMPOSSIBLE.1)
     }
 
@@ -152,7 +152,7 @@ mod tests {
         Path {
             rtt_ms: Some(rtt_ms),
             jitter_ms: 0.2,
-            bound_ms: rtt_ms,
+            longest_ms: Some(rtt_ms),
             samples: 20,
             basis: Basis::Handshake,
             step_ms: 0.001,
