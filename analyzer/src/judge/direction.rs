@@ -27,6 +27,10 @@ impl Direction {
     /// Both directions of a connection, by its `waits` and the `paths` to its client and server.
     pub fn of_both(connection: &Connection, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
         let doubts = Doubts::of(connection);
+        if waits.is_empty() {
+            // The rest is asked for waits.
+            return paths.map(|path| Self { path, doubts, ..Self::default() });
+        }
         Side::BOTH.map(|side| Self {
             path: paths[side as usize].agreeing(side, waits),
             acks: AckDelay::of(side, waits, &paths[side.other() as usize]),
