@@ -21,10 +21,18 @@ const MOST: usize = 64;
 /// Client and server.
 type Hosts = (IpAddr, IpAddr);
 
-/// Paths with a handshake, client's and server's, by the hosts that some connection needs them of.
+/// What the handshakes of two hosts show, client's and server's, where some connection needs others of them.
 #[derive(Default)]
 pub struct SharedPaths {
-    known: HashMap<Hosts, [Vec<Path>; 2], RandomState>,
+    known: HashMap<Hosts, [Others; 2], RandomState>,
+}
+
+/// The paths of connections to one host.
+#[derive(Default)]
+struct Others {
+    shortest: Option<Path>,
+    /// Their round trips, sorted.
+    rtts_ms: Vec<f64>,
 }
 
 impl SharedPaths {
@@ -34,22 +42,29 @@ impl SharedPaths {
             blocks.iter().flat_map(asking).collect::<Vec<Hosts>>()
         });
         let asking = asking.into_iter().flatten().filter(|_| !rules::off("shared_paths"));
-        let mut known: HashMap<Hosts, [Vec<Path>; 2], RandomState> =
-            asking.map(|hosts| (hosts, Default::default())).collect();
-        let blocks = if known.is_empty() { &[] } else { blocks };
-        let all = blocks.iter().flat_map(|block| &block.connections);
-        // A copy was captured elsewhere: its round trips are those of another path.
-        for connection in all.filter(|connection| !connection.copies.is_one_itself()) {
-            let Some(of_sides) = known.get_mut(&hosts(connection)) else { continue };
-            for side in Side::BOTH {
-                let (half, paths) = (connection.half(side), &mut of_sides[side as usize]);
-                if half.is_path_measured() && paths.len() < MOST {
-                    paths.push(Path::of(half, 0));
-                }
+        let mut counts: HashMap<Hosts, u32, RandomState> = asking.map(|hosts| (hosts, 0)).collect();
+        let blocks = if counts.is_empty() { &[] } else { blocks };
+        let all = || {
+            let each = blocks.iter().flat_map(|block| &block.connections);
+            // A copy was captured elsewhere: its round trips are those of another path.
+            each.filter(|connection| !connection.copies.is_one_itself())
+        };
+        for connection in all() {
+            if let Some(count) = counts.get_mut(&hosts(connection)) {
+                *count += 1;
             }
         }
-        for paths in known.values_mut().flatten() {
-            paths.sort_by(|one, next| one.rtt_or_zero_ms().total_cmp(&next.rtt_or_zero_ms()));
+        // Most hosts have one connection only.
+        counts.retain(|_, count| *count > 1);
+        let mut known: HashMap<Hosts, [Others; 2], RandomState> = HashMap::default();
+        for connection in all().filter(|connection| counts.contains_key(&hosts(connection))) {
+            let others = known.entry(hosts(connection)).or_default();
+            for side in Side::BOTH {
+                others[side as usize].add(connection.half(side));
+            }
+        }
+        for others in known.values_mut().flatten() {
+            others.rtts_ms.sort_by(f64::total_cmp);
         }
         Self { known }
     }
@@ -70,6 +85,27 @@ impl SharedPaths {
                 _ => measured_by(path, others),
             }
         })
+    }
+}
+
+impl Others {
+    fn add(&mut self, half: &Half) {
+        if !half.is_path_measured() || self.rtts_ms.len() == MOST {
+            return;
+        }
+        let path = Path::of(half, 0);
+        self.rtts_ms.push(path.rtt_or_zero_ms());
+        if self.shortest.is_none_or(|shortest| path.rtt_or_zero_ms() < shortest.rtt_or_zero_ms()) {
+            self.shortest = Some(path);
+        }
+    }
+
+    /// Their round trips, the connection's own among them, less those of another capture point: they differ from this
+    /// one by more than a path does.
+    fn alike_ms(&self, own_ms: f64) -> Vec<f64> {
+        let off_ms = own_ms / ABOUT.1 as f64 + ABOUT.0 as f64 / 1e6;
+        let near = own_ms - off_ms..=own_ms + off_ms;
+        self.rtts_ms.iter().copied().filter(|rtt_ms| near.contains(rtt_ms)).collect()
     }
 }
 
@@ -94,21 +130,22 @@ fn hosts(connection: &Connection) -> Hosts {
 }
 
 /// With the shortest round trip of others, unless that is of another capture point: this host answered sooner.
-fn measured_by(path: Path, others: &[Path]) -> Path {
-    let Some(shortest) = others.first() else { return path };
+fn measured_by(path: Path, others: &Others) -> Path {
+    let Some(shortest) = &others.shortest else { return path };
     if shortest.rtt_or_zero_ms()
         > path.bound_ms() + path.bound_ms() / ABOUT.1 as f64 + EARLY_MS + path.step_ms
     {
         return path;
     }
-    let spread_ms = spread_ms(shortest.rtt_or_zero_ms(), &alike_ms(shortest, others));
+    let spread_ms =
+        spread_ms(shortest.rtt_or_zero_ms(), &others.alike_ms(shortest.rtt_or_zero_ms()));
     let shared = path.shared_by(shortest);
     Path { jitter_ms: shared.jitter_ms.max(spread_ms), ..shared }
 }
 
 /// With what others show besides its own few samples: their middle, and how far they lie around it.
-fn with_others(path: Path, others: &[Path]) -> Path {
-    let alike = alike_ms(&path, others);
+fn with_others(path: Path, others: &Others) -> Path {
+    let alike = others.alike_ms(path.rtt_or_zero_ms());
     if alike.len() < 2 {
         return path;
     }
@@ -118,15 +155,6 @@ fn with_others(path: Path, others: &[Path]) -> Path {
     let rtt_ms = blend(path.rtt_or_zero_ms(), mean_ms);
     let jitter_ms = blend(path.jitter_ms, spread_ms(rtt_ms, &alike)).max(path.jitter_ms);
     Path { rtt_ms: Some(rtt_ms), jitter_ms, ..path }
-}
-
-/// The round trips of others, its own among them, less those of another capture point: they differ by more than a
-/// path does.
-fn alike_ms(path: &Path, others: &[Path]) -> Vec<f64> {
-    let own_ms = path.rtt_or_zero_ms();
-    let off_ms = own_ms / ABOUT.1 as f64 + ABOUT.0 as f64 / 1e6;
-    let near = own_ms - off_ms..=own_ms + off_ms;
-    others.iter().map(Path::rtt_or_zero_ms).filter(|rtt_ms| near.contains(rtt_ms)).collect()
 }
 
 /// How far round trips are from one of them, on average.
@@ -179,5 +207,13 @@ mod tests {
         copy.connection.copies = Copies::ONE_ITSELF;
         assert_eq!(last(vec![copy, midway(4)]).basis, Basis::Estimate);
         assert_eq!(last(vec![opened(), midway(4)]).basis, Basis::Shared);
+    }
+
+    #[test]
+    fn hosts_with_one_connection_take_no_memory() {
+        let blocks = [block([midway(4)])];
+        assert!(SharedPaths::of(&blocks, 1).known.is_empty());
+        let blocks = [block([midway(4), midway(4)])];
+        assert_eq!(SharedPaths::of(&blocks, 1).known.len(), 1);
     }
 }
