@@ -12,12 +12,12 @@ use std::ops::{BitOr, BitOrAssign};
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
+    /// A late answer to a SYN, or the SYN again.
+    Syn,
     /// Data: new, or bytes that had been sent before.
     Data,
     /// A late ACK that no data followed.
     Ack,
-    /// A late answer to a SYN, or the SYN again.
-    Syn,
     /// What was waited for never came.
     InVain(Ending),
 }

@@ -121,6 +121,7 @@ impl Known<'_> {
         wait.is_connecting()
     }
 
+    /// Behind data of the sender, room in a window was waited for in vain.
     fn request(&self, wait: &Wait) -> bool {
         wait.ending().is_some() && !wait.is(fact::OWN_DATA_BEFORE)
     }
