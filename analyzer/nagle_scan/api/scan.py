@@ -72,7 +72,9 @@ def scan(
     for anything but a path and for options of a wrong type, `KeyboardInterrupt` soon after Ctrl-C.
     A truncated capture is not an error: see `Scan.warnings`.
     """
-    options = ScanOptions(filter, min_wait_ms, threads, exchanges, names)
+    options = ScanOptions(
+        filter=filter, min_wait_ms=min_wait_ms, threads=threads, exchanges=exchanges, names=names
+    )
     return scan_with(path_or_paths, options, anonymize, progress, calls)
 
 
