@@ -1,22 +1,24 @@
-//! The trace's clock in the capture: pieces that left at once were written one constant time before they passed the
-//! capture point. How little that time varies proves that trace and capture are of one run.
+//! The trace's clock in the capture: pieces that left at once were written a constant time before
+//! they passed the capture point. If it varies little, trace and capture are of one run.
 //!
-//! A first write after a read has nothing in front of it and leaves at once. Its segment begins where it begins: the
-//! bytes of all writes before it are the segment's offset. Where one of the two began midway, each place is tried; the
-//! right one varies least by far.
+//! A first write after a read has nothing in front of it and leaves at once. Its segment begins
+//! where it begins: the bytes of all writes before it are the segment's offset. Where one of the
+//! two began midway, each place is tried; the right one varies least by far.
 
 use super::line::TraceClock;
 use super::sockets::{Write, flag};
 
-/// Times vary by less where trace and capture are of one run: 0.02 to 0.07 ms were measured, 6 ms of another run of the
-/// same program.
+/// Times vary by less where trace and capture are of one run: 0.02 to 0.07 ms were measured, 6 ms
+/// of another run of the same program.
 pub const MOST_SPREAD_NS: i64 = 300_000;
 /// The next best place varies by so many times as much.
 const CLEARLY: i64 = 3;
-/// Where the clocks do not agree, nine tenths of the times vary by so much less: timers of the kernel give runs of one
-/// program nearly the same rhythm. 0.01 to 0.06 ms were measured of one run (0.11 with `-k`), 0.13 ms and more of others.
+/// Where the clocks do not agree, nine tenths of the times vary by so much less: timers of the
+/// kernel give runs of one program nearly the same rhythm. 0.01 to 0.06 ms were measured of one run
+/// (0.11 with `-k`), 0.13 ms and more of others.
 pub const STRICTLY: i64 = 3;
-/// The time from a trace's stamp to the segment, by clocks of one host or of two zones, where the segment left at once.
+/// The time from a trace's stamp to the segment, by one host's clock or two zones', if it left at
+/// once.
 const AT_ONCE_NS: i64 = 5_000_000;
 /// Longest such time of a segment that was held.
 const HELD_NS: i64 = 1_000_000_000;
@@ -47,7 +49,7 @@ pub struct Fit {
     pub delta_ns: i64,
     /// Width of the shortest range that holds half of these times.
     pub spread_ns: i64,
-    /// Width of the one that holds nine tenths. strace, above all with `-k`, may hold a call up that it has stamped.
+    /// Width of the one that holds nine tenths. strace (`-k`) may delay a call after its stamp.
     pub range_ns: i64,
     /// Were there first writes to find it by?
     pub by_first: bool,
@@ -77,8 +79,8 @@ pub fn steps<'a>(
     })
 }
 
-/// Offsets at which a segment begins within a write though the one before it was not full: there are no such segments,
-/// unless lines are missing. `mss` is what a full one carries.
+/// Offsets at which a segment begins within a write though the one before it was not full: there
+/// are no such segments, unless lines are missing. `mss` is what a full one carries.
 pub fn misfits(writes: &[Write], pieces: &[SentSegment], shift: i64, mss: u32) -> Vec<u64> {
     let is_cut = |pair: &&[SentSegment]| {
         let [before, piece] = pair else { return false };
@@ -124,7 +126,7 @@ fn places(writes: &[Write], pieces: &[SentSegment], is_near: bool) -> Vec<i64> {
     all
 }
 
-/// All fits of a socket's writes among the pieces of a direction. Where both are whole there is one place.
+/// All fits of a socket's writes among a direction's pieces; one place, if both are whole.
 pub fn fits(
     writes: &[Write],
     pieces: &[SentSegment],
@@ -189,7 +191,7 @@ pub fn densest(sorted: &[i64], tenths: usize) -> (i64, i64) {
     (middle_ns, spread_ns)
 }
 
-/// The trace's clock agrees with the capture's, in another zone or not: what left at once took so little.
+/// The trace's clock agrees with the capture's, in any zone: what left at once took little.
 pub fn agrees(clock: Option<TraceClock>, delta_ns: i64) -> bool {
     let off_ns = match clock {
         Some(TraceClock::Unix) => delta_ns.saturating_abs(),
@@ -202,8 +204,8 @@ pub fn agrees(clock: Option<TraceClock>, delta_ns: i64) -> bool {
     off_ns <= AT_ONCE_NS
 }
 
-/// The fit with the least spread among those with an agreeing clock; without one, among all, if no other comes
-/// close. Kernels' timers give runs of one program nearly the same rhythm.
+/// The fit with the least spread among those with an agreeing clock; without one, among all, if no
+/// other comes close. Kernels' timers give runs of one program nearly the same rhythm.
 pub fn chosen(
     fits: &[Fit],
     clock: Option<TraceClock>,

@@ -1,5 +1,5 @@
-//! A trace without a capture: where a program writes twice and then reads, and how long that read took. It
-//! proves nothing: which end delayed what, only packets show.
+//! A trace without a capture: where a program writes twice and then reads, and how long that read
+//! took. It proves nothing: which end delayed what, only packets show.
 
 use super::rows::{NamedCall, OptionRow, missing, options, traces_options};
 use super::sockets::{Protocol, Socket, Write, flag};
@@ -24,7 +24,7 @@ pub struct Alone {
     pub bytes: u64,
     pub patterns: Vec<Repeated>,
     pub options: Vec<OptionRow>,
-    /// Was `TCP_NODELAY` set on the sockets of the patterns: `never`, `not seen`, or empty where it was?
+    /// Was `TCP_NODELAY` set on the sockets of the patterns: `never`, `not seen`, or empty?
     pub nodelay: &'static str,
     /// Why calls may be missing.
     pub note: &'static str,
@@ -49,7 +49,7 @@ pub struct Repeated {
     pub count: u64,
     /// All turns of its sockets in which something was written before a read.
     pub turns: u64,
-    /// From the last write until something had been read: the median, and how many took 35 to 60 ms, or 150 to 250.
+    /// From the last write to a read: the median, and how many took 35 to 60 ms, or 150 to 250.
     pub wait_ms: Option<f64>,
     pub linux: u64,
     pub windows: u64,
@@ -117,7 +117,7 @@ pub fn alone(trace: &Trace) -> Alone {
     }
 }
 
-/// The data that was written; the last piece before an option that lets go says no longer that more is to come.
+/// The data that was written; before an option that lets go, no piece says that more is to come.
 fn sent(writes: &[Write]) -> Vec<Write> {
     let mut data: Vec<Write> = Vec::new();
     for write in writes {
@@ -146,7 +146,7 @@ fn kind_of(socket: &Socket) -> (bool, Option<String>, i32) {
     (socket.is_server, end.map(|end| end.to_string()), descriptor)
 }
 
-/// The port that a capture asks for. If the begin of the socket is unknown, the lower one is mostly the server's.
+/// The port that a capture asks for. Of a socket without a begin, mostly the lower one.
 fn server_port(socket: &Socket) -> Option<u16> {
     let ports = [socket.local, socket.remote].map(|end| end.map(|end| end.port()));
     match ports {
@@ -163,7 +163,7 @@ fn is_repeated(turn: &[Write]) -> bool {
     last.bytes < FULL_BYTES && !says_more(last) && before.iter().any(|write| !says_more(write))
 }
 
-/// Turns alike: an example, and how long each took from its last write until something had been read.
+/// Turns alike: an example, and how long each took from its last write to a read.
 struct AlikeTurns<'a> {
     socket: &'a Socket,
     /// Its first and its last write.

@@ -74,8 +74,8 @@ pub fn directions(blocks: &[Block]) -> Vec<CapturedDirection> {
 /// A socket, and the directions that may be its own.
 pub type Candidates = (usize, Rc<Vec<usize>>);
 
-/// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another place may have
-/// others: then all are compared.
+/// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another
+/// place may have others: then all are compared.
 pub fn groups(trace: &Trace, directions: &[CapturedDirection]) -> (Vec<Candidates>, bool) {
     let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
     let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();

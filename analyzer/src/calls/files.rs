@@ -17,8 +17,8 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// All files.
 pub struct Files {
     all: Vec<File>,
-    /// When the next line of each was written: the earliest comes first, and lines without times stay with the ones
-    /// before.
+    /// When the next line of each was written: the earliest comes first, one without a time at
+    /// once.
     next: BinaryHeap<Reverse<(i64, usize)>>,
     current: Option<usize>,
 }
@@ -105,8 +105,8 @@ impl File {
         })
     }
 
-    /// Goes on to the next line; `false` at the end. Among several files the earliest line comes next: what `accept`
-    /// gives is there when the thread goes on.
+    /// Goes on to the next line; `false` at the end. Among several files the earliest line comes
+    /// next: what `accept` gives is there when the thread goes on.
     pub fn advance(&mut self) -> bool {
         let Some(line) = self.ahead.take().or_else(|| self.read_line()) else { return false };
         self.number = self.number.saturating_add(1);

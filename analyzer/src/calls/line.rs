@@ -1,7 +1,7 @@
 //! One line of strace's output: which thread, when, which call, its arguments and its result.
 //!
-//! The prefix of a call is read from its right end, because its left end may be anything: `> ` of a mail, a
-//! journal's date, host and program. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
+//! The prefix of a call is read from its right end, because its left end may be anything: a mail's
+//! `> `, a journal's date. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
 
 use crate::capture::times::{SECOND_NS, decimals_ns};
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ pub enum What<'a> {
     Call(&'a str, &'a str),
     /// The text behind `<... write resumed>`.
     Resumed(&'a str),
-    /// A line of a stack: the file before the parenthesis, the function in it, and the text behind the address.
+    /// A line of a stack: the file, the function in parentheses, and the text behind the address.
     Frame {
         binary: &'a str,
         function: &'a str,
@@ -270,7 +270,7 @@ fn end_of_descriptor(bytes: &[u8], begin: usize) -> usize {
     (begin..bytes.len().min(begin + LONGEST_SHOWN)).find(ends).unwrap_or(begin)
 }
 
-/// The beginning of a text, without paths and the contents of strings; addresses, which are short, stay.
+/// The beginning of a text, without paths and contents of strings; short addresses stay.
 pub fn without_strings(text: &str) -> String {
     const LONGEST_ADDRESS: usize = 46;
     let bytes = text.as_bytes();

@@ -1,8 +1,8 @@
-//! System calls of a program, as strace saw them, beside the capture: which call wrote a held segment, and when.
+//! System calls of a program, as strace saw them: which call wrote a held segment, and when.
 //!
-//! `files` puts lines in order, `line` reads one, `reading` makes calls of them, `sockets` follows descriptors, and all
-//! of it is a `trace`. `align` finds its clock in the capture, and `written` answers the judge's only question: when was
-//! this byte written? `alone` is what a trace says without a capture.
+//! `files` puts lines in order, `line` reads one, `reading` makes calls of them, `sockets` follows
+//! descriptors, and all of it is a `trace`. `align` finds its clock in the capture, and `written`
+//! answers the judge's only question: when was this byte written? `alone` needs no capture.
 
 mod align;
 pub mod alone;

@@ -175,7 +175,7 @@ impl TraceReader {
         self.stack = None;
     }
 
-    /// A call that ends in this line, or in one of the next. A page may have lost the newlines behind it.
+    /// A call that ends in this line, or a later one. A page may have lost its newlines.
     fn finish_or_wait(&mut self, mut begun: Begun, mut text: &str) {
         while let Some(ended) = EndedCall::of(text) {
             self.finish(begun, text, None);

@@ -1,8 +1,8 @@
 //! Processes, their descriptors, and the sockets behind these, as the calls of a trace make them.
 //!
-//! Bytes and options belong to a socket, not to a number: `accept` gives 5, `close` takes it back, and the next `accept`
-//! gives 5 again; `dup` and `fork` give one socket several numbers. Where strace prints what a number stands for
-//! (`-yy`), that is believed.
+//! Bytes and options belong to a socket, not to a number: `accept` gives 5, `close` takes it back,
+//! and the next `accept` gives 5 again; `dup` and `fork` give one socket several numbers. Where
+//! strace prints what a number stands for (`-yy`), that is believed.
 
 use super::line::{self, EndedCall};
 use super::name::CallKind;
@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// Beyond these numbers a trace's sockets, processes and copied descriptors are not kept apart: 200 MB must do.
+/// Beyond these numbers a trace's sockets, processes and copied descriptors are merged: 200 MB.
 const MOST_SOCKETS: usize = 200_000;
 const MOST_PROCESSES: usize = 50_000;
 const MOST_COPIES: usize = 1_000_000;
@@ -65,7 +65,7 @@ pub struct Socket {
     pub local: Option<SocketAddr>,
     pub remote: Option<SocketAddr>,
     pub is_listening: bool,
-    /// Does the trace show its bytes from its beginning? And its options, which a listener may have had?
+    /// Does the trace show its bytes from the beginning? And all options, a listener's too?
     pub is_whole: bool,
     pub has_all_options: bool,
     pub is_server: bool,
@@ -131,7 +131,7 @@ fn is_no_tcp(text: &str) -> bool {
     text.starts_with("{sa_family=") && !text.starts_with("{sa_family=AF_INET")
 }
 
-/// A thread of one of the programs that were traced: those of two containers may have the same number.
+/// A thread of one of the traced programs: in two containers numbers may be the same.
 pub type Thread = (u16, u32);
 
 type Descriptors = HashMap<i32, Option<u32>, RandomState>;
@@ -159,8 +159,8 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// The thread of a line of a `program`. Threads without a traced begin share the descriptors of its first one;
-    /// strace names no thread while there is only one.
+    /// The thread of a line of a `program`. Threads without a traced begin share the descriptors of
+    /// its first one; strace names no thread while there is only one.
     pub fn thread(
         &mut self,
         pid: Option<u32>,
@@ -365,7 +365,7 @@ impl Sockets {
         }
     }
 
-    /// Something was read, by a call that began at `time_ns` and ended at `end_ns`, if that is known.
+    /// Something was read, by a call from `time_ns` to `end_ns`, if these are known.
     pub fn read(&mut self, thread: Thread, place: u32, time_ns: Option<i64>, end_ns: Option<i64>) {
         let socket = &mut self.all[place as usize];
         let write = socket.writes.len().wrapping_sub(1);

@@ -3,8 +3,8 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// Libraries through which programs reach the kernel, as their files begin: the C library, TLS, the socket layers of
-/// Java, Node and Python.
+/// Libraries through which programs reach the kernel, as their files begin: the C library, TLS, the
+/// socket layers of Java, Node and Python.
 const LIBRARIES: &str = "libc. libc- libpthread ld- ld. libssl libcrypto libuv libnio libnet libjvm libpython \
     python _socket. _ssl. node ruby libruby php libphp perl libperl";
 /// Packages of Go and crates of Rust do the same, though they are part of the program.

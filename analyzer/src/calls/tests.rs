@@ -50,7 +50,7 @@ write(7, "cd", 2) = 2
     assert_eq!(sockets(&trace), [(3, true), (4, false)]);
 }
 
-/// A listener hands its options down; the children of a fork go on with its descriptors, and close their own copies.
+/// A listener hands its options down; a fork's children use its descriptors.
 #[test]
 fn forks_and_threads_know_the_sockets_of_their_parents() {
     let trace = trace(

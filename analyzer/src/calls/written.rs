@@ -1,4 +1,4 @@
-//! When was a byte written? The writes of a trace, placed in the streams and on the clock of a capture.
+//! When a byte was written: the writes of a trace, placed in streams and time of a capture.
 
 use super::align::{
     FEW, Fit, MOST_SPREAD_NS, STRICTLY, TimedWrite, agrees, chosen, densest, fits, is_first,
@@ -36,7 +36,8 @@ struct PlacedSocket {
     delta_ns: i64,
     /// `None` without a clock: then the bytes alone are known.
     doubt_ns: Option<i64>,
-    /// Offsets of first writes, and whether each left when and where it should: lines may be missing between.
+    /// Offsets of first writes, and whether each left when and where it should: lines may be
+    /// missing between.
     anchors: Vec<(u64, bool)>,
 }
 
@@ -63,7 +64,8 @@ pub struct Written {
     placed: HashMap<(u32, u8), PlacedSocket, RandomState>,
     pub directions: Vec<CapturedDirection>,
     pub spread_ns: Option<i64>,
-    /// How the trace was matched: `addresses and times`, `sizes and times`, `addresses and sizes`, or empty.
+    /// How the trace was matched: `addresses and times`, `sizes and times`, `addresses and sizes`, or
+    /// empty.
     pub aligned_by: &'static str,
 }
 
@@ -134,8 +136,8 @@ impl Written {
         }
     }
 
-    /// The directions that may be a socket's: of very many, those that began when it did. `begins` are the times of
-    /// the first pieces of all.
+    /// The directions that may be a socket's: of very many, those that began when it did. `begins`
+    /// are the times of the first pieces of all.
     fn likely(&self, socket: &Socket, group: &[usize], begins: &[(i64, usize)]) -> Vec<usize> {
         let has_data = |at: &usize| !self.directions[*at].pieces.is_empty();
         if group.len() <= MOST_PAIRS || self.trace.clock != Some(TraceClock::Unix) {
@@ -258,8 +260,8 @@ impl Written {
         each.filter_map(|one| Some((one, self.socket(one.connection, one.side)?)))
     }
 
-    /// The write of the first byte of a segment, which passed the capture point at `left_ns`: the segment has this
-    /// offset in its direction, and this length.
+    /// The write of the first byte of a segment, which passed the capture point at `left_ns`: the
+    /// segment has this offset in its direction, and this length.
     pub fn at(
         &self,
         (connection, side): (u32, Side),
@@ -277,7 +279,7 @@ impl Written {
             return None;
         }
         let before = writes[..place].iter().rev().find(is_data);
-        // The segment is ready with the first write, or what lets it go, after which no more is to come.
+        // The segment is ready with the first write, or option, after which no more is to come.
         let end = offset + u64::from(len.max(1));
         let mut own = writes[place..].iter().take_while(|write| write.offset < end);
         let ready = own.find(|write| write.flags & flag::MORE == 0);

@@ -1,4 +1,4 @@
-//! Text before a capture: `kubectl debug ... > traffic.pcap` writes what it has to say into the same file.
+//! Text before a capture: `kubectl debug ... > traffic.pcap` writes messages into it.
 
 use super::buffer::Buffer;
 use std::io;

@@ -3,8 +3,7 @@
 use std::io::{self, Cursor, Read};
 use std::mem;
 
-/// Bytes per read. 256 KiB is 10 % slower with large packets; mmap costs twice as much, in page
-/// faults.
+/// Bytes per read. 256 KiB is 10 % slower with large packets; mmap costs twice as much.
 const CAPACITY: usize = 1 << 20;
 
 pub struct Buffer {

@@ -8,9 +8,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a pipe is still read after a stop. Ctrl-C reaches both sides of
-/// `tcpdump -w - | nagle-scan -`: tcpdump flushes its buffer and exits, and that is part of the
-/// capture.
+/// How long a pipe is still read after a stop. Ctrl-C reaches both sides of a pipe: what tcpdump
+/// flushes then is part of the capture.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often a silent pipe is checked for a stop.
 const WAKE_UP: Duration = Duration::from_millis(50);

@@ -7,15 +7,14 @@ pub const ETHERNET: u32 = 1;
 pub const LINUX_SLL: u32 = 113;
 pub const RAW: u32 = 101;
 
-/// Set in the link type of a frame if its place or length was inferred from what was printed around it. No file
-/// has it: the numbers take 16 bits there.
+/// Set in the link type of a frame if its place or length was inferred from what was printed around
+/// it. No file has it: the numbers take 16 bits there.
 pub const INFERRED: u32 = 1 << 31;
 
 /// A link type that can be read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its `LINKTYPE_` numbers in capture files; the first one is libpcap's on Linux, for which filters are
-    /// compiled.
+    /// Its `LINKTYPE_` numbers in capture files; filters are for the first one, libpcap's on Linux.
     numbers: &'static [u32],
     /// Its name in the JSON output.
     name: &'static str,
@@ -32,7 +31,7 @@ pub enum Network {
         type_at: usize,
         header_len: usize,
     },
-    /// Linux's protocol number: an `EtherType`, or a small number for what has none (`linux/if_ether.h`).
+    /// Linux's protocol number: an `EtherType`, or a small number (`linux/if_ether.h`).
     Cooked {
         type_at: usize,
         header_len: usize,
@@ -88,7 +87,7 @@ const fn link(
     Link { numbers, name, title, network }
 }
 
-/// Link types without network packets in them, or with such as cannot be found: an error names them.
+/// Link types without network packets that can be found: an error names them.
 const REFUSED: [(u32, &str); 14] = [
     (165, "BACNET_MS_TP"),
     (187, "BLUETOOTH_HCI_H4"),

@@ -1,7 +1,7 @@
 //! Capture files, printed text and standard input: a stream of frames, and how it ended.
 //!
-//! `pcap-parser` parses the formats of files; this module feeds it from one buffer and keeps every frame
-//! before the first damage.
+//! `pcap-parser` parses the formats of files; this module feeds it from one buffer and keeps every
+//! frame before the first damage.
 
 pub mod error;
 pub mod flags;
@@ -34,14 +34,14 @@ use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 
-/// From so many threads on, one copies what another decodes: that is 4 to 8 % more work in all, and a third less of
-/// the time that the others wait for.
+/// From so many threads on, one copies what another decodes: that is 4 to 8 % more work in all, and
+/// a third less of the time that the others wait for.
 const THREADS_TO_READ_AHEAD: usize = 4;
 
 /// How something is unpacked.
 type Unpack = fn(Box<dyn Read + Send>) -> Unpacked;
 
-/// Where in a file reading goes on: at a byte, with what was read before it about the frames to come.
+/// Where in a file reading goes on: at a byte, with what is known there of later frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     pub at: u64,
@@ -79,8 +79,8 @@ impl Capture {
         Self::open_with(path, progress, 1)
     }
 
-    /// Like [`Capture::open`], with `threads` to do the work: a packed file is unpacked in a thread of its own, and a
-    /// plain one read in one, where several others wait for it: to copy takes as long as to decode.
+    /// Like [`Capture::open`], with `threads` to do the work: one of them unpacks a packed file, or
+    /// reads a plain one if several others wait: to copy takes as long as to decode.
     ///
     /// # Errors
     /// See [`Capture::open`].

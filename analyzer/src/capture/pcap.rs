@@ -140,8 +140,8 @@ impl RecordFormat {
         })
     }
 
-    /// Is this the header of a record that is there as a whole, and a usual one? Others take the way of a
-    /// record that must be read first, which keeps the hot loop short.
+    /// Is this the header of a record that is there as a whole, and a usual one? Others take the
+    /// way of a record that must be read first, which keeps the hot loop short.
     #[inline]
     fn is_at_hand(&self, header: [u32; 4], available: &[u8]) -> bool {
         self.unusual.is_none() && self.len_of(header) <= available.len()

@@ -1,7 +1,7 @@
 //! pcapng files: several sections, interfaces, link types and timestamp resolutions.
 //!
-//! `pcap-parser` parses the blocks, but those of packets: it makes a list of their options, and takes
-//! longer than the rest of reading them.
+//! `pcap-parser` parses the blocks, but those of packets: it makes a list of their options, and
+//! takes longer than the rest of reading them.
 
 use super::buffer::Buffer;
 use super::frame::{Fraction, Frame, InputEnd, MAX_RECORD, words};
@@ -89,8 +89,8 @@ impl Blocks {
         })
     }
 
-    /// The packet of the block that `bytes` begin with, if it is whole and valid. An
-    /// obsolete Packet Block has a 16-bit interface and a 16-bit drop count; Wireshark numbers it as a
+    /// The packet of the block that `bytes` begin with, if it is whole and valid. An obsolete
+    /// Packet Block has a 16-bit interface and a 16-bit drop count; Wireshark numbers it as a
     /// frame, so it counts as one here.
     #[inline]
     fn packet(&self, bytes: &[u8]) -> Option<FrameBlock> {
@@ -185,8 +185,7 @@ impl Blocks {
         Ok(None)
     }
 
-    /// A simple packet has no timestamp and no captured length: it is the first interface's, cut at
-    /// its snap length.
+    /// A simple packet has no timestamp or captured length: its cut is the first interface's.
     fn simple_packet(&self, block: &SimplePacketBlock<'_>) -> FrameBlock {
         let snap_len = match self.interfaces.first() {
             Some(interface) if interface.snap_len > 0 => interface.snap_len,

@@ -1,5 +1,4 @@
-//! Unpacking, chunk by chunk; ahead of the thread that reads, where there are several: it takes longer than what
-//! follows.
+//! Unpacking, chunk by chunk, ahead of the thread that reads, if possible: it takes longest.
 
 use std::io::{self, Read};
 use std::mem;
@@ -20,7 +19,7 @@ pub struct Unpacked {
 
 enum Source {
     Here(Box<dyn Read + Send>),
-    /// Chunks of another thread, which takes used ones back: fresh memory takes as long as to unpack.
+    /// Chunks of another thread, which takes them back: fresh memory takes as long as unpacking.
     Ahead(Receiver<io::Result<Vec<u8>>>, Sender<Vec<u8>>),
     /// An empty chunk came, or an error.
     Ended,
@@ -31,7 +30,7 @@ impl Unpacked {
         Self { source: Source::Here(source), chunk: Vec::new(), taken: 0 }
     }
 
-    /// Unpacks in a thread of its own. It ends with what it unpacks, or once nobody reads that any more.
+    /// Unpacks in a thread of its own. It ends with its input, or once nobody reads any more.
     pub fn ahead(mut source: Box<dyn Read + Send>) -> Self {
         let (sender, chunks) = sync_channel(AHEAD);
         let (used, returned) = channel();

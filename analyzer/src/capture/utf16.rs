@@ -6,7 +6,7 @@ use std::io::{self, Read};
 /// The unit that two bytes are, in one of both orders.
 type Unit = fn([u8; 2]) -> u16;
 
-/// Byte order of a text in UTF-16: by its mark, or by the zeros of two digits or letters; `None` for another text.
+/// Byte order of a text in UTF-16: by its mark, or the zeros of its first signs; else `None`.
 pub fn order(start: &[u8]) -> Option<Unit> {
     match *start {
         [0xff, 0xfe, first, 0, ..] if first != 0 => Some(u16::from_le_bytes),

@@ -24,8 +24,8 @@ pub struct Filter {
     scratch: Vec<u8>,
 }
 
-/// An expression that matches what `expression` does, with and without VLAN tags: libpcap shifts all
-/// offsets after the word `vlan`. `None` for one that speaks of VLANs, or is about something else.
+/// An expression that matches what `expression` does, with and without VLAN tags: libpcap shifts
+/// all offsets after the word `vlan`. `None` for one of VLANs, or of something else.
 pub fn for_tagged(expression: &str) -> Option<String> {
     let (_, bpf) = TimeRange::split(expression);
     let times = expression.trim().strip_suffix(bpf).unwrap_or_default();

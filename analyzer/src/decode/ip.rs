@@ -15,7 +15,7 @@ pub enum Content<'a> {
     Fragment(IpNumber, &'a [u8]),
 }
 
-/// The payload of an IP packet; `wire_len` is as in [`segment`](super::segment), from the packet on.
+/// The payload of an IP packet of this `wire_len`: see [`segment`](super::segment).
 #[inline]
 pub fn content(packet: &[u8], wire_len: u32) -> Result<Content<'_>, Skip> {
     match packet.first().ok_or(Skip::Cut)? >> 4 {
@@ -70,8 +70,7 @@ fn ipv6(packet: &[u8], wire_len: u32) -> Result<Content<'_>, Skip> {
     tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
 }
 
-/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes and
-/// identification `ip_id`.
+/// `captured` starts at the TCP header, `before` bytes into an IP packet (`total_len`, `ip_id`).
 #[inline]
 fn tcp<'a>(
     addresses: Addresses<'a>,

@@ -15,8 +15,8 @@ const TCP_CHECKSUM_AT: usize = 16;
 /// Offsets into a frame that holds a TCP segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// There are other headers around the IP packet, with addresses and checksums that are not found
-    /// here: see [`bare`].
+    /// There are other headers around the IP packet, with addresses and checksums that are not
+    /// found here: see [`bare`].
     pub is_wrapped: bool,
     /// The IP header with its options or extension headers.
     pub ip_header: Range<usize>,

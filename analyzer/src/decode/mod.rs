@@ -29,8 +29,7 @@ pub use tcp::{Addresses, Header, Ports, Segment, Skip};
 
 /// Decodes one captured frame.
 ///
-/// `wire_len` is the frame's length on the wire. It replaces an IP total length of 0, as TSO leaves
-/// in packets over 64 KB.
+/// `wire_len` is the frame's length on the wire. It replaces an IP total length of 0, as of TSO.
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match plain::segment(link_type, frame) {
         Some(segment) => Ok(segment),

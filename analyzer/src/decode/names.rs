@@ -1,10 +1,10 @@
-//! Names in a capture filter. libpcap asks the system what they mean, and that may ask a server: so they are
-//! refused, and what is left is known to libpcap itself.
+//! Names in a capture filter. libpcap asks the system what they mean, and that may ask a server: so
+//! they are refused, and what is left is known to libpcap itself.
 
 use std::net::Ipv6Addr;
 
-/// Words that libpcap's scanner returns as themselves (`scanner.l`), as far as they can be of use here. They are
-/// words that libpcap has known for long: to an older one the others would be names.
+/// Words that libpcap's scanner returns as themselves (`scanner.l`), as far as they can be of use
+/// here. They are words that libpcap has known for long: to an older one the others would be names.
 const KEYWORDS: &str = "\
     dst src link ether ppp slip fddi tr wlan arp rarp ip sctp tcp udp icmp igmp igrp pim vrrp carp \
     ip6 icmp6 ah esp atalk aarp decnet lat sca moprc mopdl iso clnp stp ipx netbeui host net mask \
@@ -38,8 +38,8 @@ pub fn first(expression: &str) -> Option<&str> {
 }
 
 fn is_known(word: &str, before: &str) -> bool {
-    // An offset and a length, `tcp[12:4]`: letters after a colon may be the end of an address, and a name
-    // may begin within them.
+    // An offset and a length, `tcp[12:4]`: letters after a colon may be the end of an address, and
+    // a name may begin within them.
     let (first, lengths) = word.split_once(':').unwrap_or((word, "0"));
     is_plain(first) && lengths.split(':').all(is_decimal)
         || word.parse::<Ipv6Addr>().is_ok()

@@ -7,11 +7,11 @@ use crate::capture::flags::SYN;
 pub struct Options {
     /// Timestamp value as on the wire.
     tsval: [u8; 4],
-    /// Two bytes of the wire. In a SYN, its maximum segment size in bytes; with SACK, which no SYN has, the end of
-    /// where the first block begins; else the end of the timestamp echo.
+    /// Two bytes of the wire. In a SYN, its maximum segment size in bytes; with SACK, which no SYN
+    /// has, the end of where the first block begins; else the end of the timestamp echo.
     detail: [u8; 2],
-    /// Which options are present. The upper four bits: of a SYN, the window scale's shift count plus 1, 0 for
-    /// none; of any other segment, [`INFERRED`], and three that are free.
+    /// Which options are present. The upper four bits: of a SYN, the window scale's shift count
+    /// plus 1, 0 for none; of any other segment, [`INFERRED`], and three that are free.
     present: u8,
 }
 
@@ -27,16 +27,15 @@ const SCALE_AT: u8 = 4;
 
 /// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
-/// SACK permitted, timestamps: in a SYN of Linux, between the MSS and NOP, window scale
-/// (`tcp_options_write`).
+/// SACK permitted, timestamps: in Linux' SYN, after MSS, before NOP, scale (`tcp_options_write`).
 const SACK_TIMESTAMPS: [u8; 4] = [4, 2, 8, 10];
 
 /// RFC 7323, section 2.3: larger shifts count as 14.
 const MAX_SHIFT: u8 = 14;
 
 impl Options {
-    /// Reads the options of a segment with these flags, up to the end of the list or the first malformed one
-    /// (RFC 9293, section 3.1).
+    /// Reads the options of a segment with these flags, up to the end of the list or the first
+    /// malformed one (RFC 9293, section 3.1).
     pub fn read(bytes: &[u8], cut: bool, flags: u8) -> Self {
         let mut found = all_options(bytes);
         if flags & SYN == 0 {
@@ -91,7 +90,7 @@ impl Options {
         (self.present & TSVAL != 0).then_some(u32::from_be_bytes(self.tsval))
     }
 
-    /// The last 16 bits of `TSecr`, the newest `TSval` that the sender had taken (RFC 7323, section 4.3).
+    /// The last 16 bits of `TSecr`, the newest `TSval` of the peer (RFC 7323, section 4.3).
     pub fn echo(self) -> Option<u16> {
         (self.present & ECHO != 0).then_some(u16::from_be_bytes(self.detail))
     }
@@ -109,8 +108,8 @@ impl Options {
         self.present & SACK != 0
     }
 
-    /// Does the first SACK block (RFC 2018) begin at `seq`? Its last 16 bits tell. Below the acknowledged
-    /// number it names bytes that arrived twice (RFC 2883).
+    /// Does the first SACK block (RFC 2018) begin at `seq`? Its last 16 bits tell. Below the
+    /// acknowledged number it names bytes that arrived twice (RFC 2883).
     pub fn is_sack_from(self, seq: u32) -> bool {
         let [.., high, low] = seq.to_be_bytes();
         self.has_sack() && self.detail == [high, low]

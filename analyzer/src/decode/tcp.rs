@@ -96,7 +96,7 @@ impl Segment<'_> {
 }
 
 named! {
-    /// Why a frame is not analysed, as notices say it behind the count. Every frame is a segment or one of these.
+    /// Why a frame that is not a segment is not analysed, as notices say it behind the count.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Skip {
         Filtered = "left out by the filter",

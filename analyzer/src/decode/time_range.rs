@@ -1,4 +1,4 @@
-//! Times at the beginning of a filter: `time >= 1700000000.5 and time < 1700000001 and (tcp port 80)`.
+//! Times at the beginning of a filter: `time >= 1700000000.5 and time < 1700000001 and (tcp)`.
 //!
 //! Seconds since the epoch, as editcap takes them with -A and -B. BPF knows no times.
 

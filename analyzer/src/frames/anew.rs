@@ -1,6 +1,6 @@
-//! An anonymized segment, in a packet written anew: an IP header of its own, the TCP header, and the payload
-//! that was captured. Nothing else of a frame is there, so nothing else can give an address away: no
-//! link layer with its hardware addresses and tags, no tunnel, no IP options or extension headers.
+//! An anonymized segment, in a packet written anew: an IP header of its own, the TCP header, and
+//! the captured payload. Nothing else can give an address away: no link layer with its hardware
+//! addresses and tags, no tunnel, no IP options or extension headers.
 
 use crate::capture::Frame;
 use crate::capture::link::RAW;
@@ -21,8 +21,8 @@ pub struct Packet {
     pub layout: Layout,
 }
 
-/// The segment of a frame as a packet without a link layer ([`RAW`]); TCP options that may hold an address are
-/// NOPs, the TCP checksum is not computed yet. What follows the segment, as Ethernet pads, is left out.
+/// The segment of a frame as a packet without a link layer ([`RAW`]); TCP options that may hold an
+/// address are NOPs, the TCP checksum is not computed yet. Padding behind the segment is left out.
 pub fn packet(frame: &[u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<Packet> {
     let header = &frame[layout.ip_header.clone()];
     let tcp_len = layout.tcp_header_len + layout.payload_len as usize;

@@ -8,8 +8,8 @@ use crate::frames::{Excerpt, Policy, excerpt};
 use crate::track::reader;
 use std::sync::Arc;
 
-/// Writes all frames of the captures to `path`, as [`pcapng::Writer`] does. Of one that holds no segment only
-/// time and length remain, so that frames keep their numbers. Those of printed text are only counted.
+/// Writes all frames of the captures to `path`, as [`pcapng::Writer`] does. Without a segment, time
+/// and length remain, so that frames keep their numbers. Printed text is only counted.
 ///
 /// # Errors
 /// A capture cannot be read again, or the file cannot be written.

@@ -1,5 +1,4 @@
-//! Which frames of a connection to show: all if there are few, else its beginning and those around
-//! its clearest stalls.
+//! Which frames of a connection to show: all, or those at its begin and clearest stalls.
 
 use crate::capture::error::ScanError;
 use crate::result::segments::{self, TrackedSegment};

@@ -1,5 +1,4 @@
-//! Frames read a second time, by number: for an evidence file, and to recognise the messages they
-//! carry.
+//! Frames read a second time, by number: for an evidence file, and to recognise messages.
 
 pub mod annotated;
 pub mod excerpt;
@@ -24,8 +23,8 @@ use std::sync::Arc;
 /// RFC 9293, section 3.1: ports, sequence and acknowledgment numbers.
 const IDENTITY_LEN: usize = 12;
 
-/// A captured TCP segment, as it may leave. Of one in a tunnel only the innermost packet does, unless
-/// all may: addresses and checksums around it give away what is left out of it.
+/// A captured TCP segment, as it may leave. Of one in a tunnel only the innermost packet does,
+/// unless all may: addresses and checksums around it give away what is left out of it.
 #[derive(Debug, Default, Clone)]
 pub struct Excerpt {
     /// Wireshark's `frame.number` in the captures.
@@ -43,8 +42,8 @@ pub struct Excerpt {
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
-/// there or holds no segment is left out; text holds none. With the summaries of a scan, `known`, it
-/// skips what comes before them.
+/// there or holds no segment is left out; text holds none. With the summaries of a scan, `known`,
+/// it skips what comes before them.
 ///
 /// # Errors
 /// A capture cannot be read again.
@@ -101,7 +100,7 @@ impl<'a> Frames<'a> {
         Ok(Self { capture, path, read, known })
     }
 
-    /// The frame with this number, which must lie ahead. `None` at the end of the capture, and for printed text.
+    /// The frame with this number, which lies ahead. `None` at the end, and for printed text.
     fn get(&mut self, number: u64) -> Option<Frame<'_>> {
         if let Some((before, place)) = self.known.and_then(|index| index.before(number, self.read))
             && let Ok(capture) = Capture::reopen(self.path, place)

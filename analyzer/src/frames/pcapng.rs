@@ -54,7 +54,7 @@ pub fn write<'a>(
     writer.end()
 }
 
-/// Writes frames, each with its comments. Each link type becomes an interface, in order of first use.
+/// Writes frames with their comments. Each link type becomes an interface, as it is first used.
 pub struct Writer<'a, W: Write> {
     path: &'a str,
     file_comments: &'a FileComments<'a>,

@@ -1,5 +1,5 @@
-//! A frame as it may leave: cut after the TCP header, or written anew with other addresses. Right checksums
-//! stay right, wrong ones wrong.
+//! A frame as it may leave: cut after the TCP header, or written anew with other addresses. Right
+//! checksums stay right, wrong ones wrong.
 //!
 //! A checksum gives away up to two bytes of payload, and confirms a guess at more. So a segment
 //! without its payload gets the checksum of zeros in its place. A wrong checksum gives away as

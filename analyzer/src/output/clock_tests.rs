@@ -1,5 +1,5 @@
-//! Shipped captures with clocks that nobody set right: whatever they show, nothing overflows (tests run with
-//! overflow checks), no listed wait is shorter than asked for, and captures cut anywhere tell the same.
+//! Shipped captures with clocks that nobody set right: whatever they show, nothing overflows (tests
+//! check it), no listed wait is shorter than asked for, and captures cut anywhere tell the same.
 
 use crate::capture::samples::{ByteOrder, interface, packet, section};
 use crate::capture::{Capture, progress::Progress};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// With stalls and without, with losses, resent FINs, delayed ACKs, messages sent in turns, and two clocks.
+/// With stalls and without, losses, resent FINs, delayed ACKs, messages in turns, and two clocks.
 const CAPTURES: [&str; 8] = [
     "jdk-httpserver.pcap",
     "epoll-fd0.pcap",

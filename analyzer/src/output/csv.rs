@@ -1,5 +1,5 @@
-//! `-o stalls.csv`: one row per stall; `-o waits.csv`: one per other wait; `-o exchanges.csv`: one per exchange.
-//! What it holds needs no quotes: numbers, addresses, names of this program.
+//! `-o stalls.csv`: one row per stall; `-o waits.csv`: one per other wait; `-o exchanges.csv`: one
+//! per exchange. What it holds needs no quotes: numbers, addresses, names of this program.
 
 use super::fields::{Field, Fields, Output, Row, StallRow, declared};
 use super::file::{create, written};
@@ -47,7 +47,7 @@ pub fn write_exchanges(scan: &Scan, path: &str) -> Result<(), ScanError> {
     write_rows(scan, path, &blocks, |(rows, firsts)| taken_apart(&scan.connections, rows, firsts))
 }
 
-/// Writes the rows of all blocks. They are made on all cores, block by block: memory does not grow with them.
+/// Writes the rows of all blocks, made on all cores, block by block: memory does not grow.
 fn write_rows<B: Sync, I: Iterator<Item: Row>>(
     scan: &Scan,
     path: &str,

@@ -22,8 +22,8 @@ pub(super) fn create(path: &str) -> Result<Box<dyn Write>, ScanError> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
 }
 
-/// Opens `path`, emptied. An empty file is not truncated: ext4 flushes a truncated one to disk when it is
-/// closed (`auto_da_alloc`), which takes nearly as long as everything else.
+/// Opens `path`, emptied. An empty file is not truncated: ext4 flushes a truncated one to disk when
+/// it is closed (`auto_da_alloc`), which takes nearly as long as everything else.
 fn emptied(path: &str) -> io::Result<File> {
     let file = File::options().write(true).create(true).truncate(false).open(path)?;
     if file.metadata()?.len() > 0 {

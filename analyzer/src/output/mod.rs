@@ -1,4 +1,4 @@
-//! Results as files: the JSON of the output contract and CSVs of the stalls and of the exchanges, written row by row.
+//! Results as files: the JSON of the output contract and CSVs, written row by row.
 
 mod csv;
 pub mod fields;
@@ -13,8 +13,8 @@ pub use self::json::{ListedRows, json_head};
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;
 
-/// Writes `scan` to `path` in the format of this name, with the members of `extra`, a JSON object, where
-/// that is JSON; `None` for an unknown format.
+/// Writes `scan` to `path` in the format of this name, with the members of `extra`, a JSON object,
+/// where that is JSON; `None` for an unknown format.
 pub fn write(
     scan: &Scan,
     format: &str,

@@ -1,7 +1,7 @@
-//! How a row is declared that is worked out once: each value with its name, its meaning and its type.
+//! Declares rows that are computed once: each value with its name, its meaning and its type.
 
-/// Declares a row that is made of these values: `row! { /// Docs. Row(from: &What) { name: Type = value, .. } }`.
-/// What several values need stands before them: `with { let common = from.common(); }`.
+/// Declares a row that is made of these values: `row! { /// Docs. Row(from: &What) { name: Type =
+/// value, .. } }`, after what several need: `with { let common = from.common(); }`.
 macro_rules! row {
     ($(#[$meta:meta])* $row:ident($($from:ident: $source:ty),+)
     $(with { $(let $local:pat = $common:expr;)+ })?

@@ -64,7 +64,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Is it what JSON leaves out of a sparse field: 0, false or unknown? Where it may be unknown, 0 is something.
+    /// Does JSON leave it out of a sparse field: unknown, or 0 or false where nothing is unknown?
     #[inline]
     pub fn is_nothing(&self, kind: ValueKind) -> bool {
         match self {

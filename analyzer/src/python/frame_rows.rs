@@ -73,8 +73,8 @@ row! {
     }
 }
 
-/// Reads the captures a second time for the frames with these numbers, of which their `scan` knows where
-/// they are. Without `payload` they are cut after the TCP header, with a `key` their addresses are encrypted.
+/// Reads the captures again for these frames, of which the `scan` knows the places. Without
+/// `payload` they are cut after the TCP header; a `key` encrypts their addresses.
 #[pyfunction]
 #[pyo3(signature = (paths, numbers, payload, key, scan=None))]
 fn read_frames(
@@ -92,8 +92,7 @@ fn read_frames(
     Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
 }
 
-/// Reads the captures a second time for the frames to show of connections: (connection, first and last
-/// frame of each stall).
+/// Reads the captures again for frames to show: (connection, first and last frame of its stalls).
 #[pyfunction]
 fn choose_frames(
     py: Python<'_>,
@@ -111,8 +110,8 @@ fn choose_frames(
     Ok(chosen.into_iter().map(ChosenFrames::new).collect())
 }
 
-/// Writes `frames` as pcapng, with `comments` by frame number and `names` by address; `about` is the comment
-/// on the file.
+/// Writes `frames` as pcapng, with `comments` by frame, `names` by address, and `about` on the
+/// file.
 #[pyfunction]
 fn write_pcapng(
     py: Python<'_>,
@@ -131,8 +130,8 @@ fn write_pcapng(
     })?)
 }
 
-/// Writes all frames of the captures as `write_pcapng` does, read as `read_frames` does; of those that hold
-/// no segment only times and lengths.
+/// Writes all frames of the captures as `write_pcapng` does, read as `read_frames` does; of those
+/// that hold no segment only times and lengths.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn annotate(

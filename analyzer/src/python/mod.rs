@@ -32,20 +32,20 @@ fn explain(cause: &str) -> Option<&'static str> {
     causes::explain(cause)
 }
 
-/// Time of a capture's first frame in ns since the epoch; `None` without a frame, and for a pipe or another file.
+/// Time of a capture's first frame in ns since the epoch; `None` without one, and for a pipe.
 #[pyfunction]
 fn first_time_ns(path: &str) -> Option<i64> {
     Capture::first_time_ns(path)
 }
 
-/// Time of the first frame, as `first_time_ns`, of a capture that begins with these bytes; `None` if they do
-/// not reach that far: of zstd, a whole block (up to 128 KiB, RFC 8878, section 3.1.1.2.4).
+/// Time of the first frame, as `first_time_ns`, of a capture that begins with these bytes; `None`
+/// if they do not reach that far: in zstd, to the end of a block (128 KiB, RFC 8878).
 #[pyfunction]
 fn first_time_of_bytes(bytes: PyBackedBytes) -> Option<i64> {
     Capture::first_time_of(Cursor::new(bytes), "")
 }
 
-/// A field of the outputs: row, name, kind, whether JSON always has it, words, outputs and what it says.
+/// A field of the outputs: row, name, kind, presence in JSON, words, outputs and what it says.
 type DeclaredField = (
     &'static str,
     &'static str,
@@ -56,7 +56,7 @@ type DeclaredField = (
     &'static str,
 );
 
-/// The numbers that verdicts depend on: name, value, unit, reason, source and what a larger value does.
+/// The numbers that verdicts depend on: name, value, unit, reason, source, effect of more.
 #[pyfunction]
 fn thresholds() -> Vec<(&'static str, String, &'static str, String, &'static str, &'static str)> {
     [judge::thresholds::declared(), track::thresholds::declared(), without::declared()]
@@ -80,8 +80,8 @@ fn declared_fields() -> Vec<DeclaredField> {
     fields::everything().into_iter().flat_map(row).collect()
 }
 
-/// Reasons why a connection cannot be judged, in the order in which they are asked: name, sentence without a full
-/// stop, and what to capture instead.
+/// Reasons why a connection cannot be judged, in the order in which they are asked: name, sentence
+/// without a full stop, and what to capture instead.
 #[pyfunction]
 fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
     DOUBTS.iter().map(|why| (why.hidden.name(), why.sentence, why.remedy)).collect()

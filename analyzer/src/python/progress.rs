@@ -11,8 +11,7 @@ use std::time::Duration;
 /// Signals are looked for this often while the engine works.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// How far a scan is. Bytes are those of the files as they are stored; the total is `None` unless
-/// all inputs are plain files.
+/// How far a scan is. Bytes are as stored; the total is `None` unless all inputs are plain files.
 #[pyclass(frozen, name = "Progress")]
 pub struct PyProgress(pub Arc<Progress>);
 
@@ -54,8 +53,8 @@ impl PyProgress {
     }
 }
 
-/// Does `work` without the interpreter lock, in a thread of its own unless it is short, while this one lets
-/// Python handle signals. Where a handler raises (Ctrl-C), the work is stopped and its result dropped.
+/// Does `work` without the interpreter lock, in a thread of its own unless it is short, while this
+/// one lets Python handle signals. If a handler raises (Ctrl-C), the work is stopped.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     reading: Reading,

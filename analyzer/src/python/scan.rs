@@ -148,12 +148,12 @@ impl PyScan {
         self.scan.causes.rows().iter().map(CauseRow::new).collect()
     }
 
-    /// The part that connecting had in the time until the first replies, where it was slow; `None` if it never was.
+    /// The part of connecting in the time until the first replies; `None` if it never was slow.
     fn connecting(&self) -> Option<ConnectingRow> {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
 
-    /// How many requests met RST because their server had closed the connection, and the frame of the first.
+    /// How many requests met RST on a connection that the server had closed, and the first frame.
     fn stale_requests(&self) -> (u64, u32) {
         (self.scan.stale.count, self.scan.stale.first_frame)
     }
@@ -205,7 +205,7 @@ impl PyScan {
         into_dict(py, py.detach(move || columns(&scan)))
     }
 
-    /// Columns of these names only, of the stalls or of the other waits, of one connection if asked for.
+    /// Columns of these names only, of stalls or other waits, of one connection if asked for.
     #[pyo3(signature = (stalls, names, connection=None))]
     fn findings<'py>(
         &self,
@@ -290,8 +290,7 @@ fn scan_captures(
     Ok(PyScan::new(scan))
 }
 
-/// Reads the captures again for the segments of each of some connections. Of those in `excerpts`, only so
-/// many around a frame.
+/// Reads the captures again for segments by connection; of those in `excerpts`, around a frame.
 #[pyfunction(name = "segments")]
 #[pyo3(signature = (paths, options, connections, excerpts=None))]
 fn segment_columns(

@@ -6,9 +6,9 @@
 //! loopback and link-local addresses go the same way, or else an encrypted address could not be
 //! distinguished from one that was spared.
 //!
-//! It does not hide ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
-//! a capture of the same traffic can match the connections, and anyone who knows some addresses learns
-//! the prefixes of others (draft-denis-ipcrypt, security considerations).
+//! It does not hide ports, times, lengths, sequence numbers and TCP timestamps. Anyone with a
+//! capture of the same traffic can match the connections, and anyone who knows some addresses
+//! learns the prefixes of others (draft-denis-ipcrypt, security considerations).
 
 use crate::result::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;

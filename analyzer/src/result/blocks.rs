@@ -24,7 +24,7 @@ use std::iter;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Judged connections take the memory of the connections: fresh memory costs more than judging them.
+/// Judged connections take the memory of the connections: fresh memory costs more than judging.
 const _: () = assert!(
     align_of::<JudgedConnection>() == align_of::<Connection>()
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
@@ -53,9 +53,9 @@ struct Sums {
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
-/// `servers`. `clocks` are those that stamped the frames, and the calls of programs tell what was `written` when.
-/// Shorter waits than `min_wait_ns` are evidence only.
+/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of
+/// the `servers`. `clocks` are those that stamped the frames, and the calls of programs tell what
+/// was `written` when. Shorter waits than `min_wait_ns` are evidence only.
 pub fn judge_all(
     mut blocks: Vec<Block>,
     servers: &[ServerLatency],
@@ -100,8 +100,8 @@ fn in_pieces<T>(blocks: Vec<T>) -> impl Iterator<Item = Vec<T>> {
 }
 
 impl Sums {
-    /// Judges each connection of a block in its own memory. Findings reuse the memory of the waits: one
-    /// for each wait that is listed.
+    /// Judges each connection of a block in its own memory. Findings reuse the memory of the waits:
+    /// one for each wait that is listed.
     fn judge(
         &mut self,
         (mut block, mut model): (Block, BlockModel),

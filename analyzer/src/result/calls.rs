@@ -62,7 +62,8 @@ pub struct CallsSummary {
     pub aligned_by: &'static str,
     /// How much the time from a call to the wire varies, of what left at once.
     pub spread_ms: Option<f64>,
-    /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `late`, `taken back`, `set`, or empty.
+    /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `late`, `taken back`,
+    /// `set`, or empty.
     pub nodelay: &'static str,
     /// Stalls that the same two calls made.
     pub patterns: Vec<Pattern>,

@@ -26,13 +26,13 @@ impl CauseTotal {
 }
 
 named! {
-    /// The side that had its turn when a program had nothing to send: a client is never late, a server only with
-    /// a reply; and whether a request without an answer was given up.
+    /// The side that had its turn when a program had nothing to send: a client is never late, a
+    /// server only with a reply; and whether a request without an answer was given up.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Turn {
         /// It was asked for by the other end; or the wait is of another cause.
         Asked = "asked",
-        /// It came behind the sender's own data, which nobody had answered: the next part, or the next message.
+        /// It came behind the sender's own unanswered data: the next part, or the next message.
         Midway = "midway",
         /// No request was open.
         Idle = "idle",

@@ -25,8 +25,8 @@ pub fn clearest<'a>(
     stalls.min_by_key(|(judged, stall)| (clearness(judged, *stall), judged.id))
 }
 
-/// The stalls of the connection with this index: those of the kind that reports name first, and of each kind
-/// the clearest first.
+/// The stalls of the connection with this index: those of the kind that reports name first, and of
+/// each kind the clearest first.
 pub fn clearest_of<'a>(
     scan: &'a Scan,
     groups: &[ServerGroup],

@@ -18,7 +18,7 @@ pub struct JudgedBlock {
     pub rulings: Vec<Ruling>,
 }
 
-/// Judged connections in the order of their numbers; of each, its findings in the order of their ends.
+/// Judged connections in the order of their numbers, with findings in the order of their ends.
 #[derive(Debug, Clone, Default)]
 pub struct JudgedConnections {
     /// Shard by shard.
@@ -31,8 +31,7 @@ pub struct JudgedConnections {
     has_gaps: bool,
 }
 
-/// Findings of connections that follow one another: `len` from the first connection on, but for the
-/// first ones of it.
+/// Findings of consecutive connections: `len` of them, without the first ones of the first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunk {
     /// Counts those with findings.
@@ -54,8 +53,7 @@ impl JudgedBlock {
 }
 
 impl JudgedConnections {
-    /// Takes the blocks of each shard, the first ones of which are `first_blocks`, and where each
-    /// connection is among them.
+    /// Takes the blocks of all shards, which begin at `first_blocks`, and connections' places.
     pub fn new(blocks: Vec<JudgedBlock>, first_blocks: &[usize], places: Vec<Place>) -> Self {
         let count = places.len();
         let place = |(number, place): (usize, Place)| {

@@ -1,7 +1,6 @@
 //! The first of many rows in some order.
 
-/// The first `limit` of `rows` in the order of their keys, which all differ. Memory grows with the limit, not
-/// with the rows.
+/// The first `limit` of `rows` by their keys, which all differ. Memory grows with the limit only.
 pub fn first_by_key<T, K: Ord>(
     rows: impl IntoIterator<Item = T>,
     limit: usize,

@@ -1,5 +1,5 @@
-//! The result of a scan. Blocks of connections are judged on all cores and put in order; then they are
-//! counted and grouped, and the few rows a report shows are picked.
+//! The result of a scan. Blocks of connections are judged on all cores and put in order; then they
+//! are counted and grouped, and the few rows a report shows are picked.
 
 pub mod anonymize;
 mod blocks;

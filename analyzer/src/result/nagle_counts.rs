@@ -21,9 +21,8 @@ pub struct NagleParty {
     pub server_port: u16,
 }
 
-/// Nagle's algorithm on the sockets of one party, as the wire shows it. Counts are connections
-/// with data from that side; there may be millions of parties, so of each proof only the number of
-/// the connection is kept.
+/// Nagle's algorithm on the sockets of one party, as the wire shows it. Counts are connections with
+/// data from that side. Of a proof only the connection is kept: parties may be millions.
 #[derive(Debug, Clone)]
 pub struct NagleCount {
     pub totals: NagleTotals,

@@ -14,8 +14,8 @@ impl Names {
         names.values().all(|name| is_plain(name)).then_some(Self(names))
     }
 
-    /// With the names of addresses that stand for them in printed text, unless two texts use one for
-    /// different names; what the user calls an address goes first.
+    /// With the names of addresses that stand for them in printed text, unless two texts use one
+    /// for different names; what the user calls an address goes first.
     pub fn with_printed<'a>(
         &self,
         texts: impl Iterator<Item = &'a BTreeMap<IpAddr, String>>,

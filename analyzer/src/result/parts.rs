@@ -13,12 +13,12 @@ use std::slice;
 /// The parts of an exchange's time, in ns: in this order, which is that of the columns.
 pub type Parts = [i64; PARTS.len()];
 
-/// The client was still sending its request; bytes were on their way; bytes were sent again; the receiver's window
-/// was full; Nagle's algorithm held a segment, surely or likely; the server's program worked.
+/// The client sent its request; bytes were on their way, or sent again; the receiver's window was
+/// full; Nagle's algorithm held a segment, surely or likely; the server's program worked.
 pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held", "server"];
 
-/// The part that an instant belongs to: where several fit, the first one. Of the last two, which the exchange's own
-/// marks tell, one always is.
+/// The part that an instant belongs to: where several fit, the first one. Of the last two, which
+/// the exchange's own marks tell, one always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Held,
@@ -40,8 +40,7 @@ pub struct TakenApart {
     pub exchange: Exchange,
     pub stalls: u64,
     pub stalled_ns: i64,
-    /// From the first SYN until the connection came about, if this is its first exchange; that time is not
-    /// part of the latency.
+    /// Time to connect, if this is the connection's first exchange; not part of the latency.
     pub connecting_ns: Option<i64>,
     pub parts: Parts,
 }
@@ -72,7 +71,7 @@ impl TakenApart {
     }
 }
 
-/// Takes exchanges apart, each with the first finding of its connection that does not end before it.
+/// Takes exchanges apart, each with its connection's first finding that does not end before.
 pub fn taken_apart(
     connections: &JudgedConnections,
     exchanges: &[Exchange],
@@ -86,8 +85,8 @@ fn connecting_ns(judged: &JudgedConnection) -> Option<i64> {
     judged.connecting_ns().map(|(connected_ns, _)| connected_ns).or(judged.handshake_ns())
 }
 
-/// Puts each instant of an exchange down to one part. `findings` begin with the first one that does not end
-/// before it; the server is `round_trip_ns` away from the capture point.
+/// Puts each instant of an exchange down to one part. `findings` begin with the first one that does
+/// not end before it; the server is `round_trip_ns` away from the capture point.
 fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> Parts {
     let begin_ns = exchange.begin.time_ns;
     let end_ns = begin_ns + exchange.latency_ns();
@@ -146,7 +145,7 @@ fn part_of(finding: &Finding<'_>) -> Option<Part> {
 
 type Interval = (Part, i64, i64);
 
-/// Sums of the instants by part. Those of the exchange's `own` marks follow one another without a gap.
+/// Sums of the instants by part. The exchange's `own` marks leave no gap.
 fn sums_of(own: [Interval; 3], waits: impl Iterator<Item = Interval>) -> [i64; KINDS_OF_PARTS] {
     let mut sums = [0; KINDS_OF_PARTS];
     let mut edges: Vec<(i64, Part, i32)> = Vec::new();
@@ -166,7 +165,7 @@ fn sums_of(own: [Interval; 3], waits: impl Iterator<Item = Interval>) -> [i64; K
     sums
 }
 
-/// The slowest exchanges of a scan, the slowest first, each once however often the capture holds it.
+/// The slowest exchanges of a scan, the slowest first, each once, with no copies.
 pub fn slowest(scan: &Scan, limit: usize) -> Vec<TakenApart> {
     let slow = scan.slowest.slow().into_iter().filter(is_once(scan));
     let mut rows: Vec<Exchange> = slow.take(limit).copied().collect();

@@ -95,7 +95,7 @@ pub struct Scan {
     pub causes: CauseTotals,
     /// A program's system calls at the stalls.
     pub calls: Option<Arc<StallCalls>>,
-    /// Directions that pass on what arrives on another connection, in the order of their connections.
+    /// Directions that pass on what arrives elsewhere, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,

@@ -20,7 +20,7 @@ pub struct SegmentExcerpt {
     pub center: u64,
 }
 
-/// Reads the captures again for the segments of each of some connections: all, or those of an excerpt.
+/// Reads the captures again for segments by connection: all, or those of an excerpt.
 ///
 /// # Errors
 /// As of a scan.
@@ -44,7 +44,7 @@ pub fn segments(
 }
 
 impl SegmentExcerpt {
-    /// Adds the next row, if it belongs to the excerpt. Half of the room is for what comes after the frame.
+    /// Adds the next row, if it belongs to the excerpt. Half of it comes after the frame.
     fn add<T>(&self, rows: &mut VecDeque<T>, frame: u64, row: T) {
         if frame > self.center {
             if rows.len() < self.limit {
@@ -59,8 +59,7 @@ impl SegmentExcerpt {
     }
 }
 
-/// Reads the captures again and shows each segment of some connections, with the number of its
-/// connection.
+/// Reads the captures again and shows each segment of some connections, with their numbers.
 ///
 /// # Errors
 /// As of a scan.

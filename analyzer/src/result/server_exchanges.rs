@@ -28,7 +28,7 @@ pub struct ServerExchanges {
 #[derive(Default)]
 pub struct ServerJudged {
     totals: ServerTotals,
-    /// By the verdict on their connections, stalls or possible. Boxed: few of many servers have stalls.
+    /// By the verdict on their connections, stalls or possible. Boxed: few servers have stalls.
     moved: [Option<Box<Moved>>; 2],
 }
 
@@ -40,11 +40,10 @@ struct Moved {
 }
 
 impl ServerJudged {
-    /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in the
-    /// order of time, and the server has the exchanges of as many `copies` of it.
+    /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in
+    /// the order of time, and the server has the exchanges of as many `copies` of it.
     ///
-    /// What stalls took of the connection's exchanges is known here: of messages without a reply they took
-    /// nothing.
+    /// What stalls took of the connection's exchanges is known here: nothing, without a reply.
     pub fn add(
         &mut self,
         judged: &mut JudgedConnection,
@@ -83,8 +82,8 @@ impl Sum for ServerJudged {
     }
 }
 
-/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns: at least
-/// one round trip. Possible stalls count only where none is surer.
+/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in
+/// ns: at least one round trip. Possible stalls count only where none is surer.
 fn rests_of(
     suspects: &[Suspect],
     mut findings: Findings<'_>,
@@ -101,8 +100,8 @@ fn rests_of(
     })
 }
 
-/// The exchanges of each server, as they were and as they would have been, less those with connections that are all
-/// copies of others. `possible`: stalls count that are only possible.
+/// The exchanges of each server, as they were and as they would have been, less those with
+/// connections that are all copies of others. `possible`: stalls count that are only possible.
 pub fn without_stalls(
     servers: Vec<ServerLatency>,
     judged: Vec<ServerJudged>,
@@ -125,8 +124,8 @@ impl ServerExchanges {
 }
 
 sums! {
-    /// Cost of stalls to the exchanges of a server's connections: how many connections, how many exchanges, and how
-    /// much of their latency.
+    /// Cost of stalls to the exchanges of a server's connections: how many connections, how many
+    /// exchanges, and how much of their latency.
     #[derive(Copy)]
     pub struct ServerStalls {
         pub connections: u64,
@@ -136,7 +135,7 @@ sums! {
 }
 
 sums! {
-    /// Sums over the connections of one server that have exchanges, each once, however often the capture holds it.
+    /// Sums over the connections of one server with exchanges, without copies.
     pub struct ServerTotals {
         pub connections: u64,
         pub exchanges: u64,
@@ -153,7 +152,7 @@ sums! {
 }
 
 impl ServerTotals {
-    /// The verdict by the rule for a whole scan: most connections must be clean, for the server to be called so.
+    /// The verdict by the rule for a whole scan: a server is clean if most connections are.
     pub fn verdict(&self) -> Verdict {
         match self.verdicts {
             [0, 0, clean, inconclusive] if clean > inconclusive => Verdict::Clean,
@@ -185,11 +184,10 @@ impl ServerTotals {
     }
 }
 
-/// How many findings of its connection end before each exchange; those of a connection come in the order of
-/// time.
+/// How many findings of its connection, which come in the order of time, end before each exchange.
 pub fn first_findings(connections: &JudgedConnections, exchanges: &[Exchange]) -> Vec<u32> {
-    // How many findings of each connection lie before its next exchange. To search for the first one
-    // instead takes three times as long: they lie apart in memory.
+    // How many findings of each connection lie before its next exchange. To search for the first
+    // one instead takes three times as long: they lie apart in memory.
     let mut past = vec![0; connections.len()];
     let first = |row: &Exchange| {
         let Some(index) = connections.index_of(row.connection) else { return 0 };
@@ -202,9 +200,9 @@ pub fn first_findings(connections: &JudgedConnections, exchanges: &[Exchange]) -
     exchanges.iter().map(first).collect()
 }
 
-/// Number and total wait of the stalls with their held segment within an exchange from frame `begin`
-/// to frame `end`, of those that are likely or better if only `sure` ones count; the first of `findings` does
-/// not end before it.
+/// Number and total wait of the stalls with their held segment within an exchange from frame
+/// `begin` to frame `end`, of those that are likely or better if only `sure` ones count; the first
+/// of `findings` does not end before it.
 pub fn stalls_from(findings: Findings<'_>, begin: u32, end: u32, sure: bool) -> (u64, i64) {
     findings
         .iter()

@@ -22,8 +22,8 @@ impl NamedServer<'_> {
     }
 }
 
-/// Percentiles of the latency of exchanges, in ns: p50, p75, p90, p95, p99 and the maximum. Those of
-/// more than 128 exchanges are within 0.5 %.
+/// Percentiles of the latency of exchanges, in ns: p50, p75, p90, p95, p99 and the maximum. Those
+/// of more than 128 exchanges are within 0.5 %.
 #[derive(Debug, Clone, Copy)]
 pub struct Percentiles(pub [i64; 6]);
 

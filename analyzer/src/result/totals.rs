@@ -22,8 +22,8 @@ sums! {
         pub unproven: u64,
         /// Connections that cannot be judged, by [`Hidden`].
         pub hidden: [u64; Hidden::COUNT],
-        /// Holds too short to be listed, the part of them that lies in exchanges, and the latency of all
-        /// exchanges of their connections.
+        /// Holds too short to be listed, the part of them that lies in exchanges, and the latency
+        /// of all exchanges of their connections.
         pub short_holds: u64,
         pub short_ns: i64,
         pub short_latency_ns: i64,
@@ -33,7 +33,7 @@ sums! {
 }
 
 sums! {
-    /// Connections with stalls, their exchanges, the sum of their latencies, and what stalls took of it.
+    /// Connections with stalls, their exchanges, the latencies' sum, and what stalls took of it.
     #[derive(Copy)]
     pub struct Cost {
         pub connections: u64,
@@ -84,14 +84,14 @@ impl ByConfidence {
         }
     }
 
-    /// Stalls that are likely or certain, and the time they lost: with them the possible ones do not count.
+    /// Likely and certain stalls, and the time they lost: possible ones do not count beside them.
     pub fn sure(&self) -> (u64, i64) {
         let [_, likely, certain] = self.stalls;
         let [_, likely_ns, certain_ns] = self.stalled_ns;
         (likely + certain, likely_ns.saturating_add(certain_ns))
     }
 
-    /// Orders sums of stalls: those with sure ones first, of equals those that lose most by the ones that count.
+    /// Orders sums of stalls: those with sure ones first, then by the time that counts.
     pub fn order(&self) -> (bool, i64) {
         let (sure, sure_ns) = self.sure();
         (sure == 0, -if sure > 0 { sure_ns } else { self.stalled_ns[0] })
@@ -135,7 +135,7 @@ impl Totals {
         });
     }
 
-    /// Do all stalls count, because none is more than possible? Elsewhere only the likely and the certain ones do.
+    /// Do all stalls count, because none is more than possible? Else likely and certain ones do.
     pub fn counts_possible(&self) -> bool {
         self.verdict() != Verdict::Stalls
     }

@@ -20,7 +20,7 @@ pub struct Warning {
     pub is_loss: bool,
 }
 
-/// How a capture ended, if not well, and the frames that were not used, of which the filter left out some.
+/// How a capture ended, if not well, and its unused frames; the filter left out some.
 pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
     let loss = ending(capture).map(|text| Warning { text, is_loss: true });
     let text = capture.about_text.iter().flat_map(|text| text_warnings(text));
@@ -134,7 +134,7 @@ fn days(time_ns: i64) -> String {
     }
 }
 
-/// The warning that the filter left out VLAN-tagged frames, as tcpdump does, and the filter that keeps them.
+/// Warns that the filter left out VLAN-tagged frames, as tcpdump does; names one that keeps them.
 fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
     let frames = counted(capture.missed_for_tags, "TCP frame", "TCP frames")?;
     let filter = capture.filter.as_deref().unwrap_or("FILTER");

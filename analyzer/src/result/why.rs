@@ -26,8 +26,8 @@ pub struct Why {
     pub calls: Vec<String>,
 }
 
-/// The terms of the wait that frame `frame` is of: that it ended, or else that its ACK freed, or that began
-/// with it. `None` if there is none.
+/// The terms of the wait that frame `frame` is of: that it ended, or else that its ACK freed, or
+/// that began with it. `None` if there is none.
 ///
 /// # Errors
 /// As [`crate::result::scan::scan`].
@@ -100,7 +100,7 @@ fn connection_of(blocks: &[Block], frame: u64) -> Option<(usize, u32)> {
     all.next()
 }
 
-/// Orders the waits that a frame is of: first what it ended, then what its ACK freed, then what began with it.
+/// Orders the waits of a frame: first what it ended, then what its ACK freed, then what it began.
 fn key(wait: &Wait, frame: u64) -> Option<(usize, u32, u8)> {
     let frames = [wait.to.frame, wait.ack.frame, wait.from.frame];
     let rank = frames.iter().position(|&of| u64::from(of) == frame)?;

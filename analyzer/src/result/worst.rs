@@ -11,7 +11,7 @@ use crate::track::wait::fact;
 /// Rows that are looked at one after the other.
 const AT_ONCE: usize = 4096;
 
-/// Indices of at most `limit` affected connections, worst first; connections with only possible stalls come last.
+/// At most `limit` affected connections, worst first; those with only possible stalls come last.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     let order = |index: &usize| {
         let judged = &scan.connections[*index];
@@ -38,8 +38,7 @@ pub fn busiest(scan: &Scan) -> Option<u32> {
     scan.connections.iter().max_by_key(bytes).map(|row| row.id)
 }
 
-/// The longest waits that are no stalls, of all connections or of one; those of idle clients last, since they
-/// are no problem.
+/// The longest waits that are no stalls, of all connections or of one; idle clients' last.
 pub fn longest_waits(
     scan: &Scan,
     limit: usize,

@@ -41,8 +41,7 @@ impl Ahead {
         self.rows.push_back(row);
     }
 
-    /// The next row, behind those of the `connections`; `None` if more must be read before it is known, and
-    /// more may come.
+    /// The next row, behind those of the `connections`; `None` if more must be read, and may come.
     pub fn next(&mut self, is_all: bool, connections: &PrintedConnections) -> Option<TimedPacket> {
         let wanted = match self.order {
             RowOrder::InTime if self.is_list => messages::AHEAD,

@@ -1,8 +1,8 @@
 //! Two captures of the same packets in one text, as of both ends: one is judged.
 //!
-//! A second capture begins where the first row of a connection comes again with all its numbers, behind what
-//! followed it: a sender sends it again with another time (`TSval`), and a SYN not after the handshake. Its rows
-//! are left out, up to one that shows more than the first capture did.
+//! A second capture begins where the first row of a connection comes again with all its numbers,
+//! behind what followed it: a sender sends it again with another time (`TSval`), and a SYN not
+//! after the handshake. Its rows are left out, up to one that shows more than the first.
 
 use super::packet::{PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
 use crate::capture::flags::SYN;

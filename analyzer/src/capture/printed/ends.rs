@@ -1,7 +1,7 @@
 //! Hosts and ports as printed: `10.0.0.1.80`, `::1.8080`, or names (without `-n`).
 //!
-//! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849), and
-//! a service with a name that is not known here a port that no program uses. Reports list both.
+//! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849),
+//! and a service with a name that is not known here a port that no program uses. Reports list both.
 
 use super::packet::SocketPair;
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ const LONGEST: usize = 255;
 const MOST_HOSTS: usize = 3 * 254;
 const MOST_PORTS: usize = 1_000;
 
-/// Services by the names that systems print (the IANA registry; Red Hat's for 8080), with their ports.
+/// Ports by the names of services that systems print (IANA registry; Red Hat's for 8080).
 const SERVICES: &str = "\
     echo 7 discard 9 daytime 13 chargen 19 time 37 \
     http 80 www 80 https 443 http-alt 8080 webcache 8080 ftp-data 20 ftp 21 ssh 22 telnet 23 smtp 25 \

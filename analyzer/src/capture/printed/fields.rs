@@ -1,5 +1,5 @@
-//! The fields of one row of a list, whatever its columns are called: tshark's and Wireshark's packet lists,
-//! CSV, `-T fields`, `-T json` and `-V`.
+//! The fields of one row of a list, whatever its columns are called: tshark's and Wireshark's
+//! packet lists, CSV, `-T fields`, `-T json` and `-V`.
 
 use super::ends::EndNames;
 use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment};
@@ -9,8 +9,8 @@ use crate::named::named;
 use std::{iter, mem};
 
 named! {
-    /// The roles of columns and named values, each with its names: those of columns, of display filter fields, in the
-    /// details of a packet and in its info. Case does not matter, and `_` is `.`.
+    /// The roles of columns and named values, each with its names: those of columns, of display
+    /// filter fields, in the details of a packet and in its info. Case is ignored, `_` is `.`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Role {
         Time = "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc|arrival time|\
@@ -97,7 +97,7 @@ impl<'a> RowFields<'a> {
         number(self.get(role)?)
     }
 
-    /// The packet of a row. Its info may go on in the next line; `Nothing` if time or ends are missing.
+    /// The packet of a row. Its info may go on in the next line; `Nothing` without time or ends.
     pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
         let is_cut = self.read_info().is_none() && self.is_info_cut();
         let stamp = self.get(Role::Time).and_then(time::listed);
@@ -151,8 +151,9 @@ impl<'a> RowFields<'a> {
         if is_misplaced { 0 } else { self.number(Role::Length).unwrap_or(0) }
     }
 
-    /// `55690 → 8888 [SYN, ACK] Seq=0 Ack=1 Win=65483 Len=0 MSS=65495`, maybe after remarks in brackets, or
-    /// `TCP:Flags=...A..S., SrcPort=55690, DstPort=HTTP(80), PayloadLen=0, Seq=0, Ack=1, Win=65483`.
+    /// `55690 → 8888 [SYN, ACK] Seq=0 Ack=1 Win=65483 Len=0 MSS=65495`, maybe after `[remarks]`, or
+    /// `TCP:Flags=...A..S., SrcPort=55690, DstPort=HTTP(80), PayloadLen=0, Seq=0, Ack=1,
+    /// Win=65483`.
     fn read_info(&mut self) -> Option<()> {
         let info = self.get(Role::Info)?;
         if let Some((_, items)) = info.split_once("TCP:").filter(|_| info.contains(" Win=")) {

@@ -23,8 +23,7 @@ pub struct FrameMaker {
 }
 
 impl FrameMaker {
-    /// The frame of the next packet. Without a readable TCP segment it is one that is skipped for the same
-    /// reason.
+    /// The frame of the next packet. Without a TCP segment it is skipped for the same reason.
     pub fn frame(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> Frame<'_> {
         self.bytes.clear();
         let mut wire_len = None;
@@ -86,8 +85,8 @@ fn segment(
     tcp_len.saturating_add(ip_len)
 }
 
-/// Adds the IP header and returns its length. A length beyond its field is 0, as in packets that a network
-/// card will divide.
+/// Adds the IP header and returns its length. A length beyond its field is 0, as before
+/// segmentation by a network card.
 fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
     if let [IpAddr::V4(source), IpAddr::V4(destination)] = ends {
         let ip_len = Ipv4Header::MIN_LEN as u32;

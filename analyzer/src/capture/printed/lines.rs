@@ -1,7 +1,7 @@
-//! The lines of a text, put together to packets, whatever mail programs, pagers and forms did to them.
+//! The lines of a text, put together to packets after mail programs, pagers and forms.
 //!
-//! Each line is more of the packet before or begins one. A packet that is not complete takes the lines that
-//! follow (`-v` prints two, mail breaks lines), and a row takes the options that were broken off it:
+//! Each line is more of the packet before or begins one. A packet that is not complete takes the
+//! lines that follow (`-v` prints two, mail breaks lines), a row takes options behind it:
 //!
 //! ```text
 //!   1   0.000000    192.0.2.1 -> 192.0.2.2    TCP 166 40000 > 80 [SYN]
@@ -116,7 +116,7 @@ impl Joiner {
         self.lines = 0;
     }
 
-    /// Takes a line that does not belong to the packet before; `false` if it holds nothing of a packet.
+    /// Takes a line that begins something new; `false` if it holds nothing of a packet.
     fn begin(&mut self, text: &str, plain: &Plain<'_>) -> bool {
         if record::begins(text) {
             let number = record::number(text);
@@ -193,8 +193,8 @@ impl Joiner {
     }
 }
 
-/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7). A row may break behind the
-/// name of a number, too: then it has no escapes.
+/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7). A row may
+/// break behind the name of a number, too: then it has no escapes.
 fn is_broken(line: &str, has_escapes: bool) -> bool {
     line.ends_with('=') && (has_escapes || !line.contains("Seq="))
 }
@@ -213,7 +213,7 @@ fn is_elision(line: &str) -> bool {
             && (inner.split(' ').any(is_known) || ["cut", "cut here"].contains(&inner))
 }
 
-/// The place in a line at which its second packet begins, or the next one in a line that goes on within a packet.
+/// Where in a line its second packet begins, or the next one, if the line goes on within a packet.
 fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     let is_several = |mark: &str| line.match_indices(mark).nth(1).is_some();
     if line.starts_with('"') {

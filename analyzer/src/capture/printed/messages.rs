@@ -1,7 +1,7 @@
 //! Rows of a packet list that show a message (`HTTP 93 GET /`) instead of ports, Seq, Ack and Len.
 //!
-//! They follow from other rows of the same hosts. A connection goes on where it was, the frame is longer than
-//! its headers by the message, and the rows that follow must have come on by that:
+//! They follow from other rows of the same hosts. A connection goes on where it was, the frame is
+//! longer than its headers by the message, and the rows that follow must have come on by that:
 //!
 //! ```text
 //! 3  0.000030  10.0.0.1 → 10.0.0.2  TCP   66  4000 → 80 [ACK] Seq=1 Ack=1 Len=0     66 bytes of headers; next is 1
@@ -10,7 +10,7 @@
 //! 6  0.044000  10.0.0.1 → 10.0.0.2  TCP   66  4000 → 80 [ACK] Seq=28 Ack=40 Len=0   1 + 27, and 1 + 39: both fit
 //! ```
 //!
-//! Where several connections fit, the one that went on first had the message first; such messages are counted.
+//! Where several connections fit, the one that went on first is taken, and the message counted.
 
 use super::numbers::{self, PrintedConnections, PrintedDirection};
 use super::packet::{PADDED, PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 pub const AHEAD: usize = 256;
 /// Connections that a message may belong to; of more, those that go on later are hardly meant.
 const MOST_CONNECTIONS: usize = 16;
-/// Headers of frames that may have been padded: Ethernet and Linux cooked captures, with IPv4 and no TCP options.
+/// Headers of frames that may be padded: Ethernet and Linux cooked, with IPv4, without TCP options.
 const PADDED_HEADERS: [u32; 3] = [54, 56, 60];
 /// A difference of sequence numbers that is none forward.
 const BEHIND: u32 = 1 << 31;
@@ -58,8 +58,8 @@ enum Continuation {
 }
 
 impl Messages {
-    /// The packet, where it is a message as the segment that it was, by the `connections` before and the rows that
-    /// follow, `ahead`.
+    /// The packet, where it is a message as the segment that it was, by the `connections` before
+    /// and the rows that follow, `ahead`.
     pub fn placed(
         &mut self,
         packet: PrintedPacket,
@@ -133,8 +133,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The message as sent from the first of these ends to the other, unless the rows that follow speak
-    /// against it.
+    /// The message as sent from the first of these ends to the other, unless later rows contradict.
     fn sent(
         &self,
         [from, to]: SocketPair,
@@ -204,8 +203,8 @@ impl Message<'_> {
         rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| row.headers_len()).min()
     }
 
-    /// How far the connection has come since `next`, by the first row that shows it, and which row that is. An
-    /// ACK may be one of what was sent before, and the same bytes may be sent again.
+    /// How far the connection has come since `next`, by the first row that shows it, and which row
+    /// that is. An ACK may be one of what was sent before, and the same bytes may be sent again.
     fn came_on(&self, ends: SocketPair, next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
         self.following.iter().enumerate().find_map(|(at, packet)| {
@@ -247,8 +246,8 @@ impl Message<'_> {
         })
     }
 
-    /// Where `end` was before the next row of the connection: that row less the messages until then. `None`
-    /// on one host, where rows do not show the direction of a message.
+    /// Where `end` was before the next row of the connection: that row less the messages until
+    /// then. `None` on one host, where rows do not show the direction of a message.
     fn before(&self, end: SocketAddr, peer: SocketAddr, headers_len: u32) -> Option<u32> {
         let mut rows = self.following.iter().enumerate();
         let (at, (ends, row)) = rows.find_map(|(at, packet)| Some((at, packet.segment()?)))?;

@@ -1,8 +1,8 @@
 //! Text that tcpdump, tshark or Wireshark printed, as users paste it into tickets.
 //!
-//! [`plain`] takes away what pasting added, [`lines`] puts the lines of a packet together, [`forms`] reads them,
-//! [`ahead`] sorts them and places [`messages`], and [`frame`] makes of each packet a frame of headers. What was
-//! not printed is not there, and what was inferred is marked.
+//! [`plain`] takes away what pasting added, [`lines`] puts the lines of a packet together,
+//! [`forms`] reads them, [`ahead`] sorts them and places [`messages`], and [`frame`] makes of each
+//! packet a frame of headers. What was not printed is not there, and what was inferred is marked.
 
 mod ahead;
 mod copies;
@@ -52,7 +52,7 @@ pub struct Text {
 pub struct AboutText {
     /// Times tell the day, too.
     pub has_dates: bool,
-    /// IP identifications were printed (`-v`): they show what was lost, and what was captured twice.
+    /// IP identifications were printed (`-v`): they show losses, and what was captured twice.
     pub has_ip_ids: bool,
     /// Messages instead of numbers, with numbers inferred from the rows around them, or without.
     pub messages_placed: u64,

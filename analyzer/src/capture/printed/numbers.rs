@@ -1,6 +1,6 @@
-//! Sequence numbers of a connection. tcpdump prints those of the first segment with an ACK as they are,
-//! and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no ACK is
-//! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
+//! Sequence numbers of a connection. tcpdump prints those of the first segment with an ACK as they
+//! are, and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no
+//! ACK is printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
 use super::packet::{PrintedSegment, SocketPair, keyed};
 use crate::capture::flags::{FIN, RST, SYN};
@@ -54,7 +54,7 @@ pub struct PrintedDirection {
 }
 
 impl PrintedConnections {
-    /// The numbers of the next segment of the text; `None` if its sequence number cannot be inferred.
+    /// The numbers of the next segment of the text; `None` without a sequence number.
     pub fn sent(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<WireNumbers> {
         let (key, sender) = keyed(ends);
         let connection = self.all.entry(key).or_insert_with(|| {

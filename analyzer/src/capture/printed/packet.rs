@@ -15,8 +15,8 @@ pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintedPacket {
     Tcp(SocketPair, PrintedSegment),
-    /// A row of a packet list that shows a message instead of ports and numbers, of this length on the wire;
-    /// 0 if the row does not show where the message belongs. Ports that are not printed are 0.
+    /// A row of a packet list that shows a message instead of ports and numbers, of this length on
+    /// the wire; 0 if its place is unknown. Ports that are not printed are 0.
     Message(SocketPair, u32),
     /// TCP, printed without its numbers (`-q`).
     Quiet,
@@ -52,7 +52,7 @@ pub type Stamped = (PrintedTime, PrintedPacket);
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Packet(Stamped),
-    /// The packet goes on in the next line; if that line belongs to something else, this is all of it.
+    /// The packet goes on in the next line, unless that belongs to something else.
     More(Option<Stamped>),
     /// Names of columns, or what stands before the first packet.
     Heading,
@@ -88,7 +88,7 @@ pub struct PrintedSegment {
     pub seq: Option<u32>,
     pub ack: Option<u32>,
     pub window: u32,
-    /// A row of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
+    /// A row of a packet list: numbers count alike; the window is scaled if both SYNs were seen.
     pub is_listed: bool,
     pub options: PrintedOptions,
     /// Options were not printed, or the snap length cut them: which ones were sent is not known.
@@ -100,20 +100,19 @@ pub struct PrintedSegment {
     pub wire_len: u32,
 }
 
-/// Ethernet pads shorter frames to this length, without the check sequence; Linux cooked captures show two bytes
-/// more.
+/// Lengths of padded frames, without the check sequence: Ethernet's, and Linux cooked captures'.
 pub const PADDED: [u32; 2] = [60, 62];
 
 impl PrintedSegment {
-    /// Header bytes in a frame of known length. A SYN carries more options; a padded frame is longer.
+    /// Header bytes of a frame; `None` for a SYN, which has more options, and for a padded one.
     pub fn headers_len(&self) -> Option<u32> {
         let is_usual =
             self.flags & SYN == 0 && self.wire_len > 0 && !PADDED.contains(&self.wire_len);
         is_usual.then(|| self.wire_len.checked_sub(self.len)).flatten()
     }
 
-    /// Marks the options of a SYN without an MSS as cut: any stack announces one (RFC 9293, section 3.7.1), so they were
-    /// not printed.
+    /// Marks the options of a SYN without an MSS as cut: any stack announces one (RFC 9293, section
+    /// 3.7.1), so they were not printed.
     pub fn with_cut_marked(mut self) -> Self {
         self.is_cut |= self.flags & SYN != 0 && self.options.mss.is_none();
         self

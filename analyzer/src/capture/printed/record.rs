@@ -1,7 +1,7 @@
-//! A packet over many lines, each with names and values: `-T json`, `-T ek`, `-T pdml`, `-T psml` and `-V`.
+//! A packet of many lines with names and values: `-T json`, `-T ek`, `-T pdml`, `-T psml`, `-V`.
 //!
-//! An export with details prints the row of a packet before them: it has the time, and the numbers unless it
-//! shows a message.
+//! An export with details prints a packet's row before them: with its time, and unless it is a
+//! message, its numbers.
 
 use super::ends::EndNames;
 use super::fields::{Role, RowFields, role};

@@ -1,8 +1,8 @@
 //! Rows of lists: which columns they have, from a heading or from the addresses in a row.
 //!
-//! `3  0.040000  10.0.0.1 → 10.0.0.2  TCP  166  4000 → 80 [PSH, ACK] Seq=1 Ack=1 Win=502 Len=100`: what stands
-//! before the protocol are time and hosts, whatever they are called, and other columns; what stands behind its
-//! length are ports, flags and numbers.
+//! `3  0.040000  10.0.0.1 → 10.0.0.2  TCP  166  4000 → 80 [PSH, ACK] Seq=1 Ack=1 Win=502 Len=100`:
+//! what stands before the protocol are time and hosts, whatever they are called, and other columns;
+//! what stands behind its length are ports, flags and numbers.
 
 use super::ends::EndNames;
 use super::fields::{Role, RowFields, role};
@@ -179,7 +179,7 @@ pub fn of_cells<'a>(
 /// Words of a row before the message of its packet.
 const MOST_WORDS: usize = 24;
 
-/// A row without a heading of cells: a time, two hosts, a protocol and a length, with other columns between them.
+/// A row without a heading of cells: time, hosts, protocol, length, and other columns between them.
 pub fn of_words(line: &str, times_before: usize, names: &mut EndNames) -> Outcome {
     if let Some(separator) = ["\",\"", "\";\""].into_iter().find(|cells| line.contains(cells)) {
         let unquoted = line.replace(&separator[1..], " ").replace('"', " ");

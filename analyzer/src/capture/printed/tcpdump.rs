@@ -102,7 +102,7 @@ fn pair(text: &str) -> Option<FromTo<'_>> {
     })
 }
 
-/// Words that tcpdump prints for tunnels before the packet inside; that of VXLAN has a line of its own.
+/// Words of tcpdump for tunnels before the packet inside; VXLAN's has a line of its own.
 const TUNNELS: [&str; 8] =
     ["GREv", "gre-proto-", "IP ", "IP6 ", "VXLAN, ", "VXLAN-GPE, ", "Geneve, ", "OTV, "];
 
@@ -196,8 +196,8 @@ fn segment(fields: &str, ip_id: u16) -> Option<PrintedSegment> {
     }
 }
 
-/// A segment as tcpdump printed it before version 4: `P 1:28(27) ack 1 win 502 <nop,nop,timestamp 1 2> (DF)`,
-/// and with `-vv` `P, cksum 0xf7b2 (correct), 1:28(27) ack 1 win 502`; `None` for what is none.
+/// A segment as tcpdump printed it before version 4: `P 1:28(27) ack 1 win 502 <nop,nop,timestamp 1
+/// 2>`, with `-vv` `P, cksum 0xf7b2 (correct), 1:28(27) ack 1 win 502`.
 fn old_segment(text: &str) -> Option<PrintedSegment> {
     let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
     let flags = flags(words.next()?.trim_end_matches(','))?;

@@ -41,7 +41,7 @@ const DATA: &str = "10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], 
 const ACK: &str =
     "10:00:00.080000 IP 10.0.0.2.80 > 10.0.0.1.4000: Flags [.], ack 101, win 510, length 0\n";
 
-/// Flags, relative Seq and Ack, Len, and MSS of the four packets in `tests/printed/forms`, and their times in us.
+/// Flags, relative Seq and Ack, Len, MSS and time in us of the packets in `tests/printed/forms`.
 const SAME: [(u8, u32, u32, u32, u16, i64); 4] = [
     (SYN_FLAG, 0, 0, 0, 1460, 0),
     (SYN_FLAG | decode::ACK, 0, 1, 0, 1400, 100),

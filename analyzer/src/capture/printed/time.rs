@@ -1,5 +1,4 @@
-//! Times as they are printed: of day, since the epoch, with a date, since the packet before or since the
-//! first one.
+//! Times as they are printed: of day, since the epoch, with a date, since another packet.
 
 use crate::capture::times::{DAY_NS, FARTHEST_NS, SECOND_NS, clamped, decimals_ns};
 
@@ -17,8 +16,8 @@ pub enum PrintedTime {
 /// Words in which the time of a packet is looked for.
 const MOST_WORDS: usize = 16;
 
-/// The time of the packet in a line, and what follows: the last one before its addresses, as a log that
-/// the packet was printed to has times of its own. What comes before it is a prefix of all lines.
+/// The time of the packet in a line, and what follows: the last one before its addresses, as a log
+/// has times of its own. Before it is a prefix of all lines.
 pub fn stamp(line: &str) -> Option<(PrintedTime, &str)> {
     let ends_at = line.find(" > ").unwrap_or(line.len());
     let (mut found, mut day, mut at) = (None, None, 0);
@@ -80,8 +79,8 @@ pub fn listed(text: &str) -> Option<PrintedTime> {
     None
 }
 
-/// `22:13:20.123456` of a day, `1700000000.123456`, or since another packet `0.123456`. Maybe with a sign, and
-/// with more hours than a day has.
+/// `22:13:20.123456` of a day, `1700000000.123456`, or since another packet `0.123456`. Maybe with
+/// a sign, and with more hours than a day has.
 fn of_word(word: &str, day: Option<i64>) -> Option<PrintedTime> {
     /// Longer times count from the epoch.
     const MOST_DIGITS: usize = 8;
@@ -130,7 +129,7 @@ fn digits(text: &str, len: std::ops::RangeInclusive<usize>) -> Option<i64> {
     if all_digits && len.contains(&text.len()) { text.parse().ok() } else { None }
 }
 
-/// Where times without a date begin: the midnight before the first one. Not at 0, which means no time.
+/// Where times without a date begin: midnight before the first one. 0 would mean no time.
 const FIRST_DAY_NS: i64 = DAY_NS;
 
 /// Makes one course of time of the times of a text.
@@ -187,7 +186,7 @@ pub enum RowOrder {
     Mixed,
 }
 
-/// Tells by the first times of a text whether each counts from the packet before, and how they are ordered.
+/// Finds in the first times of a text whether each counts from the packet before, and their order.
 #[derive(Debug, Default)]
 pub struct Survey {
     last_ns: Option<i64>,

@@ -55,8 +55,8 @@ fn are_read_as_by_libpcap(what: &str, captures: fn(Random) -> Vec<u8>) {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// Old versions have the length on the wire first (2.2), or the larger one is that (2.3); the link type may have the
-/// length of a check sequence beside it.
+/// Old versions have the length on the wire first (2.2), or the larger one is that (2.3); the link
+/// type may have the length of a check sequence beside it.
 #[test]
 fn any_records_that_libpcap_reads_are_read_as_by_libpcap() {
     are_read_as_by_libpcap("records", |random| {
@@ -78,7 +78,7 @@ fn any_records_that_libpcap_reads_are_read_as_by_libpcap() {
     });
 }
 
-/// Packets of all lengths with and without options, simple and obsolete ones, of several clocks, among other blocks.
+/// Packets of all lengths and kinds, with options and without, of several clocks, and other blocks.
 #[test]
 fn any_blocks_that_libpcap_reads_are_read_as_by_libpcap() {
     const SNAP_LEN: usize = 200;

@@ -75,8 +75,7 @@ pub fn mpls(mut rest: &[u8]) -> Step<'_> {
     }
 }
 
-/// Nothing in the packet says whether there is a control word: the frame must have a type that is
-/// known.
+/// The packet does not show a control word: the frame must have a known type.
 fn is_frame(bytes: &[u8]) -> bool {
     let Some([.., high, low]) = bytes.first_chunk::<14>() else { return false };
     let kind = u16::from_be_bytes([*high, *low]);

@@ -1,5 +1,4 @@
-//! Every encapsulation around the same packet. What is expected of each is what tshark 4.0 makes of
-//! the same bytes.
+//! Every encapsulation around the same packet, with the answers of tshark 4.0 to the same bytes.
 
 use super::*;
 use crate::capture::Frame;

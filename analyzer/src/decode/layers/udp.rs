@@ -9,8 +9,8 @@ const VXLAN: [u16; 2] = [4789, 8472];
 const GENEVE: u16 = 6081;
 const GTP_U: u16 = 2152;
 
-/// Tunnels are known by their port, at either end; VXLAN and Geneve on any other one by their header and
-/// an IP packet in them that fits.
+/// Tunnels are known by their port, at either end; VXLAN and Geneve on any other one by their
+/// header and an IP packet in them that fits.
 pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     let Some(([s0, s1, d0, d1, high, low, ..], rest)) = rest.split_first_chunk::<8>() else {
         return Err(Skip::NotTcp);
@@ -39,8 +39,8 @@ pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     }
 }
 
-/// Does an IP packet, which `kind` announces or an Ethernet frame in it, fill a payload of `len` bytes on the
-/// wire from `begin` on, but for the padding of a short frame?
+/// Does an IP packet, which `kind` announces or an Ethernet frame in it, fill a payload of `len`
+/// bytes on the wire from `begin` on, but for the padding of a short frame?
 fn fits(mut kind: u16, payload: &[u8], len: usize, mut begin: usize) -> bool {
     /// A frame of 60 bytes without its header.
     const PADDED: usize = 46;
@@ -98,7 +98,7 @@ fn gtp<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     }
 }
 
-/// Each begins with its length in units of four bytes and ends with the type of the next, 0 for none.
+/// Each begins with its length in units of four bytes and ends with the next one's type, or 0.
 fn after_extensions(mut next: u8, mut rest: &[u8]) -> Result<&[u8], Skip> {
     while next != 0 {
         let len = usize::from(*rest.first().ok_or(Skip::Cut)?) * 4;

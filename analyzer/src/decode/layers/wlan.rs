@@ -1,5 +1,4 @@
-//! IEEE 802.11 data frames that are not encrypted (section 9.2 of 802.11-2020), and the headers that
-//! radios put before them.
+//! IEEE 802.11 data frames without encryption (802.11-2020, section 9.2), and radios' headers.
 
 use super::{Layer, Step, skip, take};
 use crate::decode::Skip;
@@ -55,8 +54,8 @@ pub fn radiotap(rest: &[u8]) -> Step<'_> {
     wlan(frame, if is_padded(&rest[..len]) { 4 } else { 1 })
 }
 
-/// Fields are there if their bits of the first word are: the first is a time of eight bytes, aligned
-/// to eight, the second the flags. Further words follow as long as the last has its highest bit.
+/// Fields are there if their bits of the first word are: the first is a time of eight bytes,
+/// aligned to eight, the second the flags. A word with its highest bit set has another behind it.
 fn is_padded(header: &[u8]) -> bool {
     const TIME: u8 = 1;
     const FLAGS: u8 = 2;

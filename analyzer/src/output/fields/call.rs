@@ -1,4 +1,4 @@
-//! The fields of the system call that wrote a held segment. In a table they stand behind those of the stall.
+//! The fields of the system call that wrote a held segment: in a table, behind the stall's.
 
 use super::Output::Table;
 use super::{Field, Fields, Row, field};

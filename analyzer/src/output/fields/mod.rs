@@ -1,8 +1,8 @@
-//! The fields of stalls, waits, connections, servers and hops. Each is declared once, in the file of its row,
-//! and is then a column of a table, a JSON member, a CSV column and an attribute in Python.
+//! The fields of stalls, waits, connections, servers and hops. Each is declared once, in the file
+//! of its row, for tables, JSON, CSV and attributes in Python.
 //!
-//! A row shows its fields to an output, one after the other; the output writes those that are meant for
-//! it. All of this is resolved when the program is compiled.
+//! A row shows its fields to an output, one after the other; the output writes those that are meant
+//! for it. All of this is resolved when the program is compiled.
 
 mod call;
 mod connection;
@@ -101,12 +101,11 @@ pub trait Row: Sized {
     fn fields(to: &mut impl Fields<Self>);
 }
 
-/// An output: what it does with the fields of a row. Each says how it shows a `field`; a row calls the function of
-/// the kind.
+/// An output: how it shows a `field`. A row calls the function of the field's kind.
 pub trait Fields<R> {
     fn field(&mut self, field: Field, kind: ValueKind, value: impl Fn(&R) -> Value<'_>);
 
-    /// An object in JSON; in a table its columns, with the field's name before theirs. CSV has none.
+    /// An object in JSON; columns of a table, with the field's name before theirs. Not in CSV.
     fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {
         let _ = (field, part);
     }

@@ -1,4 +1,4 @@
-//! The rows that a result lists: those that matter most, because nobody reads millions. The others are counted.
+//! The rows that a result lists: nobody reads millions. The others are counted.
 
 use crate::judge::findings::Finding;
 use crate::result::clearest::clearness;
@@ -17,7 +17,7 @@ pub struct ListedRows {
     pub waits: Share,
 }
 
-/// How many stalls, or other waits, of each listed connection are listed, and how many that are in all.
+/// How many stalls, or other waits, of each listed connection are listed, and their total.
 pub struct Share {
     are_stalls: bool,
     of_each: usize,
@@ -81,7 +81,7 @@ impl Share {
         self.count(scan, index).saturating_sub(self.of_each)
     }
 
-    /// The listed findings of a connection, in order: the clearest stalls, or the longest other waits.
+    /// The listed findings of a connection in order: the clearest stalls, or the longest waits.
     pub fn rows<'a>(&self, scan: &'a Scan, index: usize) -> Vec<Finding<'a>> {
         let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
         let rows = findings.iter().enumerate().filter(|(_, row)| row.is_stall() == self.are_stalls);
@@ -95,7 +95,7 @@ impl Share {
     }
 }
 
-/// The cap per connection at which all connections together list `MOST`, and how many they list then.
+/// The cap per connection at which all together list `MOST`, and how many that are.
 fn shared(mut counts: Vec<usize>) -> (usize, usize) {
     counts.sort_unstable();
     let mut total = 0;

@@ -13,8 +13,7 @@ pub fn array<R: Row>(out: &mut Vec<u8>, rows: impl IntoIterator<Item = R>) {
     out.push(b']');
 }
 
-/// Writes `row` as a member of an array, which goes on unless it has just been opened; the object stays open
-/// for more members.
+/// Writes `row` as the next member of an array; its object stays open for more members.
 pub fn open_object<R: Row>(out: &mut Vec<u8>, row: &R) {
     separate(out);
     let begin = out.len();

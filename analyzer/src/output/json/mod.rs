@@ -50,8 +50,8 @@ fn open_head(scan: &Scan, listed: &ListedRows) -> Vec<u8> {
     out
 }
 
-/// With escapes for what a terminal obeys or hides, which only texts of an input hold: JSON itself has to
-/// escape nothing beyond U+001F.
+/// With escapes for what a terminal obeys or hides, which only texts of an input hold: JSON itself
+/// has to escape nothing beyond U+001F.
 fn printable(json: String) -> String {
     use std::fmt::Write;
     const HIDDEN: [RangeInclusive<char>; 10] = [
@@ -83,8 +83,7 @@ fn printable(json: String) -> String {
     escaped
 }
 
-/// Writes `scan` to `path` as JSON, with the members of `extra`, a JSON object, before the
-/// connections.
+/// Writes `scan` to `path` as JSON, with the members of the object `extra` before the connections.
 ///
 /// # Errors
 /// `path` cannot be written.

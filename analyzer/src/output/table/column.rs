@@ -17,8 +17,7 @@ pub enum Column {
 /// Columns in their order, by name.
 pub type DataTable = Vec<(Cow<'static, str>, Column)>;
 
-/// Rows in blocks, and how many of them the table keeps: of the first half of the blocks, and of the
-/// second.
+/// Rows in blocks, and how many of them the table keeps, of either half of the blocks.
 pub struct Halves<B> {
     pub blocks: Vec<B>,
     pub kept: [usize; 2],

@@ -16,7 +16,7 @@ use crate::result::servers::servers as server_rows;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::exchange::hours::Hour;
 
-/// Rows of which the columns are computed at once: they are read once for each column, and stay in cache.
+/// Rows of which the columns are computed at once: read once for each column, they stay in cache.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
@@ -49,8 +49,8 @@ pub fn waits(scan: &Scan) -> DataTable {
     of_findings(scan, false, &scan.connections.chunks(ROWS_AT_ONCE), columns)
 }
 
-/// Columns of these names, of the stalls or of the other waits; of all connections or of one. A table of
-/// millions takes as much memory as the scan, so pictures take what they draw.
+/// Columns of these names, of the stalls or of the other waits; of all connections or of one. A
+/// table of millions takes as much memory as the scan, so pictures take what they draw.
 pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<u32>) -> DataTable {
     let chunks = match connection {
         None => scan.connections.chunks(ROWS_AT_ONCE),

@@ -9,8 +9,7 @@ use crate::result::totals::ByConfidence;
 use crate::track::Side;
 
 row_with_fields! {
-    /// A connection, by its index, as reports name it: the fields of [`NamedConnection`] and these; durations in
-    /// ms.
+    /// A connection, by its index: the fields of [`NamedConnection`] and these; durations in ms.
     ConnectionRow(scan: &Scan, index: usize) and (NamedConnection::of(scan, index)) with {
         let judged = &scan.connections[index];
         let findings = scan.findings_of(index);

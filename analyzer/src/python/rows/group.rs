@@ -37,7 +37,7 @@ row! {
         ack_delay_ms: f64 = delays.map_or(0.0, |timer| ms(timer.median_ns)),
         ack_delay_min_ms: f64 = delays.map_or(0.0, |timer| ms(timer.min_ns)),
         ack_delay_max_ms: f64 = delays.map_or(0.0, |timer| ms(timer.max_ns)),
-        /// How long after the data its ACKs came, where the round trip to their sender is unknown; else 0.
+        /// How late after the data its ACKs came, if their sender's round trip is unknown; else 0.
         ack_after_min_ms: f64 = pair.ack_after.map_or(0.0, |timer| ms(timer.min_ns)),
         ack_after_max_ms: f64 = pair.ack_after.map_or(0.0, |timer| ms(timer.max_ns)),
         consistent_with: &'static str = pair.consistent_with(),
@@ -49,7 +49,7 @@ row! {
         unacked_full_sized: bool = pair.pieces.unacked_full_sized,
         /// A short and a long segment alternate.
         alternate: bool = pair.pieces.alternate,
-        /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
+        /// Frames of the first unacknowledged segments, each with that of the held one.
         frames_split: Vec<(u32, u32)> = pair.pieces.frames.clone(),
         /// The connection of the first of them.
         connection: u64 = pair.pieces.connection,
@@ -78,7 +78,7 @@ row! {
         /// Hosts at the other end of the server.
         clients: u64 = group.clients,
         nagle: &'static str = group.nagle.name(),
-        /// Connections to the server by what that side's sockets show: Nagle on, off, unknown, switched off.
+        /// Connections to the server by that side's sockets: Nagle on, off, unknown, switched off.
         sockets: (u32, u32, u32, u32) = (
             group.sockets.of(Nagle::On),
             group.sockets.of(Nagle::Off),

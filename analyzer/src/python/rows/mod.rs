@@ -1,5 +1,4 @@
-//! Rows as Python sees them: what reports are written from. `scripts/stub.py` tells Python's type
-//! checkers their attributes.
+//! Rows as Python sees them, for reports. `scripts/stub.py` writes their types.
 
 mod connection;
 mod exchange;

@@ -5,8 +5,8 @@ use crate::judge::words::evidence::ms;
 use crate::result::servers;
 
 row_with_fields! {
-    /// A server endpoint: the fields of a [`servers::NamedServer`] and these; percentiles are p50, p75, p90, p95,
-    /// p99, max, in ms.
+    /// A server endpoint: the fields of a [`servers::NamedServer`] and these; percentiles are p50,
+    /// p75, p90, p95, p99, max, in ms.
     ServerRow(server: &servers::NamedServer<'_>) and (*server) with {
         let addr = server.of.server.addr;
     } {

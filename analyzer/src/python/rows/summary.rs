@@ -25,27 +25,27 @@ row! {
         connections_not_listed: u64 = scan.connections_not_listed(),
         tcp_packets: u64 = scan.tcp_packets(),
         packets: u64 = captures.iter().map(|capture| u64::from(capture.stamps.frames)).sum(),
-        /// Connections with stalls that count: likely or certain ones, or possible ones where none is surer. Then those
-        /// with other stalls.
+        /// Connections with stalls that count: likely or certain ones, or possible ones where none
+        /// is surer. Then those with other stalls.
         affected_connections: u64 = cost.connections,
         possible_connections: u64 = totals.possible_connections(),
         stalls: u64 = totals.stalls,
         stalled_ms: f64 = ms(totals.stalled_ns),
         verdict: &'static str = totals.verdict().name(),
         exchanges: u64 = totals.exchanges,
-        /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+        /// Exchanges of the affected connections, their latencies' sum, and what stalls took of it.
         cost_exchanges: u64 = cost.exchanges,
         cost_latency_ms: f64 = ms(cost.latency_ns),
         cost_stalled_ms: f64 = ms(cost.stalled_ns),
         /// Stalls that are possible, likely and certain.
         stalls_by_confidence: [u64; 3] = totals.by_confidence.stalls,
         stalled_ms_by_confidence: [f64; 3] = totals.by_confidence.stalled_ns.map(ms),
-        /// Connections that are clean, and those among them where a hold too short to be listed, or one that
-        /// ended as data came, is possible.
+        /// Connections that are clean, and those among them where a hold too short to be listed, or
+        /// one that ended as data came, is possible.
         clean: u64 = totals.clean,
         unproven: u64 = totals.unproven,
-        /// Holds that may have been too short to be listed, what they took of the latency of the exchanges
-        /// of their connections, and that latency.
+        /// Holds that may have been too short to be listed, what they took of the latency of the
+        /// exchanges of their connections, and that latency.
         short_holds: u64 = totals.short_holds,
         short_ms: f64 = ms(totals.short_ns),
         short_latency_ms: f64 = ms(totals.short_latency_ns),
@@ -56,7 +56,7 @@ row! {
         has_dates: bool = captures
             .iter()
             .all(|capture| capture.about_text.as_ref().is_none_or(|text| text.has_dates)),
-        /// Connections without a stall that cannot be judged: how many, and how many of them for which reason.
+        /// Connections without a stall that cannot be judged, and how many for which reason.
         not_judged: u64 = totals.not_judged(),
         not_judged_by: BTreeMap<&'static str, u64> =
             totals.not_judged_by().map(|(why, count)| (why.name(), count)).collect(),

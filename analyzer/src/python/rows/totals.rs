@@ -36,7 +36,7 @@ row! {
 }
 
 row! {
-    /// The late ACKs of the clients or of the servers; `prompt` is `None` where there are too many to count.
+    /// The late ACKs of the clients or of the servers; `prompt` is `None` if too many to count.
     #[pyclass(frozen, get_all)]
     LateAckRow(sums: &LateAckSums) {
         side: &'static str = sums.by.name(),
@@ -49,7 +49,7 @@ row! {
 }
 
 row! {
-    /// `TCP_NODELAY` on one party's sockets, as the wire shows it; proofs are (connection, frame, frame).
+    /// `TCP_NODELAY` on one party's sockets; proofs are (connection, frame, frame).
     #[pyclass(frozen, get_all)]
     NagleRow(scan: &Scan, party: NagleParty, count: &NagleCount) with {
         let side = party.side();

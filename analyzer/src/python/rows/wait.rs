@@ -19,8 +19,8 @@ use crate::track::wait::fact;
 type Rivals = Vec<(&'static str, bool, String)>;
 
 row_with_fields! {
-    /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
-    /// these. from / ack / to are frames.
+    /// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever
+    /// it is, and these. from / ack / to are frames.
     WaitRow(finding: Finding<'_>, judged: &JudgedConnection, scan: &Scan)
     and (finding, StallRow::with(scan, judged, finding)) with {
         let (wait, names) = (finding.wait, &scan.names);
@@ -40,11 +40,10 @@ row_with_fields! {
         row: &'static str = finding.entry.name,
         /// Bytes of data in the ACK.
         len_ack: u16 = wait.ack_len,
-        /// How often a SYN was sent in all, if it was sent again and nothing of the other end followed; 0 for
-        /// others.
+        /// How often a SYN was sent, if more than once and never answered; else 0.
         unanswered_syns: u32 = unanswered_syns(finding, judged),
-        /// The ending of a wait for something that never came, empty for others; when the other end was last
-        /// heard of; and whether its host got the request for sure, though it did not acknowledge it.
+        /// The ending of a wait for something that never came, empty for others; when the other end
+        /// was last heard of; and whether its host surely got the request.
         ending: &'static str = wait.ending().map_or("", Ending::name),
         heard_ns: i64 = wait.heard_ns(),
         has_arrived: bool = judged.capture_point == CapturePoint::Server,

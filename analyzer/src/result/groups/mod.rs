@@ -1,7 +1,6 @@
 //! Stalls in groups, as the owner of a service counts them: by server, side that holds and cause.
 //!
-//! A thousand clients of one server are one group, in which the pair of hosts that loses most stands for
-//! the others.
+//! A thousand clients of one server are one group: the pair of hosts that loses most stands for it.
 
 mod pairs;
 mod pieces;
@@ -44,14 +43,14 @@ pub struct ServerGroup {
     pub some_full_sized: bool,
 }
 
-/// All stalls by server, side and cause; the surest groups come first, of equals those that lose most.
+/// All stalls by server, side and cause; the surest groups come first, then the costliest.
 pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
     let mut groups = merged(pairs(scan));
     sockets::count(scan, &mut groups);
     groups
 }
 
-/// The cause and the side of the stalls of a connection that are the surest, of equals those that lose most.
+/// Cause and side of the surest stalls of a connection, of equals those that lose most.
 pub fn main_kind(scan: &Scan, connection: usize) -> Option<(Cause, Side)> {
     let connections = [connection];
     let kinds = of_hosts(scan, &connections);

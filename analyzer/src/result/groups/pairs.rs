@@ -34,7 +34,7 @@ pub struct HostPair {
     pub nagle: Nagle,
     /// Frames that prove it, on the first of them.
     pub nagle_proof: (u32, u32),
-    /// How late the ACKs of the stalls that count were, where round trips to the receiver were measured.
+    /// How late the ACKs of the stalls that count were, if the receiver's round trip is known.
     pub ack_delays: Option<Timer>,
     /// How long after the data they came, where none was.
     pub ack_after: Option<Timer>,
@@ -105,7 +105,7 @@ pub fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = Host
 /// A pair while its stalls come in.
 struct PairSums {
     pair: HostPair,
-    /// Delays of possible stalls, then of others; where the round trip is unknown, and where it is measured.
+    /// Delays of possible stalls, then of others; with an unknown round trip, and a measured one.
     ack_delays_ns: [[Vec<i64>; 2]; 2],
     pieces: PieceCounter,
 }

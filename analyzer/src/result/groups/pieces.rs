@@ -18,16 +18,15 @@ const OUTSIDE_ONE_OF: usize = 10;
 pub struct Pieces {
     pub unacked_len: u32,
     pub held_len: u32,
-    /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
-    /// same write.
+    /// Is most of what was unacknowledged full-sized? Then the held segment may be its tail.
     pub unacked_full_sized: bool,
     /// Do a shorter and a longer segment alternate, as the pieces of a message do?
     pub alternate: bool,
-    /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
+    /// Frames of the first unacknowledged segments, each with that of the held one.
     pub frames: Vec<(u32, u32)>,
     /// The connection of the first of them.
     pub connection: u64,
-    /// The frame that ended a server's first reply; later ones may not tell the protocol or program.
+    /// The frame that ended a server's first reply, which may show protocol and program.
     pub first_reply: Option<u32>,
 }
 
@@ -81,7 +80,7 @@ impl PieceCounter {
     }
 }
 
-/// Do nearly all of what was unacknowledged and of what was held lie on different sides of `middle`?
+/// Do nearly all unacknowledged and held lengths lie on different sides of `middle`?
 fn alternate(unacked_lens: &[u32], held_lens: &[u32], middle: u32) -> bool {
     let (all, few) = (held_lens.len(), held_lens.len() / OUTSIDE_ONE_OF);
     let longer = |lens: &[u32]| lens.iter().filter(|&&len| len > middle).count();

@@ -1,4 +1,4 @@
-//! Hops. A relay lies on a path from a first client to a last server: what each hop of such a path loses.
+//! Hops. What each hop loses on a path from a first client over relays to a last server.
 
 pub mod without;
 
@@ -44,7 +44,7 @@ pub struct Hop {
 /// Longer chains are no path, but hosts that call each other.
 const MAX_HOPS: u32 = 8;
 
-/// Servers, each with one that it was seen to call: a relay is the second of one pair and the first of another.
+/// Who calls whom: a relay is the second of one pair and the first of another.
 type RelayCalls = BTreeSet<(Endpoint, Endpoint)>;
 
 /// The chain of a server, and its number there.
@@ -74,8 +74,8 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     hops
 }
 
-/// The calls of relays: such a host is the server of one hop and the client of the next one, whichever way
-/// something goes.
+/// The calls of relays: such a host is the server of one hop and the client of the next one,
+/// whichever way something goes.
 fn calls(scan: &Scan) -> RelayCalls {
     let server = |connection: u32| {
         let at = scan.connections.index_of(connection)?;
@@ -168,8 +168,7 @@ impl Hop {
     }
 }
 
-/// For each that is called, the number of calls from the first relay to it. `None` where they call each other in
-/// a circle.
+/// For each that is called, the calls from the first relay to it. `None` if they form a circle.
 fn depths(calls: &RelayCalls) -> Option<BTreeMap<Endpoint, u32>> {
     let mut depths: BTreeMap<Endpoint, u32> =
         calls.iter().map(|(_, server)| (*server, 1)).collect();

@@ -6,20 +6,21 @@ use crate::thresholds::thresholds;
 use crate::track::Side;
 
 thresholds! {
-    /// Stalls of the hops behind the first that it may not have passed on where a prediction is made. A relay that
-    /// waits for the whole reply, or was busy anyway, passes on nothing by itself: what an exchange would take
-    /// without the stalls is then unknown.
+    /// Stalls of the hops behind the first that it may not have passed on where a prediction is
+    /// made. A relay that waits for the whole reply, or was busy anyway, passes on nothing by
+    /// itself: what an exchange would take without the stalls is then unknown.
     UNMATCHED_ONE_OF: u64 = 20 one_of,
         from "judgement",
         larger "makes fewer predictions";
 }
 
-/// Sets `first_hop_without_ns` of each hop with stalls. Only where one hop follows the other: behind a relay
-/// with several servers it is not known which of them an exchange waited for.
+/// Sets `first_hop_without_ns` of each hop with stalls. Only where one hop follows the other:
+/// behind a relay with several servers it is not known which of them an exchange waited for.
 ///
-/// A hold behind the first hop reaches the first client as a reply that is passed on late. Stalls of several
-/// hops are taken to follow each other; where they exceed together what the first hop waited for, they
-/// overlapped, and nothing is predicted behind it. No exchange gets shorter than those of the hops behind it.
+/// A hold behind the first hop reaches the first client as a reply that is passed on late. Stalls
+/// of several hops are taken to follow each other; where they exceed together what the first hop
+/// waited for, they overlapped, and nothing is predicted behind it. No exchange gets shorter than
+/// later ones.
 pub fn predict(chain: &mut [Hop]) {
     let follows = |(hop, number): (&Hop, u32)| hop.number == number && hop.called_by.len() <= 1;
     let is_line = chain.iter().zip(1..).all(follows);
@@ -40,13 +41,13 @@ pub fn predict(chain: &mut [Hop]) {
     }
 }
 
-/// An exchange of the first hop, had the hop at `fixed` held nothing: no shorter than those of the hops
-/// behind it would be, and no longer than it is.
+/// An exchange of the first hop, had the hop at `fixed` held nothing: no shorter than those of the
+/// hops behind it would be, and no longer than it is.
 fn at_best_ns(chain: &[Hop], fixed: usize) -> i64 {
     let now_ns = chain[0].latency_ns / chain[0].exchanges as i64;
     let lost_ns = chain[fixed].exchanges_stalled_ns;
     let without = chain.iter().enumerate().map(|(at, hop)| {
-        // Hops behind the one that held do not wait for it, but for what a relay passed on of a request.
+        // Hops behind the one that held wait only for what a relay passed on of a request.
         let passed_on_ns = hop.passed_on_ns[Side::Client as usize].min(lost_ns);
         let rest_ns = hop.latency_ns - if at <= fixed { lost_ns } else { passed_on_ns };
         // A relay answers some requests by itself, and asks more than once for others.

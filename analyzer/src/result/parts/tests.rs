@@ -70,7 +70,7 @@ fn time_outside_of_the_exchange_is_no_part_of_it() {
     assert_eq!(parts(&[idle, early, late], 0), parts(&[], 0));
 }
 
-/// The wait of a server that is 30 ms away was seen from the request on, where its round trip was not known yet.
+/// The wait of a server that is 30 ms away was seen from the request on, with no round trip known.
 #[test]
 fn the_way_to_the_server_is_not_its_work() {
     let thinks = (wait(Side::Server, 120, 200), Cause::SenderApp, Held::NOT);
