@@ -150,7 +150,9 @@ def test_certain_and_likely_stalls_count_and_possible_ones_are_told_apart() -> N
 
 
 def test_a_groups_sentence_counts_certain_and_likely_stalls() -> None:
-    groups = nagle_scan.scan(LABELLED / "both-split-rtt2-jitter1" / "client.pcap.gz")._result.core.groups()
+    groups = nagle_scan.scan(
+        LABELLED / "both-split-rtt2-jitter1" / "client.pcap.gz"
+    )._result.core.groups()
     mixed = [group for group in groups if len(certainty.shares(group)) > 1]
     assert mixed
     for group in mixed:
