@@ -115,7 +115,7 @@ fn uses(code: &Code) -> Uses {
     all.iter().map(of).collect()
 }
 
-/// Those that use themselves, by way of others.
+/// The files and rooms that use themselves, by way of others.
 fn circles(uses: &Uses) -> BTreeSet<&str> {
     let is_round = |one: &&String| {
         let (mut reached, mut left) = (BTreeSet::new(), vec![*one]);

@@ -8,7 +8,7 @@ use crate::judge::path::Path;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 
-/// What one host sends, and the ACKs that come back.
+/// The data that one host sends, and the ACKs that come back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direction {
     /// The path between the capture point and the sender.
@@ -19,7 +19,7 @@ pub struct Direction {
     pub at_receiver: bool,
     /// Offset of the first byte that was never acknowledged, if bytes were sent.
     pub never_acked: Option<u64>,
-    /// What the capture does not show of its connection.
+    /// Doubts about its connection: facts that the capture does not show.
     pub doubts: Doubts,
 }
 

@@ -1,11 +1,11 @@
-//! What a capture may not show of a connection, in one table: each row has its name, what it keeps
-//! from being judged, its test, and its words. Who judges asks what is hidden, and not for a row.
+//! Doubts: facts of a connection that a capture may not show, in one table. Each row has its name, what it
+//! keeps from being judged, its test, and its words. The judge asks what is hidden, and not for a row.
 
 use crate::judge::thresholds::LOSSY_ONE_OF;
 use crate::track::Connection;
 use crate::track::half::Half;
 
-/// What a doubt keeps from being judged, besides that a connection is clean.
+/// Questions that a doubt leaves open, besides whether a connection is clean.
 pub mod hides {
     /// Whether a wait was a hold.
     pub const HOLDS: u8 = 1 << 0;
@@ -13,7 +13,7 @@ pub mod hides {
     pub const REPLIES: u8 = 1 << 1;
     /// Which data was unacknowledged.
     pub const ACKS: u8 = 1 << 2;
-    /// What came first.
+    /// The order of frames.
     pub const ORDER: u8 = 1 << 3;
     /// How long anything took.
     pub const WAITS: u8 = 1 << 4;

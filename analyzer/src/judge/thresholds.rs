@@ -237,7 +237,7 @@ thresholds! {
         from "judgement",
         larger "takes more program writes before the round trip for holds";
 
-    /// That part: of a round trip that few samples show, and of one that is known.
+    /// The part of a round trip, one that few samples show and one that is known, by which releases may be early.
     EARLY_ONE_OF: (f64, f64) = (2.0, 8.0) one_of,
         from "judgement",
         larger "takes fewer program writes before the round trip for holds";

@@ -9,7 +9,7 @@ use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::{Mark, Side};
 use std::ops::{BitOr, BitOrAssign};
 
-/// What ended a wait.
+/// The event that ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// A late answer to a SYN, or the SYN again.
@@ -18,7 +18,7 @@ pub enum End {
     Data,
     /// A late ACK that no data followed.
     Ack,
-    /// What was waited for never came.
+    /// Nothing: the data or ACK that was waited for never came.
     InVain(Ending),
 }
 

@@ -103,7 +103,7 @@ ledger! {
     prompt_ack: bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
 }
 
-/// What is known besides a wait itself.
+/// Knowledge about a direction, besides the wait itself.
 struct Known<'a> {
     direction: &'a Direction,
     patterns: &'a Patterns,

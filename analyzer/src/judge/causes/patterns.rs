@@ -1,4 +1,4 @@
-//! What the waits of one direction show together: each of them is ruled on by it.
+//! Patterns that the waits of one direction show together: each of them is ruled on by those.
 
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;

@@ -60,7 +60,7 @@ pub fn explain(
 }
 
 impl Terms {
-    /// Those of no candidate, with the waits `before` it.
+    /// Terms of a wait that is no candidate, with the waits `before` it.
     pub fn excluded(
         wait: &Wait,
         connection: &Connection,

@@ -21,7 +21,7 @@ const MOST: usize = 64;
 /// Client and server.
 type Hosts = (IpAddr, IpAddr);
 
-/// What the handshakes of two hosts show, client's and server's, where some connection needs others of them.
+/// Paths that the handshakes of two hosts show, where some connection needs others of them.
 #[derive(Default)]
 pub struct SharedPaths {
     known: HashMap<Hosts, [Others; 2], RandomState>,

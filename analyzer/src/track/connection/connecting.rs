@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// What this segment of `side` ends, which comes again. The SYN of the client may have been turned down: an ACK of
+    /// The end of a wait that this segment of `side` brings, which comes again. The SYN of the client may have been turned down: an ACK of
     /// another number, which the client answers with RST, is of a connection that the server still has between these
     /// ports (RFC 5961, section 4).
     pub(super) fn end_by_repeat(&self, side: Side, segment: &Header) -> End {

@@ -75,7 +75,7 @@ pub struct Found {
     pub stamps: Stamps,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// Of the first.
+    /// Link type of the first frame.
     pub link_type: Option<u32>,
     /// Step of the clock, as the first frames of a capture show it.
     pub first_clock: ClockStep,
