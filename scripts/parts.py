@@ -88,7 +88,8 @@ def measure(value: str, unit: str) -> str:
         case "ns":
             return f"{number / 1e6:,.10g} ms"
         case "one_of":
-            return f"1/{number:g}"
+            several = number if isinstance(number, tuple) else (number,)
+            return ", ".join(f"1/{one:g}" for one in several)
         case "ratio":
             return "{}/{}".format(*number)
         case _:

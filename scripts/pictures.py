@@ -76,11 +76,11 @@ def _densities(scan: nagle_scan.Scan) -> Graph:
 def kernel(after_ms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Density of a release at the sender's own host, before anything is learnt."""
     known = {name: ast.literal_eval(value) for name, value, *_ in _core.thresholds()}
-    (median, deviation), (softirq, jiffy) = known["KERNEL_MS"], known["KERNEL_LATE"]
+    (median, deviation), late_ms = known["KERNEL_MS"], known["KERNEL_LATE"]
     off = np.log(after_ms / median) / deviation
     core = np.exp(-off * off / 2) / (after_ms * deviation * np.sqrt(2 * np.pi))
-    late = softirq * np.exp(-after_ms / 0.1) / 0.1 + jiffy * np.exp(-after_ms / 1.5) / 1.5
-    return (1 - softirq - jiffy) * core + late
+    late = sum(part * np.exp(-after_ms / mean_ms) / mean_ms for part, mean_ms in late_ms)
+    return (1 - sum(part for part, _ in late_ms)) * core + late
 
 
 if __name__ == "__main__":

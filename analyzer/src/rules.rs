@@ -65,7 +65,6 @@ pub const DECLARED: &[(&str, &str)] = &[
     ("shared_paths", "A connection joined midway has the round trip of others of its two hosts."),
     ("short", "Holds too short to be listed still show that the option is not set."),
     ("siblings", "Connections of one server support one another."),
-    ("silence", "A sender that never wrote before an ACK is not taken for one that may."),
     ("superseded", "A wait within a stall, or before bytes that had arrived, is not listed twice."),
     ("switches", "A session that sets TCP_NODELAY later, or for each message, keeps its stalls."),
 ];

@@ -67,7 +67,7 @@ impl Chain {
         let is_asked = contradicted && !rules::off("switches");
         let switches = &switches[..if is_asked { switches.len() } else { 1 }];
         // With the option set the same share of segments would have left unheld: that none did has this likelihood.
-        let is_silent = !contradicted && !evidence.is_hidden && !rules::off("silence");
+        let is_silent = !contradicted && !evidence.is_hidden;
         let unheld = SHARES.map(|share| if is_silent { 1.0 - share } else { 1.0 });
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
         for (at, (share, unheld)) in SHARES.into_iter().zip(unheld).enumerate() {

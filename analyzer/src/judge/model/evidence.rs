@@ -8,7 +8,8 @@ use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::model::sets::CandidateSet;
 use crate::judge::thresholds::{
-    BLURRED_RTT_MS, BLURRED_WITHIN, BOUND, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
+    BLURRED_RTT_MS, BLURRED_WITHIN, BOUND, COARSE_CLOCK_MS, FEW_RELEASES, LEARNT_PAUSES, NAGLE_ON,
+    OPEN_RATIO,
 };
 use crate::rules;
 use crate::track::thresholds::AT_ONCE_NS;
@@ -90,7 +91,10 @@ impl CandidateSet<'_> {
             late: half.contradicts_late()
                 && self.connection.halves.iter().any(|half| half.unseen().0 > 0)
                 || half.contradicts_at_once() && step_ms * 1e6 <= AT_ONCE_NS as f64,
-            is_hidden: half.has_excused() || self.direction().doubts.hide(hides::UNHELD),
+            // A coarse clock does not tell an early segment from one that an ACK let go.
+            is_hidden: half.has_excused()
+                || self.direction().doubts.hide(hides::UNHELD)
+                || step_ms >= COARSE_CLOCK_MS,
             step_ms,
             sets_later: self.connection.ends().server.port == SSH_PORT,
         };
