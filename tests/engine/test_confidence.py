@@ -56,8 +56,8 @@ def bounds(printed: str) -> Bounds:
 def in_words(name: str, words: str) -> Bounds:
     """The interval of a term as sentences tell it."""
     if name == "share (pi)":
-        least, most = (bound / 100 for bound in bounds(words))
-        return least, most
+        least, most = bounds(words)
+        return least / 100, most / 100
     if name == "ratio (LR)":
         times, _, word = words.partition(" times ")
         least, most = (1 / 1.05, 1.05) if times == "no likelier" else bounds(times.replace(",", ""))

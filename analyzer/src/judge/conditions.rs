@@ -1,6 +1,7 @@
 //! Properties of the whole scan that judging depends on.
 
 use crate::judge::direction::Direction;
+use crate::judge::doubts::Doubts;
 use crate::judge::pooled::paths::SharedPaths;
 use crate::track::Connection;
 use crate::track::clock::Clocks;
@@ -36,6 +37,6 @@ impl<'a> Conditions<'a> {
     /// Both directions of a connection without a candidate.
     pub fn directions(&self, connection: &Connection, waits: &[Wait]) -> [Direction; 2] {
         let paths = self.paths.of_both(connection, waits, self.clock_ns);
-        Direction::of_both(connection, waits, &paths)
+        Direction::of_both(connection, Doubts::of(connection), waits, &paths)
     }
 }

@@ -24,9 +24,14 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Both directions of a connection, by its `waits` and the `paths` to its client and server.
-    pub fn of_both(connection: &Connection, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
-        let doubts = Doubts::of(connection);
+    /// Both directions of a connection, by the `doubts` about it, its `waits` and the `paths` to its
+    /// client and server.
+    pub fn of_both(
+        connection: &Connection,
+        doubts: Doubts,
+        waits: &[Wait],
+        paths: &[Path; 2],
+    ) -> [Self; 2] {
         if waits.is_empty() {
             // The rest is asked for waits.
             return paths.map(|path| Self { path, doubts, ..Self::default() });

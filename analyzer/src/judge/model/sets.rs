@@ -87,14 +87,18 @@ fn of_block<'a>(
         begin += waits.len();
         let Some(place) = block.place_of(&waits[0]) else { continue };
         let connection = &block.connections[place];
+        let doubts = Doubts::of(connection);
+        if doubts.hide(hides::HOLDS) {
+            continue;
+        }
         let clock_ns = clocks.behind_ns(waits);
         let paths = paths.of_both(connection, waits, clock_ns);
-        let picked = picked(connection, waits, clock_ns, &paths);
+        let picked = picked(connection, doubts, waits, clock_ns, &paths);
         if picked.is_empty() {
             continue;
         }
         let paths = with_releases(paths, waits, &picked);
-        let directions = Arc::new(Direction::of_both(connection, waits, &paths));
+        let directions = Arc::new(Direction::of_both(connection, doubts, waits, &paths));
         all.extend(picked.into_iter().map(|(side, by_data, is_short, candidates)| CandidateSet {
             connection,
             side,
@@ -117,14 +121,11 @@ type Picked = (Side, bool, bool, Vec<u32>);
 /// The candidates of a connection among its `waits`, those of each side and kind by themselves.
 fn picked(
     connection: &Connection,
+    doubts: Doubts,
     waits: &[Wait],
     clock_ns: i64,
     paths: &[Path; 2],
 ) -> Vec<Picked> {
-    let doubts = Doubts::of(connection);
-    if doubts.hide(hides::HOLDS) {
-        return Vec::new();
-    }
     let has_data = waits.iter().any(|wait| wait.is(fact::DATA_ACK));
     let is_told = clock_ns <= EXACT_CLOCK_NS && !doubts.hide(hides::REPLIES);
     let may_be_by_data = has_data && is_told && !rules::off("by_data");
