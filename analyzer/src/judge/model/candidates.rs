@@ -180,14 +180,9 @@ fn follows_timer(wait: &Wait, before: &[Wait]) -> bool {
 
 /// Is it a pause between the sender's own data that was no hold, and that the program may have made?
 pub fn is_other_pause(wait: &Wait) -> bool {
-    let other = fact::RETRANSMITTED
-        | fact::DATA_ACK
-        | fact::ACK_FIN
-        | fact::FIN
-        | fact::RECOVERY
-        | fact::UNSEEN
-        | fact::RESENT;
-    wait.is(fact::OWN_DATA_BEFORE) && wait.len > 0 && !wait.has_any(other)
+    const OTHER: Facts =
+        Facts::of([REPEATED, fact::DATA_ACK, fact::ACK_FIN, fact::FIN, fact::UNSEEN, fact::RESENT]);
+    wait.is(fact::OWN_DATA_BEFORE) && wait.len > 0 && !wait.has_any(OTHER)
 }
 
 #[cfg(test)]

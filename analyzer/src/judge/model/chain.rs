@@ -48,9 +48,9 @@ impl Chain {
             .map(|&count| contradiction.powi(count.min(BURST_CONTRADICTIONS) as i32))
             .collect();
         let weight = independence(ratios.len(), evidence.step_ms);
-        let shown =
-            ratios.iter().zip(evidence.shows).filter(|&(&ratio, &shows)| shows && is_known(ratio));
-        let shown = shown.count() as f64;
+        let both = ratios.iter().zip(evidence.shows);
+        let shows: Vec<bool> = both.map(|(&ratio, &shows)| shows && is_known(ratio)).collect();
+        let count = shows.iter().filter(|shows| **shows).count() as f64;
         let mut all = Self { on: vec![0.0; ratios.len()], ..Self::default() };
         let after = cost[ratios.len()];
         // Where nothing contradicts, a switch explains nothing.
@@ -72,7 +72,7 @@ impl Chain {
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());
         for (at, (share, unheld)) in SHARES.into_iter().zip(unheld).enumerate() {
             let power = |ratio: f32, shows: bool| {
-                let off = if shows && is_known(ratio) { unheld } else { 1.0 };
+                let off = if shows { unheld } else { 1.0 };
                 let mixed = (1.0 - share + share * f64::from(ratio)) / off;
                 if weight < 1.0 { mixed.powf(weight) } else { mixed }
             };
@@ -86,18 +86,18 @@ impl Chain {
                     // It may have been cleared since what contradicts.
                     (cost + (1.0 - cost) * switch.1) * last.2
                 };
-                let emitted = ratios.iter().zip(evidence.shows).zip(&cost).map(emits);
+                let emitted = ratios.iter().zip(&shows).zip(&cost).map(emits);
                 passes.push((at, chance, Forward::of(emitted, after, log_odds, switch)));
             }
         }
-        let off = unheld.map(|unheld| weight * shown * unheld.ln());
-        let log = |(at, _, pass): &(usize, f64, Forward)| off[*at] + pass.log;
+        let silence = unheld.map(|unheld| weight * count * unheld.ln());
+        let log = |(at, _, pass): &(usize, f64, Forward)| silence[*at] + pass.log;
         let best = passes.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
         let likelihood = |pass: &(usize, f64, Forward)| pass.1 * (log(pass) - best).exp();
         let sum: f64 = passes.iter().map(likelihood).sum();
         // The last share is the least, so that its logarithm is the largest.
-        let most = off[SHARES.len() - 1];
-        let off: f64 = off.iter().map(|off| (off - most).exp()).sum();
+        let most = silence[SHARES.len() - 1];
+        let off: f64 = silence.iter().map(|log| (log - most).exp()).sum();
         all.evidence = best - most + (sum / off).ln();
         for pass in &passes {
             let part = likelihood(pass) / sum;
