@@ -62,7 +62,7 @@ def _answer(row: _core.ConnectionRow, style: Style) -> Iterator[str]:
         ("NODELAY", f"in effect: client {IN_EFFECT[row.client_nagle]}, server "
          f"{IN_EFFECT[row.server_nagle]}."),
         ("SEEN", f"{sentences.place(row)}; round trip {maybe_duration(row.rtt_ms)}"
-         f"{' (of other connections of these hosts)' * row.is_rtt_shared}; MSS "
+         f"{' (of other connections of these hosts)' * row.rtt_borrowed}; MSS "
          f"{row.mss:,} bytes{' (inferred)' * row.mss_inferred}."),
     ]  # fmt: skip
     return text.items([fact for fact in facts if fact[1]], style)

@@ -124,7 +124,7 @@ impl JudgedConnection {
     }
 
     /// Was a round trip measured on other connections of the two hosts?
-    pub fn is_rtt_shared(&self) -> bool {
+    pub fn is_rtt_borrowed(&self) -> bool {
         self.halves.iter().any(|half| half.rtt_basis == Basis::Shared)
     }
 

@@ -183,7 +183,7 @@ fn joined_midway_all_sentences_borrow_the_round_trips_of_the_same_hosts() {
     assert!(ack.ends_with(&format!("{round_trip} server {borrowed}: not delayed")), "{ack}");
     let release_rtt = format!("{round_trip} client is 0.020 ms {borrowed}.");
     assert!(release.contains(&release_rtt), "{release}");
-    assert_eq!((judged.rtt_ns(), judged.is_rtt_shared()), (Some(26_020_000), true));
+    assert_eq!((judged.rtt_ns(), judged.is_rtt_borrowed()), (Some(26_020_000), true));
 }
 
 /// Full-sized segments one by one, captured at the sender, 26 ms away from the receiver.

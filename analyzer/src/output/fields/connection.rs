@@ -18,6 +18,8 @@ use std::ops::Deref;
 const CONNECTION: Field = field!("connection", "Its number: Wireshark's `tcp.stream`.");
 const CLIENT: Field = field!("client", "The end that opened the connection.");
 const SERVER: Field = field!("server", "The other end.");
+const RTT_BORROWED: Field =
+    field!("rtt_borrowed", "A round trip was measured on other connections of the same two hosts.");
 const MSS_INFERRED: Field =
     field!("mss_inferred", "MSS is an estimate: no handshake, or the path carries less.");
 const VERDICT: Field =
@@ -92,6 +94,7 @@ impl Row for NamedConnection<'_> {
             notices,
         );
         to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
+        to.flag(RTT_BORROWED.except(Table).sparse(), |row| row.is_rtt_borrowed());
         to.maybe_duration(HANDSHAKE_RTT.sparse(), |row| row.handshake_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.except(Table).sparse(), |row| row.mss_inferred);

@@ -34,8 +34,6 @@ row_with_fields! {
         first_exchange_stalled: bool = findings
             .iter()
             .any(|row| row.is_stall() && row.wait.to.frame <= first_end),
-        /// Was a round trip measured on other connections of the two hosts?
-        is_rtt_shared: bool = judged.is_rtt_shared(),
         /// Why it cannot be called clean; empty where nothing speaks against it.
         hidden: &'static str = judged.hidden.name(),
     }
