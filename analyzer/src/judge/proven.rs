@@ -2,7 +2,7 @@
 //! was written later was not.
 
 use crate::calls::written::{Written, WrittenAt};
-use crate::judge::model::candidates::may_hold;
+use crate::judge::doubts::size::may_hold;
 use crate::judge::model::{BlockModel, Proof};
 use crate::judge::thresholds::STRACE_LAG_NS;
 use crate::track::tracked::Block;

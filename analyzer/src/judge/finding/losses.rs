@@ -1,8 +1,8 @@
 //! Captures that lack pure ACKs: taken with a filter for data, or too fast for the buffer. A hold then looks
 //! like a pause of the program, and what an ACK released like data sent in spite of Nagle's algorithm.
 
+use crate::judge::doubts::size::may_hold;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::model::candidates;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{FEW_RELEASES, POSSIBLE};
 use crate::track::wait::{Wait, fact};
@@ -49,7 +49,7 @@ fn is_pause(wait: &Wait, side: Side) -> bool {
         && wait.is_evidence()
         && wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND)
         && !wait.has_ack()
-        && candidates::may_hold(wait)
+        && may_hold(wait)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@
 use crate::cores;
 use crate::judge::direction::Direction;
 use crate::judge::doubts::hides;
-use crate::judge::model::candidates::{self, Exclusion};
+use crate::judge::doubts::of_wait::{DoubtedWait, Effect, WaitDoubt};
 use crate::judge::model::chain::of_share;
-use crate::judge::model::density::most;
 use crate::judge::model::groups::{Group, Member};
 use crate::judge::model::held::{DirectionModel, Held};
 use crate::judge::model::ratios::Densities;
@@ -37,13 +36,13 @@ const STILL: f64 = 1e-9;
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// Why it is no candidate.
-    pub exclusion: Option<Exclusion>,
+    pub exclusion: Option<WaitDoubt>,
     pub held: Held,
     pub direction: DirectionModel,
     /// Densities of its release and of its pause, per ms; `None` for no candidate.
     pub densities: Option<Densities>,
-    /// The ratio at most.
-    pub most: f64,
+    /// The ratio at most, and why.
+    pub most: (f64, &'static str),
 }
 
 /// The terms of a wait of a block, by its place there, if it is a candidate.
@@ -68,13 +67,13 @@ impl Terms {
         before: &[Wait],
     ) -> Self {
         let hidden = hides::HOLDS | if wait.is(fact::DATA_ACK) { hides::REPLIES } else { 0 };
-        let paths = directions.map(|direction| direction.path);
+        let paths = directions.each_ref().map(|direction| &direction.path);
         let exclusion = match directions[0].doubts.about(hidden) {
-            Some(doubt) => Some(Exclusion::NotJudged(doubt.sentence)),
-            None => candidates::exclusion(wait, connection, &paths, before),
+            Some(doubt) => Some(WaitDoubt { effect: Effect::NotJudged, sentence: doubt.sentence }),
+            None => DoubtedWait { wait, connection, paths, before }.exclusion(),
         };
         let direction = DirectionModel::default();
-        Self { exclusion, held: Held::NOT, direction, densities: None, most: 1.0 }
+        Self { exclusion, held: Held::NOT, direction, densities: None, most: (1.0, "") }
     }
 }
 
@@ -111,7 +110,7 @@ impl<'a> Weighing<'a> {
                 densities: Some(
                     group.series.densities(&group.held_before, member.places[place] as usize),
                 ),
-                most: most(set.wait(place), set.connection),
+                most: set.most(set.wait(place)),
             })
         })
     }

@@ -1,143 +1,11 @@
-//! Waits that may have been holds, and what makes one impossible: sequence numbers, flags, windows, echoed
-//! timestamps. Nothing else excludes a hold.
+//! Waits that may have been holds.
 
 use crate::judge::capture::spurious;
+use crate::judge::doubts::of_wait::DoubtedWait;
+use crate::judge::doubts::size::REPEATED;
 use crate::judge::path::Path;
-use crate::track::half::{Half, MSS_CUT};
-use crate::track::thresholds::{
-    JIFFY_NS, LATE_STAMP_NS, LEAST_MSS, LONGEST_DELAYED_ACK_NS, LOOPBACK_MSS, PROBE_NS,
-    SHORTEST_DELAYED_ACK_NS,
-};
-use crate::track::wait::{End, Facts, Wait, fact};
+use crate::track::wait::{Facts, Wait, fact};
 use crate::track::{Connection, Side};
-
-/// These leave at once on all stacks.
-const EXEMPT: Facts = Facts::of([fact::FIN, fact::URGENT]);
-const REPEATED: Facts = Facts::of([fact::RETRANSMITTED, fact::RECOVERY]);
-const NO_WINDOW: Facts = Facts::of([fact::ZERO_WINDOW, fact::WINDOW_FULL]);
-const EXCLUDED: Facts = Facts::of([EXEMPT, REPEATED, NO_WINDOW, fact::UNSEEN, fact::PASSED_ON]);
-
-/// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
-pub fn may_hold(wait: &Wait) -> bool {
-    wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
-}
-
-/// How long a segment is: only small ones are held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
-    /// Shorter than the path carries.
-    Small,
-    /// None of this sender is longer, and nothing shows the MSS.
-    Longest,
-    /// The segment is as long as the path carries, by where messages were cut.
-    Carried,
-    /// The segment is as long as the handshake announced, or longer.
-    Full,
-}
-
-impl Size {
-    pub fn of(wait: &Wait, connection: &Connection) -> Self {
-        let announced = connection.announced_mss();
-        if announced.is_some_and(|mss| wait.len >= mss) {
-            return Self::Full;
-        }
-        let least = if connection.is_loopback() { LOOPBACK_MSS } else { LEAST_MSS };
-        match connection.carried(wait.by) {
-            Some(carried) if wait.len >= carried => Self::Carried,
-            None if wait.len < least || announced.is_some() => Self::Small,
-            None if wait.is(fact::CUT) => Self::Carried,
-            None if wait.len >= connection.half(wait.by).largest() => Self::Longest,
-            _ => Self::Small,
-        }
-    }
-}
-
-/// Why a wait is no candidate, in the words of `--why`: it cannot have been a hold, or the capture does not show what
-/// it was.
-#[derive(Debug, Clone, Copy)]
-pub enum Exclusion {
-    Impossible(&'static str),
-    NotJudged(&'static str),
-}
-
-use Exclusion::{Impossible, NotJudged};
-
-/// Why a wait is no candidate, by the paths of its connection and the waits `before` it; `None` for
-/// one.
-pub fn exclusion(
-    wait: &Wait,
-    connection: &Connection,
-    paths: &[Path; 2],
-    before: &[Wait],
-) -> Option<Exclusion> {
-    let half = connection.half(wait.by);
-    let size = Size::of(wait, connection);
-    let receiver_rtt_ns = paths[wait.by.other() as usize].shortest_ns.unwrap_or(0);
-    let longest_ns = receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
-    let is_behind = wait.is(fact::ACK_BEHIND);
-    let least_release_ns = if is_behind { -LATE_STAMP_NS } else { 0 };
-    // Prompt ACKs overtake a program all the time that sends a little more often than the path takes.
-    let is_delayed = wait.ack_ns() - receiver_rtt_ns >= SHORTEST_DELAYED_ACK_NS;
-    let each = [
-        (
-            is_within_a_program(connection, wait.by),
-            NotJudged(
-                "a stack that announces no MSS answered for the host: it may send one block at a time",
-            ),
-        ),
-        (wait.end == End::Ack, NotJudged("no data followed the ACK")),
-        (
-            !wait.has_pure_ack() && !wait.is(fact::DATA_ACK),
-            NotJudged("no pure ACK of everything outstanding came during the wait"),
-        ),
-        (size == Size::Full, Impossible("the segment is full-sized, and only small ones are held")),
-        (size == Size::Carried, NotJudged("the path may carry no more than this at once")),
-        (wait.has_any(EXEMPT), Impossible("FIN and urgent data are never held")),
-        (wait.has_any(REPEATED), NotJudged("bytes were sent twice during the wait")),
-        (
-            wait.is(fact::ACK_FIN) && paths[wait.by as usize].is_across_network(),
-            NotJudged("a FIN came with the ACK, and an answer takes as long as a release"),
-        ),
-        (wait.has_any(NO_WINDOW), Impossible("the receiver's window had no room")),
-        (
-            half.counts_ids() && follows_timer(wait, before),
-            NotJudged(
-                "packets are missing before the last segment, which a timer may have sent again",
-            ),
-        ),
-        (wait.is(fact::UNSEEN), NotJudged("bytes are missing from the capture around the wait")),
-        (wait.is(fact::PASSED_ON), Impossible("the segment was passed on from another connection")),
-        (
-            left_before_ack(wait, half),
-            Impossible("the segment echoes an older timestamp: it left before the ACK"),
-        ),
-        (
-            !(0..=longest_ns).contains(&wait.ack_ns()) || wait.release_ns() < least_release_ns,
-            Impossible("no receiver delays an ACK for so long"),
-        ),
-        (
-            is_behind && !(half.has_late_stamps() && is_delayed),
-            NotJudged("the ACK came just behind the segment: a late stamp, or an accident"),
-        ),
-    ];
-    each.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)
-}
-
-/// Is the server's stack one within a program, as filters and capture applications on phones have? Its SYN-ACK announces
-/// no MSS, though the SYN did.
-fn is_within_a_program(connection: &Connection, side: Side) -> bool {
-    let [client, server] = &connection.halves;
-    side == Side::Server
-        && client.has_syn()
-        && server.has_syn()
-        && server.mss_option == 0
-        && (1..MSS_CUT).contains(&client.mss_option)
-}
-
-/// Did it leave before the ACK came, by the timestamp that it echoes? Then the program sent it.
-fn left_before_ack(wait: &Wait, half: &Half) -> bool {
-    half.echoes_acks() && wait.is(fact::ECHOES_EARLIER)
-}
 
 /// The places of the candidates of `side` among its connection's `waits`: those that pure ACKs may have released, or
 /// those that data may have.
@@ -152,7 +20,9 @@ pub fn candidates(
         // The condition that most waits fail comes first.
         wait.by == side
             && if by_data { wait.is(fact::DATA_ACK) } else { wait.has_pure_ack() }
-            && exclusion(wait, connection, paths, &waits[..at]).is_none()
+            && DoubtedWait { wait, connection, paths: paths.each_ref(), before: &waits[..at] }
+                .exclusion()
+                .is_none()
     };
     let all = (0..).zip(waits).filter(|(at, wait)| is_own(*at as usize, wait));
     let mut places: Vec<u32> = all.map(|(at, _)| at).collect();
@@ -166,16 +36,6 @@ pub fn candidates(
         places.retain(|at| !is_again(at));
     }
     places
-}
-
-/// Was the full-sized segment before the wait sent by a retransmission timer, after packets that were lost before the
-/// capture point? Then a congestion window of one segment lets go what follows (RFC 5681, section 3.1). Behind a small
-/// one it is Nagle's algorithm all the same.
-fn follows_timer(wait: &Wait, before: &[Wait]) -> bool {
-    let is_own = |other: &&Wait| other.connection == wait.connection && other.by == wait.by;
-    let last = before.iter().rev().find(is_own);
-    let is_late = |last: &Wait| last.is(fact::SKIPPED_IDS) && last.span_ns() >= PROBE_NS - JIFFY_NS;
-    !wait.is(fact::UNACKED_SMALL) && last.is_some_and(|last| last.to == wait.from && is_late(last))
 }
 
 /// Is it a pause between the sender's own data that was no hold, and that the program may have made?

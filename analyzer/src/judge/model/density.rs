@@ -1,20 +1,16 @@
 //! Where an ACK would release data, and when a program writes: densities known before anything is learnt.
 //! All times in ms, all densities per ms.
 
-use crate::judge::model::candidates::Size;
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
 use crate::judge::thresholds::{
-    ANSWERS_DATA, BEHIND_FULL, BEYOND_BOUND_MS, BOUND, IMPOSSIBLE, KERNEL_LATE, KERNEL_MS,
-    LONG_RTT_MS, LONGEST_IS_SMALL, NEAR_SENDER_MS, PATH_BASE_MS, PATH_BASE_ONE_OF, PATH_LATE,
-    PATH_SIDES, PATH_SPREAD, PATH_WIDTHS, PAUSES, QUEUE_ONE_OF, REACTION_MS, RIVALLED,
-    SHORTEST_PAUSE_MS, UNKNOWN_PATH,
+    BEYOND_BOUND_MS, IMPOSSIBLE, KERNEL_LATE, KERNEL_MS, LONG_RTT_MS, NEAR_SENDER_MS, PATH_BASE_MS,
+    PATH_BASE_ONE_OF, PATH_LATE, PATH_SIDES, PATH_SPREAD, PATH_WIDTHS, PAUSES, QUEUE_ONE_OF,
+    REACTION_MS, SHORTEST_PAUSE_MS, UNKNOWN_PATH,
 };
 use crate::rules;
-use crate::track::Connection;
 use crate::track::reactions::Reactions;
 use crate::track::thresholds::{MAX_TOLERANCE_NS, NETWORK_RTT_NS};
-use crate::track::wait::{Wait, fact};
 
 impl Path {
     /// Density of a release this long after its ACK.
@@ -92,26 +88,6 @@ impl Path {
                 1.0 / (1.0 + late_ms * late_ms)
             }
         }
-    }
-}
-
-/// How much likelier for a hold a wait is at most: programs answer what they saw just before about as soon as a
-/// kernel releases, so that its release tells little; and a full window, or a full-sized segment, waits for an ACK, too.
-pub fn most(wait: &Wait, connection: &Connection) -> f64 {
-    if rules::off("most") {
-        return BOUND;
-    }
-    let is_behind_window = wait.is(fact::LARGE_FLIGHT) && !wait.is(fact::UNACKED_SMALL);
-    if wait.is(fact::ACK_FIN) || is_behind_window {
-        RIVALLED
-    } else if !wait.is(fact::UNACKED_SMALL) {
-        BEHIND_FULL
-    } else if Size::of(wait, connection) == Size::Longest {
-        LONGEST_IS_SMALL
-    } else if wait.has_any(fact::DATA_CAME | fact::DATA_ACK) {
-        ANSWERS_DATA
-    } else {
-        BOUND
     }
 }
 

@@ -1,9 +1,10 @@
 //! The evidence of one direction: its waits as events, its chain, its sender's clock.
 
 use crate::judge::doubts::hides;
+use crate::judge::doubts::of_wait::DoubtedWait;
 use crate::judge::model::candidates;
 use crate::judge::model::chain::{Chain, Evidence};
-use crate::judge::model::density::{self, most};
+use crate::judge::model::density;
 use crate::judge::model::ratios::{Event, Manner, OtherPause, Series};
 use crate::judge::model::sender_clock::SenderClock;
 use crate::judge::model::sets::CandidateSet;
@@ -46,8 +47,14 @@ impl CandidateSet<'_> {
             hold: self.path().release(release_ms) as f32,
             program: program as f32,
             allowed: self.path().allows(release_ms) as f32,
-            most: most(wait, self.connection) as f32,
+            most: self.most(wait).0 as f32,
         }
+    }
+
+    /// The ratio of a candidate at most, and why.
+    pub fn most(&self, wait: &Wait) -> (f64, &'static str) {
+        let paths = self.directions.each_ref().map(|direction| &direction.path);
+        DoubtedWait { wait, connection: self.connection, paths, before: &[] }.most()
     }
 
     pub fn other_pauses(&self) -> impl Iterator<Item = OtherPause> {
@@ -79,7 +86,7 @@ impl CandidateSet<'_> {
         let both = waits.map(|wait| {
             let more = wait.contradictions.saturating_sub(last);
             last = last.max(wait.contradictions);
-            (more, most(wait, self.connection) >= BOUND)
+            (more, self.most(wait).0 >= BOUND)
         });
         let (mut contradictions, shows): (Vec<u32>, Vec<bool>) = both.unzip();
         let rest = half.contradictions().saturating_sub(last);
@@ -118,7 +125,7 @@ impl CandidateSet<'_> {
                 hold: density::pause(wait.span_ns() as f64 / 1e6) as f32,
                 program: density::pause(pause_ms) as f32,
                 allowed: 1.0,
-                most: most(wait, self.connection) as f32,
+                most: self.most(wait).0 as f32,
             }
         };
         let releases = clock.widths();

@@ -1,10 +1,10 @@
 //! The model's answers: one for a wait, one for a direction.
 
+use crate::judge::doubts::of_wait::probability_at_most;
 use crate::judge::model::relay::LateRelay;
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
-    CERTAIN, COARSE_CLOCK_MS, FEW_STEPS, LIKELY, MOST_BY_COARSE_CLOCK, OPEN_HOLDS, POSSIBLE,
-    SHARE_OF_SIBLINGS, SHARE_WAITS,
+    CERTAIN, LIKELY, OPEN_HOLDS, POSSIBLE, SHARE_OF_SIBLINGS, SHARE_WAITS,
 };
 use crate::named::named;
 use crate::rules;
@@ -134,18 +134,9 @@ impl DirectionModel {
         }
     }
 
-    /// The probability at most that a clock with such steps allows for a wait, or rows that were inferred; and why.
+    /// The probability at most that its clock allows for a wait, or rows that were inferred; and why.
     pub fn most(&self, wait: &Wait) -> (f64, &'static str) {
-        let step_ms = self.path.step_ms;
-        let steps = wait.span_ns() as f64 / 1e6 / step_ms.max(1e-3);
-        let clock = "a coarse clock";
-        match rules::off("clock_bound") || step_ms < COARSE_CLOCK_MS / 2.0 {
-            true if self.is_inferred => (MOST_BY_COARSE_CLOCK, "rows that were inferred"),
-            true => (1.0, ""),
-            // A wait of a step or two may be next to nothing.
-            false if steps < FEW_STEPS.0 => (FEW_STEPS.1, clock),
-            false => (MOST_BY_COARSE_CLOCK, clock),
-        }
+        probability_at_most(wait, &self.path, self.is_inferred)
     }
 
     /// Probability that this wait, if it looks held, was passed on.

@@ -26,7 +26,6 @@ mod settle;
 mod siblings;
 
 pub use answers::{Terms, explain};
-pub use candidates::Exclusion;
 pub use held::{Confidence, DirectionModel, Held, Proof};
 
 use crate::judge::direction::Direction;

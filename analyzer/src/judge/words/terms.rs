@@ -1,6 +1,7 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{DirectionModel, Exclusion, Held, Proof, Terms};
+use crate::judge::doubts::of_wait::{Effect, WaitDoubt};
+use crate::judge::model::{DirectionModel, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
 use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
@@ -27,8 +28,10 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     }
     let Some(densities) = densities else {
         let (value, text) = match exclusion {
-            Some(Exclusion::Impossible(why)) => ("0", format!("a hold is impossible: {why}")),
-            Some(Exclusion::NotJudged(why)) => ("-", format!("not judged: {why}")),
+            Some(WaitDoubt { effect: Effect::Impossible, sentence }) => {
+                ("0", format!("a hold is impossible: {sentence}"))
+            }
+            Some(WaitDoubt { sentence, .. }) => ("-", format!("not judged: {sentence}")),
             None => ("-", "not judged: it is no wait between data of one sender".to_owned()),
         };
         return vec![row("probability", value.to_owned(), text)];
@@ -92,7 +95,8 @@ fn proof(held: &Held) -> Option<TermRow> {
 }
 
 /// The two sides that the ratio compares: the densities above it, unless the sender's timestamps count, too.
-fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
+fn ratio(direction: &DirectionModel, (most, why): (f64, &str), by: &str) -> String {
+    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     let also = match direction.by_sender_clock {
         0.0 => String::new(),
         weight => format!(
@@ -101,7 +105,7 @@ fn ratio(direction: &DirectionModel, most: f64, by: &str) -> String {
         ),
     };
     format!(
-        "release over pause{also}, from {:.5} up to {most}: how much likelier this timing is if the kernel \
+        "release over pause{also}, from {:.5} up to {most}{why}: how much likelier this timing is if the kernel \
          held the segment than if the program wrote it just then",
         1.0 / BOUND
     )

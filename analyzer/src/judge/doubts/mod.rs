@@ -1,6 +1,9 @@
 //! Doubts: facts of a connection that a capture may not show, in one table. Each row has its name, what it
 //! keeps from being judged, its test, and its words. The judge asks what is hidden, and not for a row.
 
+pub mod of_wait;
+pub mod size;
+
 use crate::judge::thresholds::LOSSY_ONE_OF;
 use crate::track::Connection;
 use crate::track::half::Half;
