@@ -1,6 +1,6 @@
 //! Why it is believed that data released a segment, where that differs from a pure ACK: sentences with frame numbers.
 
-use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, plural};
+use crate::judge::words::evidence::{Decimals, ExplainedStall, Likelier, Ms, plural};
 use std::fmt::{self, Write};
 
 impl ExplainedStall<'_> {
@@ -45,9 +45,10 @@ impl ExplainedStall<'_> {
     pub(super) fn quick(&self, out: &mut String) -> fmt::Result {
         write!(
             out,
-            "a {} that answers data as soon as a kernel sends would look the same: probability {:.5}, by how soon it \
+            "a {} that answers data as soon as a kernel sends would look the same: probability {}, by how soon it \
              reacts elsewhere",
-            self.by, self.model.relay
+            self.by,
+            Decimals::<5>(self.model.relay)
         )
     }
 

@@ -62,10 +62,12 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     }
     let (most, why) = stall.model.most(stall.wait);
     if most < 1.0 {
-        add(&|out| write!(out, "by {why}, no more than a probability of {most:.3}"));
+        add(&|out| write!(out, "by {why}, no more than a probability of {}", Decimals::<3>(most)));
     }
     let probability = finding.held.probability;
-    add(&|out| write!(out, "together: held with a probability of {probability:.5}"));
+    add(&|out| {
+        write!(out, "together: held with a probability of {}", Decimals::<5>(probability.into()))
+    });
 }
 
 /// A stall, with what its sentences need.
@@ -194,10 +196,10 @@ impl<'a> ExplainedStall<'a> {
 
     fn on(&self, out: &mut String) -> fmt::Result {
         let held = &self.finding.held;
-        let on = f64::from(held.on);
         write!(
             out,
-            "Nagle's algorithm was on with a probability of {on:.5}, by all waits of the {} and {}",
+            "Nagle's algorithm was on with a probability of {}, by all waits of the {} and {}",
+            Decimals::<5>(held.on.into()),
             self.by,
             Contradictions(self.judged.half(self.wait.by).contradictions)
         )?;
@@ -212,16 +214,16 @@ impl<'a> ExplainedStall<'a> {
             write!(out, " ({count} other connection{plural} of this server {say} {same})")?;
         }
         let percent = 100.0 * self.model.share_beside(held, self.wait);
-        write!(out, "; with Nagle on, {percent:.0} % of such waits are holds")
+        write!(out, "; with Nagle on, {} % of such waits are holds", percent.round() as u32)
     }
 
     fn relay(&self, out: &mut String) -> fmt::Result {
         write!(
             out,
-            "a proxy on the {}'s host that forwards late data would look the same (probability {:.4}); a capture of \
+            "a proxy on the {}'s host that forwards late data would look the same (probability {}); a capture of \
              all its connections would rule that out",
             self.by,
-            self.model.passed_on(self.wait)
+            Decimals::<4>(self.model.passed_on(self.wait))
         )
     }
 }
@@ -299,16 +301,29 @@ impl Ms {
 
 impl Display for Ms {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let us = (self.0.unsigned_abs() + 500) / 1000;
-        // Not `{:03}`: durations are most of what JSON with many stalls takes.
-        let mut rest = *b".000 ms";
-        for (at, unit) in [(1, 100), (2, 10), (3, 1)] {
-            rest[at] += (us / unit % 10) as u8;
-        }
         out.write_str(if self.0 < 0 { "-" } else { "" })?;
-        out.write_str(itoa::Buffer::new().format(us / 1000))?;
-        out.write_str(str::from_utf8(&rest).unwrap_or_default())
+        write_decimals::<3>(out, (self.0.unsigned_abs() + 500) / 1000)?;
+        out.write_str(" ms")
     }
+}
+
+/// A number from 0 on with so many decimals.
+pub(super) struct Decimals<const COUNT: u32>(pub f64);
+
+impl<const COUNT: u32> Display for Decimals<COUNT> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write_decimals::<COUNT>(out, (self.0 * f64::from(10_u32.pow(COUNT))).round() as u64)
+    }
+}
+
+/// Writes a number of so many thousandths, or the like. Not by `{:.3}`: numbers are most of what JSON with
+/// many stalls takes.
+fn write_decimals<const COUNT: u32>(out: &mut Formatter<'_>, number: u64) -> fmt::Result {
+    let one = 10_u64.pow(COUNT);
+    out.write_str(itoa::Buffer::new().format(number / one))?;
+    out.write_str(".")?;
+    // The leading digit keeps zeros behind it.
+    out.write_str(&itoa::Buffer::new().format(one + number % one)[1..])
 }
 
 /// Do the sender's timestamps decide more than the times of the capture?
