@@ -1,7 +1,7 @@
 //! Doubts about one wait, in one table: what shows that it was no hold, what keeps it from being judged, and
 //! what makes its timing tell less. Nothing else excludes a hold.
 
-use crate::judge::doubts::size::{EXEMPT, NO_WINDOW, REPEATED, Size};
+use crate::judge::doubts::size::{self, EXEMPT, NO_WINDOW, REPEATED, Size};
 use crate::judge::path::Path;
 use crate::judge::thresholds::{
     ANSWERS_DATA, BEHIND_FULL, BOUND, COARSE_CLOCK_MS, FEW_STEPS, LONGEST_IS_SMALL,
@@ -140,7 +140,7 @@ impl DoubtedWait<'_> {
     }
 
     fn is_full_sized(&self) -> bool {
-        Size::of(self.wait, self.connection) == Size::Full
+        size::is_full_sized(self.wait, self.connection)
     }
 
     fn is_carried(&self) -> bool {

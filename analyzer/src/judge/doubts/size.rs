@@ -15,6 +15,11 @@ pub fn may_hold(wait: &Wait) -> bool {
     wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
 }
 
+/// Is a segment as long as the handshake announced, or longer?
+pub fn is_full_sized(wait: &Wait, connection: &Connection) -> bool {
+    connection.announced_mss().is_some_and(|mss| wait.len >= mss)
+}
+
 /// How long a segment is: only small ones are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
@@ -30,10 +35,10 @@ pub enum Size {
 
 impl Size {
     pub fn of(wait: &Wait, connection: &Connection) -> Self {
-        let announced = connection.announced_mss();
-        if announced.is_some_and(|mss| wait.len >= mss) {
+        if is_full_sized(wait, connection) {
             return Self::Full;
         }
+        let announced = connection.announced_mss();
         let least = if connection.is_loopback() { LOOPBACK_MSS } else { LEAST_MSS };
         match connection.carried(wait.by) {
             Some(carried) if wait.len >= carried => Self::Carried,
