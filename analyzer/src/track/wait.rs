@@ -120,6 +120,8 @@ pub mod fact {
         /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
         /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
         RESENT,
+        /// The unacked segment itself had left while a small one was unacknowledged.
+        UNACKED_UNHELD,
         /// An initial window of ten segments (RFC 6928), or more, was in flight before the wait.
         LARGE_FLIGHT,
 

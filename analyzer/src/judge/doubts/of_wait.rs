@@ -79,6 +79,7 @@ wait_doubts! {
     left_before_ack Impossible, "the segment echoes an older timestamp: it left before the ACK";
     is_too_late Impossible, "no receiver delays an ACK for so long";
     is_ack_behind NotJudged, "the ACK came just behind the segment: a late stamp, or an accident";
+    follows_unheld AtMost(RIVALLED), "the unacknowledged segment itself was sent unheld";
     answers_fin AtMost(RIVALLED), "a FIN came with the ACK";
     is_behind_window AtMost(RIVALLED), "a congestion window may have been full";
     is_behind_full_sized AtMost(BEHIND_FULL), "only full-sized segments were unacknowledged";
@@ -204,6 +205,11 @@ impl DoubtedWait<'_> {
         self.wait.is(fact::ACK_BEHIND) && !(has_late_stamps() && is_delayed())
     }
 
+    /// Its program would have cleared the option between two pieces of one message.
+    fn follows_unheld(&self) -> bool {
+        self.wait.is(fact::UNACKED_UNHELD)
+    }
+
     fn answers_fin(&self) -> bool {
         self.wait.is(fact::ACK_FIN)
     }
@@ -227,5 +233,26 @@ impl DoubtedWait<'_> {
     /// The round trip to the receiver, in ns, where it is known.
     fn receiver_rtt_ns(&self) -> i64 {
         self.paths[self.wait.by.other() as usize].shortest_ns.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::story::{Story, client, server};
+
+    /// The first two pieces leave one after the other, unheld: the third one waited for something else.
+    #[test]
+    fn what_follows_a_segment_that_was_not_held_is_no_stall() {
+        let stalls = |is_unheld: bool| {
+            let opened = Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100));
+            let acked = opened.after_ms(1.0, server(0)).after_ms(1.0, server(50));
+            let story = acked.after_ms(5.0, client(49));
+            let story = if is_unheld { story.after_ms(1.2, client(11)) } else { story };
+            let held = story.after_ms(40.0, server(0)).after_ms(0.02, client(13));
+            let (_, rulings) = held.after_ms(1.0, server(200)).end().judge();
+            rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack).count()
+        };
+        assert_eq!([true, false].map(stalls), [0, 1]);
     }
 }

@@ -4,7 +4,7 @@ use crate::judge::doubts::of_wait::{Effect, WaitDoubt};
 use crate::judge::model::{DirectionModel, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
-use crate::judge::words::evidence::{Digits, Ms, is_mostly_by_sender_clock, left};
+use crate::judge::words::evidence::{Contradictions, Digits, Ms, is_mostly_by_sender_clock, left};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
@@ -54,7 +54,8 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             "P(on)",
             format!("{:.5}", held.on),
             format!(
-                "Nagle's algorithm was on, by all waits; {contradictions} small segments were sent unheld"
+                "Nagle's algorithm was on, by all waits and {}",
+                Contradictions(contradictions)
             ),
         ),
         row(

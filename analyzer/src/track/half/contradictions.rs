@@ -159,6 +159,11 @@ impl Half {
         self.rare().contradictions.has_excused
     }
 
+    /// Was the segment of this frame sent so, the last of them?
+    pub fn left_unheld(&self, segment: Mark) -> bool {
+        self.has_contradicted() && self.contradiction().1 == segment.frame
+    }
+
     /// Frames of the last two such segments.
     pub fn contradiction(&self) -> (u32, u32) {
         self.rare().contradictions.last

@@ -74,6 +74,7 @@ impl Observation<'_> {
             | when(half.sequence.in_flight() > 0, fact::IN_FLIGHT)
             | release.map_or(Facts::NONE, |release| release.facts.facts())
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
+            | when(half.left_unheld(from), fact::UNACKED_UNHELD)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.is_cut(), fact::CUT)
             | when(self.segment.has(FIN), fact::FIN)
