@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Runs `work` for each number below `pieces` on `threads` threads, and hands the results to `take` in order. The
-/// threads run only a little ahead, so memory does not grow with `pieces`.
+/// Runs `work` for each number below `pieces` on `threads` threads, and hands the results to `take`
+/// in order. The threads run only a little ahead, so memory does not grow with `pieces`.
 ///
 /// # Errors
 /// The first error of `take`, which ends the work.
@@ -72,8 +72,8 @@ pub fn of_blocks<R: Sync, T: Send>(
     of_pieces(threads, blocks, blocks_at_once(blocks.len()), work)
 }
 
-/// Blocks that are handed over at once: each by itself is slow where there are many. Their number must not depend on
-/// the number of threads, because sums of floating point depend on it.
+/// Blocks that are handed over at once: each by itself is slow where there are many. Their number
+/// must not depend on the number of threads, because sums of floating point depend on it.
 pub fn blocks_at_once(all: usize) -> usize {
     (all / 32).clamp(1, 16)
 }

@@ -208,7 +208,7 @@ fn words(name: &str) -> Vec<String> {
 fn glossary() -> Vec<(&'static str, Vec<String>)> {
     let (mut heading, mut found) = ("", Vec::new());
     for line in include_str!("lib.rs").lines().map_while(|line| line.strip_prefix("//!")) {
-        if line.ends_with(':') {
+        if line.ends_with(':') && !line.contains("**") {
             heading = line;
         }
         let bold = line.split("**").skip(1).step_by(2);

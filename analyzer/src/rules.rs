@@ -29,7 +29,7 @@ pub fn weight(name: &str, weight: f64) -> f64 {
     if off(name) { 0.0 } else { weight }
 }
 
-/// Each rule, and what it guards. Causes, and reasons not to judge, are rules, too: their own tables say what they are.
+/// Each rule, and what it guards. Causes, and reasons not to judge, have tables of their own.
 #[cfg(any(test, feature = "ablation"))]
 pub const DECLARED: &[(&str, &str)] = &[
     ("allows", "No hold is learnt from releases that the round trip makes impossible."),

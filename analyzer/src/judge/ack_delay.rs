@@ -1,5 +1,6 @@
-//! Was an ACK delayed by its receiver's timer, or by the path? The one answer to that: the excess over the round trip
-//! is a mixture of the path's jitter and of timers, whose share and spread follow from all ACKs of the direction.
+//! Was an ACK delayed by its receiver's timer, or by the path? The one answer: the excess over the
+//! round trip is a mixture of the path's jitter and of timers, whose share and spread follow from
+//! all ACKs of the direction.
 
 use crate::judge::path::Path;
 use crate::judge::statistics::{exponential, log_normal};
@@ -155,8 +156,8 @@ impl Densities {
     }
 }
 
-/// Density of the delays that timers make: around 40 ms mostly, else anything from 35 to 250 ms, and rarely shorter or
-/// longer.
+/// Density of the delays that timers make: around 40 ms mostly, else anything from 35 to 250 ms,
+/// and rarely shorter or longer.
 fn timer(excess_ms: f64) -> f64 {
     if excess_ms < DELAY_SHORTEST_MS {
         return 1e-6;

@@ -74,9 +74,9 @@ impl Finding<'_> {
         self.held.confidence().unwrap_or(Confidence::Possible)
     }
 
-    /// How long it kept the connection waiting. Whether a held segment was written at once or later, no capture shows,
-    /// only the calls of its program: without them its wait is the bound, and taking off what programs usually take was
-    /// further from the truth.
+    /// How long it kept the connection waiting. Whether a held segment was written at once or
+    /// later, no capture shows, only the calls of its program: without them its wait is the bound,
+    /// and taking off what programs usually take was further from the truth.
     pub fn lost_ns(&self) -> i64 {
         let wait_ns = self.wait.wait_ns();
         match self.held.proof {

@@ -1,15 +1,15 @@
 //! Judges all connections, when all of them are known. In this order:
 //!
 //! 1. [`weigh_all`], all together, as one connection is evidence on others: times that are made up
-//!    ([`capture::made_up`]), connections that the capture holds twice ([`pooled::copies`]), what brokers
-//!    ([`pooled::fan_out`]) and relays ([`pooled::relays`]) passed on; how likely each wait was a hold ([`model`]), or
-//!    what the calls of its program prove ([`proven`]).
+//!    ([`capture::made_up`]), connections that the capture holds twice ([`pooled::copies`]), what
+//!    brokers ([`pooled::fan_out`]) and relays ([`pooled::relays`]) passed on; how likely each wait
+//!    was a hold ([`model`]), or what the calls of its program prove ([`proven`]).
 //! 2. [`model::by_data::drop_unlikely`], which `result::blocks` calls for each block: drops segments
 //!    that data probably did not release.
-//! 3. [`judge`], each by itself: the causes of its waits ([`causes::ledger`]), less those that others cover
-//!    ([`finding::superseded`]) or for which nobody waited ([`finding::unanswered`]); then whether Nagle's algorithm
-//!    was on ([`nagle::nodelay`]), what the capture hides ([`finding::hidden`]), and the verdict
-//!    ([`finding::verdict`]).
+//! 3. [`judge`], each by itself: the causes of its waits ([`causes::ledger`]), less those that others
+//!    cover ([`finding::superseded`]) or for which nobody waited ([`finding::unanswered`]); then
+//!    whether Nagle's algorithm was on ([`nagle::nodelay`]), what the capture hides
+//!    ([`finding::hidden`]), and the verdict ([`finding::verdict`]).
 
 pub mod ack_delay;
 pub mod capture;
@@ -62,10 +62,10 @@ pub struct Weighed {
     pub passed_on: Vec<PassedOn>,
 }
 
-/// Weighs all connections together, each step by what the ones before have marked: made-up times, connections that the
-/// capture holds twice, what brokers and relays passed on; then how likely Nagle's algorithm held each wait until an
-/// ACK, or until data; or, where it is known when its bytes were `written`, whether it did. Sorts the waits of each
-/// block by connection and time.
+/// Weighs all connections together, each step by what the ones before have marked: made-up times,
+/// connections that the capture holds twice, what brokers and relays passed on; then how likely
+/// Nagle's algorithm held each wait until an ACK, or until data; or, where it is known when its
+/// bytes were `written`, whether it did. Sorts the waits of each block by connection and time.
 pub fn weigh_all(
     blocks: &mut [Block],
     clocks: &Clocks,
@@ -156,8 +156,8 @@ pub fn judge(
     }
 }
 
-/// Rules on all waits, and leaves out those that others supersede: the first of `waits` have the new `rulings`.
-/// Returns for each side whether the kernel held something back for a cork.
+/// Rules on all waits, and leaves out those that others supersede: the first of `waits` have the
+/// new `rulings`. Returns for each side whether the kernel held something back for a cork.
 pub fn rule(
     connection: &Connection,
     waits: &mut [Wait],

@@ -1,8 +1,8 @@
-//! The path between the capture point and a host, and how far it is known: the one answer to 'what is the round trip'.
+//! The path between the capture point and a host: the one answer to 'what is the round trip'.
 //!
-//! The tracker measures (`track::half::path`); here the measurements become an estimate with its doubt. A single
-//! sample bounds a round trip from above only, replies may all have been slow, and releases that agree among
-//! themselves are a measurement, too. All times in ms.
+//! The tracker measures (`track::half::path`); here the measurements become an estimate with its
+//! doubt. A single sample bounds a round trip from above only, replies may all have been slow, and
+//! releases that agree among themselves are a measurement, too. All times in ms.
 
 use crate::judge::statistics;
 use crate::judge::thresholds::{
@@ -103,8 +103,9 @@ impl Path {
         }
     }
 
-    /// The path to the sender of releases: they tell whether there is a network where nothing else does, and whether a
-    /// round trip was none. ACKs that are stamped behind what they released show beside the sender only.
+    /// The path to the sender of releases: they tell whether there is a network where nothing else
+    /// does, and whether a round trip was none. ACKs that are stamped behind what they released
+    /// show beside the sender only.
     pub fn with_releases(self, releases_ns: &mut [i64], behind_ns: Option<i64>) -> Self {
         match (behind_ns, self.is_known()) {
             (Some(behind_ns), _) => Self { far: false, behind_ms: ms(behind_ns), ..self },
@@ -119,7 +120,7 @@ impl Path {
         Self { step_ms: self.step_ms, ..Self::default() }
     }
 
-    /// Do most releases come sooner than a round trip that was seen once or twice? None can: that answer was late.
+    /// Do most releases come sooner than a round trip seen once or twice? Then that answer was late.
     fn is_refuted(&self, releases_ns: &mut [i64]) -> bool {
         let few = FEW_RELEASES as usize;
         usize::from(self.samples) < few
@@ -128,8 +129,8 @@ impl Path {
                 .is_some_and(|middle_ns| 2.0 * ms(middle_ns) < self.rtt_or_zero_ms())
     }
 
-    /// Did releases come over a network, by their middle? Where most are pauses, a few as quick as a kernel tell that its
-    /// host is here: by chance data seldom follows an ACK so soon.
+    /// Did releases come over a network, by their middle? Where most are pauses, a few as quick as
+    /// a kernel tell that its host is here: by chance data seldom follows an ACK so soon.
     fn are_far(&self, releases_ns: &mut [i64]) -> bool {
         let Some(middle_ns) = statistics::upper(releases_ns) else { return false };
         let quick_ms = KERNEL_LATE[0].1 + self.step_ms;
@@ -164,8 +165,8 @@ impl Path {
         Self { agreed_ms, ..self }
     }
 
-    /// The shortest of the largest group within one tolerance, and how many they are; of groups as large that of the
-    /// shorter ones.
+    /// The shortest of the largest group within one tolerance, and how many they are; of groups as
+    /// large that of the shorter ones.
     fn densest(&self, sorted_ms: &[f64]) -> (f64, usize) {
         let (mut best, mut end) = ((0.0, 0), 0);
         for (begin, &first_ms) in sorted_ms.iter().enumerate() {
@@ -251,8 +252,9 @@ impl Path {
         ms(wait.release_ns()) - self.rtt_or_zero_ms()
     }
 
-    /// Does the segment follow the ACK by the round trip to the sender? Asked for waits that Nagle's algorithm cannot
-    /// have made: a full window, or a sender with one segment in flight, waits for ACKs, too.
+    /// Does the segment follow the ACK by the round trip to the sender? Asked for waits that
+    /// Nagle's algorithm cannot have made: a full window, or a sender with one segment in flight,
+    /// waits for ACKs, too.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
         let Some(rtt_ms) = self.usual_ms() else { return false };
         let off_ms = ms(wait.release_ns()) - rtt_ms;

@@ -1,5 +1,5 @@
-//! Waits whose bytes were written at a known time: what was written before the ACK and left only then was held, and what
-//! was written later was not.
+//! Waits whose bytes were written at a known time: what was written before the ACK and left only
+//! then was held, and what was written later was not.
 
 use crate::calls::written::{Written, WrittenAt};
 use crate::judge::doubts::size::may_hold;

@@ -130,8 +130,8 @@ fn a_program_with_a_period_is_no_stall() {
     assert_eq!(stalls_of((0..30).fold(opened(), periodic)), []);
 }
 
-/// How sure the stalls are of connections of one server, where the capture was taken: each has one reply in two
-/// pieces, the second so long after the ACK of the first.
+/// How sure the stalls are of connections of one server, where the capture was taken: each has one
+/// reply in two pieces, the second so long after the ACK of the first.
 fn server_replies(releases_ms: &[f64]) -> Vec<Confidence> {
     let story = |(at, &ms): (usize, &f64)| {
         let syn = Story::new().after_ms(at as f64 * 300.0, client(0).syn());

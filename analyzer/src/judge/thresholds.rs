@@ -4,8 +4,8 @@ use crate::thresholds::thresholds;
 
 thresholds! {
     // Is the algorithm on?
-    /// Log-odds that Nagle's algorithm is on, before anything is seen: it is the default, but most programs that
-    /// people complain about were told of `TCP_NODELAY` long ago.
+    /// Log-odds that Nagle's algorithm is on, before anything is seen: it is the default, but most
+    /// programs that people complain about were told of `TCP_NODELAY` long ago.
     NAGLE_ON: f64 = (-0.5) log_odds,
         from "judged waits of 245 foreign files: from -1 to 0 none becomes falsely sure; at 0 a lone wait may be certain",
         larger "calls more single waits holds";
@@ -15,28 +15,31 @@ thresholds! {
         from "judgement: most connections never, and a few hundred waits are many",
         larger "lets contradictions speak for their neighbourhood only";
 
-    /// Chance that `TCP_NODELAY` is set before the next wait, and cleared, in programs that set it in the middle.
+    /// Chance that programs which set `TCP_NODELAY` in the middle do so before the next wait, and clear it.
     SET_LATER: (f64, f64) = (0.05, 0.0005) chance,
         from "judgement: SSH sets it once the session starts",
         larger "keeps single holds beside segments that left unheld";
 
-    /// How many sessions of protocols that are known to set it once they have begun do so, and the chance for each wait.
+    /// How many sessions of protocols that are known to set it once they have begun do so, and the
+    /// chance for each wait.
     SESSIONS_SET_LATER: (f64, f64) = (0.95, 0.5) chance,
         from "OpenSSH: both ends, once the user is known",
         larger "keeps single holds of SSH beside segments that left unheld";
 
-    /// Chance that `TCP_NODELAY` is set or cleared before the next wait in programs that do so for each message.
+    /// Chance that programs which toggle `TCP_NODELAY` for each message do so before the next wait.
     TOGGLED: f64 = 0.3 chance,
         from "judgement: once or twice in a message of a few segments",
         larger "keeps holds of programs that toggle the option";
 
-    /// How many directions are of programs that set it later, and, where segments left unheld, of those that toggle it.
+    /// How many directions are of programs that set it later, and, where segments left unheld, of
+    /// those that toggle it.
     SWITCHERS: (f64, f64) = (0.1, 0.00001) shares,
         from "judgement",
         larger "keeps single holds beside segments that left unheld, and accidental releases";
 
-    /// How likely a small segment is seen to leave unheld although the algorithm is on: by artefacts of captures and
-    /// clocks; and where most were at least 10 ms late and bytes are missing, as ACKs that freed them may be.
+    /// How likely a small segment is seen to leave unheld although the algorithm is on: by
+    /// artefacts of captures and clocks; and where most were at least 10 ms late and bytes are
+    /// missing, as ACKs that freed them may be.
     CONTRADICTION: (f64, f64) = (0.03, 0.3) chances,
         from "half of the share that artefacts cause among holds, 1 in 20, for each; judgement",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
@@ -51,8 +54,8 @@ thresholds! {
         from "judgement",
         larger "lets a long habit of a program look like holds";
 
-    /// The exponent by which more waits count, what a clock with steps of `COARSE_CLOCK_MS` adds to it, and how many
-    /// times fewer waits are independent there.
+    /// The exponent by which more waits count, what a clock with steps of `COARSE_CLOCK_MS` adds to
+    /// it, and how many times fewer waits are independent there.
     HABITS: (f64, f64, f64) = (0.5, 0.1, 100.0) exponents_and_times,
         from "judgement",
         larger "lets fewer long connections become certain";
@@ -77,8 +80,8 @@ thresholds! {
         from "judgement",
         larger "lets the others outvote a connection's own waits";
 
-    /// Waits that tell the share of holds at most: messages of a direction are of several kinds, and the share of each
-    /// is known no better.
+    /// Waits that tell the share of holds at most: messages of a direction are of several kinds,
+    /// and the share of each is known no better.
     SHARE_WAITS: f64 = 8.0 waits,
         from "captures with truth: at 0.95-0.98 25 of 777 are false, 24 foretold; without it 74 of 884, 28 foretold",
         larger "calls waits likely that leave as a program would";
@@ -93,8 +96,8 @@ thresholds! {
         from "judgement",
         larger "answers fewer times whether `TCP_NODELAY` is set";
 
-    /// Where Nagle's algorithm was on with this probability at the waits of a direction, segments that left unheld do
-    /// not prove that `TCP_NODELAY` is set.
+    /// Where Nagle's algorithm was on with this probability at the waits of a direction, segments
+    /// that left unheld do not prove that `TCP_NODELAY` is set.
     OPEN_ON: f64 = 0.1 chance,
         from "below it other explanations are ten times likelier",
         larger "answers more often that `TCP_NODELAY` is set";
@@ -105,7 +108,7 @@ thresholds! {
         from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// Part of the kernel's reactions that softirqs make late, and by how much on average; and those late by a jiffy.
+    /// Kernels' reactions that softirqs make late: part, and mean delay; and those late by a jiffy.
     KERNEL_LATE: [(f64, f64); 2] = [(0.027, 0.1), (0.003, 1.5)] shares_and_ms,
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
@@ -115,8 +118,8 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// The kernel's reaction: median of lower quartiles, in round trips within the host, and the deviation of their
-    /// logarithm.
+    /// The kernel's reaction: median of lower quartiles, in round trips within the host, and the
+    /// deviation of their logarithm.
     KERNEL_QUARTILE: (f64, f64) = (1.5, 0.6) round_trips,
         from "1,655 directions that hold, up to 200 connections on two cores of Linux 6.18",
         larger "calls more holds certain where a relay may be hidden";
@@ -137,19 +140,19 @@ thresholds! {
         from "derived: the logarithm of 10,000",
         larger "calls more single waits holds";
 
-    /// How soon programs react to data at their own host, where nothing shows it: median in ms, and the deviation of
-    /// its logarithm.
+    /// How soon programs react to data at their own host, where nothing shows it: median in ms, and
+    /// the deviation of its logarithm.
     REACTION_MS: (f64, f64) = (0.12, 1.2) ms,
         from "measured on Linux 6.18: 0.03 ms for the quickest server, milliseconds for most handlers",
         larger "takes quicker answers for holds that data released";
 
-    /// Part of programs that react as soon as a kernel does: polling and spinning ones, servers in the kernel.
+    /// Part of programs that react as soon as a kernel: polling or spinning, or within the kernel.
     QUICK_PROGRAM: f64 = 0.03 share,
         from "judgement: one in thirty",
         larger "calls fewer holds that data released likely";
 
-    /// No program wakes up, reads and writes faster: plain relays took 41 us at least. Two releases of one tick are that
-    /// close, too.
+    /// No program wakes up, reads and writes faster: plain relays took 41 us at least. Two releases
+    /// of one tick are that close, too.
     WAKE_NS: i64 = 15_000 ns,
         from "measured on Linux 6.18",
         larger "loses relays of fast hosts, and so reports them as senders that hold";
@@ -169,26 +172,26 @@ thresholds! {
         from "judgement",
         larger "calls fewer holds that data released likely";
 
-    /// How soon a program passes on what arrives: waking up, reading and writing take 0.05-0.3 ms, up to 3 ms on two
-    /// overloaded cores. The next piece behind a delayed ACK comes 40 ms later.
+    /// How soon a program passes on what arrives: waking up, reading and writing take 0.05-0.3 ms,
+    /// up to 3 ms on two overloaded cores. The next piece behind a delayed ACK comes 40 ms later.
     PASS_ON_NS: i64 = 5_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes what comes by chance for what was passed on";
 
-    /// The weight of what earlier pauses show, once there are many; and at the sender's own host or where the round
-    /// trip is not known: a period looks like one there.
+    /// The weight of what earlier pauses show, once there are many; and at the sender's own host or
+    /// where the round trip is not known: a period looks like one there.
     LEARNT_PAUSES: (f64, f64) = (0.75, 0.85) weights,
         from "calibrated on all labelled captures",
         larger "explains more waits by the program";
 
-    /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms after ACKs
-    /// that were 50 ms late, on a phone.
+    /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms
+    /// after ACKs that were 50 ms late, on a phone.
     NEXT_BLOCK_ONE_OF: i64 = 10 one_of,
         from "a capture of a phone",
         larger "takes fewer pauses of programs for stop-and-wait";
 
-    /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
-    /// for 200 ms are up to 1.5 ms late.
+    /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks.
+    /// Programs that sleep for 200 ms are up to 1.5 ms late.
     CORK_EARLY_NS: i64 = 2_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes fewer timers of programs for corks";
@@ -209,14 +212,14 @@ thresholds! {
         from "judgement",
         larger "takes slower programs on one host for a kernel";
 
-    /// The longest round trip of a host that calls itself, over loopback or virtual interfaces: 5-30 us. A network
-    /// card alone takes as long.
+    /// The longest round trip of a host that calls itself, over loopback or virtual interfaces:
+    /// 5-30 us. A network card alone takes as long.
     ONE_HOST_RTT_NS: i64 = 100_000 ns,
         from "measured on Linux 6.18",
         larger "takes neighbours on a fast network for the host itself";
 
-    /// How little a single round trip is believed: n samples weigh n / (n + this). A handshake may be slow by ARP, by a
-    /// firewall, or by a peer that acknowledges late; and replies may all have been slow.
+    /// How little a single round trip is believed: n samples weigh n / (n + this). A handshake may be slow
+    /// by ARP, by a firewall, or by a peer that acknowledges late; and replies may all have been slow.
     LONE_SAMPLE: (f64, f64) = (0.3, 3.0) samples,
         from "judgement: one sample in four is off where hosts meet for the first time",
         larger "learns paths from releases rather than from handshakes";
@@ -232,17 +235,18 @@ thresholds! {
         from "derived: `KNOWN_LESS` of two replies is 0.32",
         larger "compares fewer releases with the round trip";
 
-    /// How much sooner than the shortest round trip an ACK may release, besides jitters and a part of the round trip.
+    /// How much sooner than the shortest round trip an ACK may release, besides jitters and a part of it.
     EARLY_MS: f64 = 0.2 ms,
         from "judgement",
         larger "takes more program writes before the round trip for holds";
 
-    /// The part of a round trip, one that few samples show and one that is known, by which releases may be early.
+    /// Part of a round trip by which releases may be early, if few samples show it, and if it is known.
     EARLY_ONE_OF: (f64, f64) = (2.0, 8.0) one_of,
         from "judgement",
         larger "takes fewer program writes before the round trip for holds";
 
-    /// How many times as many releases as chance makes must be as quick as a kernel's to show that its host is here.
+    /// How many times as many releases as chance makes must be as quick as a kernel's to show that
+    /// its host is here.
     QUICK_BY_CHANCE: f64 = 0.05 times,
         from "judgement",
         larger "finds more senders beside the capture point";
@@ -252,13 +256,13 @@ thresholds! {
         from "judgement: a mean deviation of eight is right within a third",
         larger "asks other connections more often";
 
-    /// Round trips of its own that weigh as much as the middle and the spread of other connections of the same hosts.
+    /// Own round trips that weigh as much as the middle and spread of other connections of the hosts.
     OTHERS_WEIGHT: f64 = 3.0 samples,
         from "judgement",
         larger "believes the others for longer";
 
-    /// Part of releases on a path that vary by its jitter, that are late, and that are late by up to a round trip:
-    /// queues, scheduling on two hosts. The rest come at the round trip.
+    /// Part of releases on a path that vary by its jitter, that are late, and that are late by up
+    /// to a round trip: queues, scheduling on two hosts. The rest come at the round trip.
     PATH_LATE: [f64; 3] = [0.25, 0.1, 0.02] shares,
         from "measured in the lab",
         larger "finds more on bad paths, and takes more program writes for holds";
@@ -273,7 +277,7 @@ thresholds! {
         from "judgement",
         larger "finds less on short paths that vary";
 
-    /// Widths of releases that come at the round trip, and of those of `PATH_LATE`, in `PATH_BASE_MS` and in jitters.
+    /// Widths of releases at the round trip, and of `PATH_LATE`, in `PATH_BASE_MS` and in jitters.
     PATH_WIDTHS: [(f64, f64); 4] = [(0.05, 0.2), (0.5, 1.0), (2.0, 2.0), (8.0, 0.0)] bases_and_jitters,
         from "judgement",
         larger "finds more on bad paths, and takes more program writes for holds";
@@ -288,19 +292,20 @@ thresholds! {
         from "judgement",
         larger "finds less on bad paths";
 
-    /// Where the path is unknown: part of releases by a kernel beside the capture point, and of those within what
-    /// bounds the round trip; then, where there is no network, part of those by a kernel, and of late ones.
+    /// Where the path is unknown: part of releases by a kernel beside the capture point, and of
+    /// those within what bounds the round trip; then, where there is no network, part of those by a
+    /// kernel, and of late ones.
     UNKNOWN_PATH: [(f64, f64); 2] = [(0.3, 0.7), (0.9, 0.1)] shares,
         from "judgement",
         larger "finds more beside the sender, and less across networks, in captures that begin in the middle";
 
-    /// Round trips up to here are equally likely where nothing is known, and longer ones are rarer by the cube.
+    /// Where nothing is known, round trips up to here are equally likely, longer ones rarer by the cube.
     LONG_RTT_MS: f64 = 300.0 ms,
         from "judgement",
         larger "finds more behind satellites in captures that begin in the middle";
 
-    /// How far a release may lie beyond what bounds the round trip; how much more rarely, besides `QUEUE_ONE_OF`; and
-    /// the room of both.
+    /// How far a release may lie beyond what bounds the round trip; how much more rarely, besides
+    /// `QUEUE_ONE_OF`; and the room of both.
     BEYOND_BOUND_MS: [f64; 3] = [2.0, 1.0, 7.0] ms,
         from "judgement",
         larger "takes more program writes for holds in captures that begin in the middle";
@@ -341,25 +346,26 @@ thresholds! {
         from "judgement",
         larger "lets single waits decide";
 
-    /// The bound where something else makes a sender go on at the moment of an ACK, as often as not: the program saw a
-    /// FIN with it, which one in three answers at once; or full-sized segments filled an initial window.
+    /// The bound where something else makes a sender go on at the moment of an ACK, as often as
+    /// not: the program saw a FIN with it, which one in three answers at once; or full-sized
+    /// segments filled an initial window.
     RIVALLED: f64 = 2.0 times,
         from "derived: where half of all pauses end at the ACK, too, a hold is at most twice as likely to",
         larger "takes answers to a FIN and full congestion windows for holds";
 
-    /// The bound where nothing but full-sized segments was outstanding: Linux holds no tail behind them, and a congestion
-    /// window of two to four segments waits for an ACK, too.
+    /// The bound where nothing but full-sized segments was outstanding: Linux holds no tail behind
+    /// them, and a congestion window of two to four segments waits for an ACK, too.
     BEHIND_FULL: f64 = 20.0 times,
         from "judged waits of foreign captures: 3 of 11 false likely ones, 2 of 648 true ones",
         larger "takes full congestion windows for holds";
 
-    /// The bound where data came just before the ACK: one in fifty programs answers as soon as a kernel releases.
+    /// The bound where data came just before the ACK: one in fifty programs is as quick as a kernel.
     ANSWERS_DATA: f64 = 50.0 times,
         from "judgement",
         larger "takes answers to data for holds";
 
-    /// The bound where no segment of the sender is longer, and neither a handshake nor a message that was cut shows the
-    /// MSS: one in twenty of those is full-sized and waited for a window.
+    /// The bound where no segment of the sender is longer, and neither a handshake nor a message
+    /// that was cut shows the MSS: one in twenty of those is full-sized and waited for a window.
     LONGEST_IS_SMALL: f64 = 20.0 times,
         from "judgement: messages longer than the MSS are cut, and then show it",
         larger "takes full windows for holds in captures that begin in the middle";
@@ -374,7 +380,7 @@ thresholds! {
         from "judgement",
         larger "learns less from programs and paths that are even";
 
-    /// Widths in ms of those in which a kernel's releases beside the capture point are learnt, and their weights.
+    /// Widths in ms in which a kernel's releases beside the capture point are learnt, and their weights.
     KERNEL_WIDTHS: [(f64, f64); 2] = [(0.02, 0.7), (0.1, 0.3)] ms_and_weights,
         from "`KERNEL_MS`, `KERNEL_LATE`; judgement",
         larger "takes programs that wake up soon after an ACK for holds";
@@ -414,19 +420,20 @@ thresholds! {
         from "judgement",
         larger "doubts more stalls of short connections";
 
-    /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
-    /// counts is beyond 99.9 % from three events on.
+    /// How many times a peak must exceed what chance makes of its neighbourhood: four times the
+    /// mean of Poisson counts is beyond 99.9 % from three events on.
     PEAK_OVER_CHANCE: f64 = 4.0 times,
         from "statistics",
         larger "rejects true peaks of few events";
 
     // Relays.
-    /// Log-odds of a relay that is asked by its own client, across a network: both timers must fire together there.
+    /// Log-odds of a relay that its own client asks across a network: both timers must fire together.
     RELAY_ASKED: f64 = (-8.0) log_odds,
         from "judgement: with e^-7 nothing away from the sender's host can be certain",
         larger "calls fewer stalls certain";
 
-    /// Log-odds of a relay that is asked across a network where its own host is seen: how soon it reacts tells the rest.
+    /// Log-odds of a relay that is asked across a network where its own host is seen: how soon it
+    /// reacts tells the rest.
     RELAY_ASKED_HERE: f64 = (-3.0) log_odds,
         from "judgement: one in twenty; 429 directions that hold react within 0.04 ms, relays after 0.09 to 0.4 ms",
         larger "calls fewer stalls of loaded hosts likely";
@@ -436,14 +443,14 @@ thresholds! {
         from "judgement: nothing is certain there",
         larger "calls fewer stalls of captures that begin in the middle certain";
 
-    /// How much less likely a relay is across a network where ACKs came at once: its upstream would have to wait for
-    /// just this path's round trip.
+    /// How much less likely a relay is across a network where ACKs came at once: its upstream would
+    /// have to wait for just this path's round trip.
     RELAY_PROMPT: f64 = 4.0 log_odds,
         from "judgement: 736 more of 9,347 sure on a hidden set, 25 of them false",
         larger "calls more holds of push servers likely";
 
-    /// The middle half of releases by another host's timers: median of its width in ms, and the deviation of its
-    /// logarithm.
+    /// The middle half of releases by another host's timers: median of its width in ms, and the
+    /// deviation of its logarithm.
     RELAY_SPREAD: (f64, f64) = (1.0, 1.0) ms,
         from "ticks of 1 to 4 ms on two hosts",
         larger "calls fewer late releases on bad paths likely";
@@ -453,8 +460,8 @@ thresholds! {
         from "judgement",
         larger "calls more late releases of short connections likely";
 
-    /// Kernels of overloaded hosts: the medians of their reactions within a host and of the spread of their releases
-    /// across a network, in ms; then how many they are, and the deviation of the logarithm of both.
+    /// Kernels of overloaded hosts: the medians of their reactions within a host and of the spread of their
+    /// releases across a network, in ms; then how many they are, and the deviation of the logarithm of both.
     SLOW_HOST: [(f64, f64); 2] = [(0.05, 1.0), (0.001, 2.0)] ms_and_share,
         from "judgement",
         larger "takes relays for holds of slow hosts";
@@ -495,7 +502,8 @@ thresholds! {
         from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",
         larger "takes late paths for timers";
 
-    /// Shares of delays around that, of others from 35 to 250 ms, and of any other (`LONGEST_DELAYED_ACK_NS`).
+    /// Shares of delays around that, of others from 35 to 250 ms, and of any other
+    /// (`LONGEST_DELAYED_ACK_NS`).
     DELAY_TIMER_SHARES: [f64; 3] = [0.7, 0.25, 0.05] shares,
         from "judgement: Windows, macOS, BSD and lwIP in the second; PLCs and slow hosts in the third",
         larger "takes unusual timers for late paths, if the first";
@@ -505,7 +513,7 @@ thresholds! {
         from "Linux `TCP_DELACK_MIN`, less a jiffy at HZ=250; lwIP `TCP_TMR_INTERVAL`",
         larger "takes unusual timers for late paths";
 
-    /// Part of prompt ACKs that a queue delays, and of those across a network before a round trip was measured.
+    /// Part of prompt ACKs that a queue delays, and across a network before any round trip is known.
     QUEUED: (f64, f64) = (0.02, 0.3) shares,
         from "judgement",
         larger "takes timers for late paths";
@@ -520,7 +528,7 @@ thresholds! {
         from "judgement",
         larger "takes timers for late paths";
 
-    /// ACKs that count as much as the jitter that was measured: at least, and what is added by its samples at most.
+    /// ACKs that count as much as the measured jitter: at least, and what its samples add at most.
     ACK_SPREAD_KNOWN: (u16, u16) = (2, 40) ACKs,
         from "judgement",
         larger "learns the spread of a path more slowly";
@@ -546,8 +554,8 @@ thresholds! {
         larger "accepts rarer habits, but more of what was sent again must be needless";
 
     // Clocks and copies.
-    /// A clock with steps as coarse as this cannot tell a kernel's release from a program's pause that ends slightly
-    /// later, however often.
+    /// A clock with steps as coarse as this cannot tell a kernel's release from a program's pause
+    /// that ends slightly later, however often.
     COARSE_CLOCK_MS: f64 = 1.0 ms,
         from "judgement",
         larger "calls more stalls of coarse captures likely";
@@ -577,7 +585,7 @@ thresholds! {
         from "two ways to look find more by accident: nearly three times",
         larger "finds less on bad paths";
 
-    /// Waits from which a sender's clock is asked whether its pauses follow the ACK, and from which its drift is fitted.
+    /// Waits from which a sender's clock is asked for pauses after the ACK, and its drift is fitted.
     CLOCK_EVENTS: (usize, usize) = (6, 20) waits,
         from "statistics",
         larger "finds less on bad paths";
@@ -619,20 +627,20 @@ thresholds! {
         from "calibrated on all labelled captures",
         larger "tells of fewer possible stalls";
 
-    /// A release and a pause that are as likely as this for a hold, or likelier, leave it open what a wait was where
-    /// the round trip is not known: both may be as even.
+    /// A release and a pause that are as likely as this for a hold, or likelier, leave it open what
+    /// a wait was where the round trip is not known: both may be as even.
     OPEN_RATIO: f64 = 0.3 times,
         from "the weight of what is learnt of holds over that of pauses, halved",
         larger "says 'clean' of more connections";
 
-    /// The sum of what waits leave open from which a connection without a stall is not called clean: half a hold. Half of
-    /// that leaves it open whether a program paused.
+    /// The sum of what waits leave open from which a connection without a stall is not called
+    /// clean: half a hold. Half of that leaves it open whether a program paused.
     OPEN_HOLDS: f64 = 0.5 holds,
         from "judgement",
         larger "says 'clean' of more connections";
 
-    /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames, and more than
-    /// a quarter then lacks one. A single hold may leave no trace.
+    /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames,
+    /// and more than a quarter then lacks one. A single hold may leave no trace.
     LOSSY_ONE_OF: u64 = 10 one_of,
         from "statistics",
         larger "says 'clean' of fewer captures that lost frames";

@@ -10,8 +10,8 @@ const FIRST_NS: i64 = 1_000;
 #[derive(Debug, Clone)]
 pub struct Reactions {
     bins: [u8; BINS],
-    /// Segments that may have waited until data acknowledged all before them, but left later than a kernel sends.
-    /// Saturates.
+    /// Segments that may have waited until data acknowledged all before them, but left later than a
+    /// kernel sends. Saturates.
     pub late: u16,
 }
 

@@ -9,8 +9,8 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "judges near networks as strictly as a local path, and misses their holds";
 
-    /// Part of the round trip that a packet is on its way for certain; or that it may be off, since the shortest
-    /// round trip measured may not be the shortest there is.
+    /// Part of the round trip that a packet is on its way for certain; or that it may be off, since
+    /// the shortest round trip measured may not be the shortest there is.
     IN_TRANSIT_ONE_OF: i64 = 4 one_of,
         from "judgement",
         larger "sees less `TCP_NODELAY` from afar, and fewer early releases";
@@ -21,14 +21,15 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
 
-    /// A kernel releases within this of an ACK, mostly (`KERNEL_MS`). Data that leaves across a network without waiting for
-    /// its ACK comes so soon behind it once in fifty times.
+    /// A kernel releases within this of an ACK, mostly (`KERNEL_MS`). Data that leaves across a
+    /// network without waiting for its ACK comes so soon behind it once in fifty times.
     KERNEL_RELEASE_NS: i64 = 50_000 ns,
         from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
         larger "sees less `TCP_NODELAY` from afar";
 
-    /// No kernel sends later than this after the data that let a segment go (`KERNEL_MS`). Programs that react in half
-    /// of it are counted from their first such reaction on, others once a segment looks as if data had let it go.
+    /// No kernel sends later than this after the data that let a segment go (`KERNEL_MS`). Programs
+    /// that react in half of it are counted from their first such reaction on, others once a
+    /// segment looks as if data had let it go.
     KERNEL_REACTION_NS: i64 = 200_000 ns,
         from "measured on 779 holds that data released",
         larger "keeps more answers of programs, which the judge tells apart";
@@ -62,8 +63,8 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes short delayed ACKs for prompt ones";
 
-    /// The longest delayed ACK: a longer one is not allowed. On an unknown path an ACK releases no data later than
-    /// this, either.
+    /// The longest delayed ACK: a longer one is not allowed. On an unknown path an ACK releases no
+    /// data later than this, either.
     LONGEST_DELAYED_ACK_NS: i64 = 620_000_000 ns,
         from "Windows: `TcpDelAckTicks` of up to six ticks of 100 ms; RFC 1122, section 4.2.3.2, asks for 500 ms",
         larger "takes coincidences after long pauses for holds";
@@ -101,7 +102,7 @@ thresholds! {
         from "judgement",
         larger "believes more short scripts";
 
-    /// The largest difference from equal steps, as a part of them: quick hosts send in steps of some microseconds.
+    /// The largest part by which equal steps differ: quick hosts send in steps of some microseconds.
     EVEN_ONE_OF: i64 = 16 one_of,
         from "resolution of pcap timestamps: a microsecond is a sixteenth of the steps of a slow loopback",
         larger "takes fewer true times for made-up ones";
@@ -111,8 +112,8 @@ thresholds! {
         from "judgement",
         larger "takes fewer waits for made-up ones, and for corked ones";
 
-    /// Times were made up where this many waits have at most as many lengths, to 2 us, and each a few on average; or
-    /// where most are multiples of 10 ms. Timers of hosts fire some 50 us early or late.
+    /// Times were made up where this many waits have at most as many lengths, to 2 us, and each a few
+    /// on average; or where most are multiples of 10 ms. Timers of hosts fire some 50 us early or late.
     MADE_UP: (usize, usize, usize) = (8, 8, 3) waits_and_lengths_and_waits_of_each,
         from "statistics: multiples of 10 ms to 2 us by chance, 1 in 10^20",
         larger "judges more captures of simulators; of lengths, fewer";
@@ -143,14 +144,14 @@ thresholds! {
         from "statistics: chance of 1 in 10^16",
         larger "trusts uneven clocks of short captures";
 
-    /// Several queues and interfaces write their frames slightly out of order: a rotated file may begin this long
-    /// before the last frame of its predecessor.
+    /// Several queues and interfaces write their frames slightly out of order: a rotated file may
+    /// begin this long before the last frame of its predecessor.
     QUEUES_NS: i64 = 10_000_000 ns,
         from "judgement",
         larger "takes captures of their own for parts of one";
 
-    /// Shorter payloads are below any MSS: what hosts fall back to (RFC 9293, section 3.7.1), less 40 bytes of
-    /// options.
+    /// Shorter payloads are below any MSS: what hosts fall back to (RFC 9293, section 3.7.1), less
+    /// 40 bytes of options.
     LEAST_MSS: u32 = 496 bytes,
         from "RFC 9293, sections 3.1 and 3.7.1",
         larger "takes more full-sized segments for small ones";
@@ -180,32 +181,33 @@ thresholds! {
         from "judgement",
         larger "sees less `TCP_NODELAY`";
 
-    /// Segments captured after their own ACKs, from which two clocks stamped the capture: two may have been sent
-    /// again while their ACKs were on the way.
+    /// Segments captured after their own ACKs, from which two clocks stamped the capture: two may
+    /// have been sent again while their ACKs were on the way.
     DISORDERED: u32 = 3 segments,
         from "judgement",
         larger "takes the clocks of more captures for one";
 
-    /// How much later a capture point stamps one direction than the other: taps and bridges that fetch the frames of
-    /// each at a poll of its own put an ACK 13 to 300 us behind the segment that it released.
+    /// How much later a capture point stamps one direction than the other: taps and bridges that fetch the
+    /// frames of each at a poll of its own put an ACK 13 to 300 us behind the segment that it released.
     LATE_STAMP_NS: i64 = 300_000 ns,
         from "measured on taps that poll every 50 us, and on a path stamped 250 us late",
         larger "takes accidents of senders with `TCP_NODELAY` for late stamps";
 
-    /// ACKs just behind a segment that make a habit of the capture point. A delayed ACK comes so by accident in 3 %
-    /// of the cases: 0.3 of some 10 ms.
+    /// ACKs just behind a segment that make a habit of the capture point. A delayed ACK comes so by
+    /// accident in 3 % of the cases: 0.3 of some 10 ms.
     LATE_STAMPS: u32 = 3 ACKs,
         from "statistics: one in 40,000 directions of senders with `TCP_NODELAY`",
         larger "finds fewer holds where directions are stamped apart";
 
-    /// Part of a connection's segments that are data stamped earlier than data before, from which its frames are out of
-    /// order: in a file that was put together of two directions a quarter and more are, in a reversed one half.
+    /// Part of a connection's segments that are data stamped earlier than data before, from which
+    /// its frames are out of order: in a file that was put together of two directions a quarter and
+    /// more are, in a reversed one half.
     OUT_OF_ORDER_ONE_OF: u32 = 8 one_of,
         from "judgement",
         larger "judges fewer captures whose clock was set back";
 
-    /// How near an acknowledgment is to the data it acknowledges, window and loss in between; one in 128 is by
-    /// chance. Matches the directions of tunnelled connections.
+    /// How near an acknowledgment is to the data it acknowledges, window and loss in between; one
+    /// in 128 is by chance. Matches the directions of tunnelled connections.
     NEAR_SEQUENCE: u32 = 16_777_216 bytes,
         from "statistics",
         larger "joins the directions of two connections; smaller separates those of one";
@@ -215,8 +217,8 @@ thresholds! {
         from "the largest windows in use have 64 MiB",
         larger "believes more damaged segments";
 
-    /// Round trips that differ by less than this in ns and by one of this many parts are about as long: others were
-    /// stamped wrong, or elsewhere.
+    /// Round trips that differ by less than this in ns and by one of this many parts are about as
+    /// long: others were stamped wrong, or elsewhere.
     ABOUT: (i64, i64) = (100_000, 4) ns_and_parts,
         from "judgement",
         larger "believes more wrong stamps";
@@ -236,8 +238,8 @@ thresholds! {
         from "judgement",
         larger "sees less `TCP_NODELAY` from afar";
 
-    /// How far apart two events must be to tell which of them caused a third, at the sender: a program wakes up
-    /// within a millisecond. Data closer together belongs to one burst.
+    /// How far apart two events must be to tell which of them caused a third, at the sender: a
+    /// program wakes up within a millisecond. Data closer together belongs to one burst.
     LOCAL_DISTINCT_NS: i64 = 1_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes more releases for answers to data";
@@ -257,14 +259,14 @@ thresholds! {
         from "statistics",
         larger "knows less of what left before an ACK";
 
-    /// Segments that may skip IP IDs where a host counts this connection alone, as Linux does. A counter shared by
-    /// all connections skips in most, a random one in all; no useful capture lacks a quarter.
+    /// Segments that may skip IP IDs where a host counts this connection alone, as Linux does. A counter
+    /// shared by all connections skips in most, a random one in all; no useful capture lacks a quarter.
     SKIPS_ONE_OF: u32 = 4 one_of,
         from "Linux, inet_id",
         larger "knows less of captures that lack many frames";
 
-    /// Segments of one length in the middle of messages that make this the MSS: one may be cut by a program that
-    /// announces more (`MSG_MORE`).
+    /// Segments of one length in the middle of messages that make this the MSS: one may be cut by a
+    /// program that announces more (`MSG_MORE`).
     CUTS: u8 = 2 segments,
         from "judgement",
         larger "knows the MSS of fewer connections without a handshake, and of paths that carry less";
@@ -274,9 +276,9 @@ thresholds! {
         from "judgement",
         larger "learns later that the path has changed";
 
-    /// Waits kept per direction that may be holds on an unknown path, or that are late even for the path's jitter,
-    /// but no later than this host reacted just before. A program's rhythm looks like the former, and memory must
-    /// not grow with it.
+    /// Waits kept per direction that may be holds on an unknown path, or that are late even for the
+    /// path's jitter, but no later than this host reacted just before. A program's rhythm looks
+    /// like the former, and memory must not grow with it.
     MOST_UNKNOWN: u8 = 64 waits,
         from "memory: 48 bytes each",
         larger "finds more holds of long captures without a handshake, and on bad paths";
@@ -291,8 +293,8 @@ thresholds! {
         from "Wireshark's limit for out-of-order segments",
         larger "takes fast retransmissions for reordering";
 
-    /// The longest that packets overtake each other however short the round trip. Without a timestamp or an IP ID:
-    /// a copy follows its frame this fast, and no retransmission does.
+    /// The longest that packets overtake each other however short the round trip. Without a
+    /// timestamp or an IP ID: a copy follows its frame this fast, and no retransmission does.
     LEAST_REORDER_NS: i64 = 200_000 ns,
         from "judgement",
         larger "takes fast retransmissions on short paths for reordering, and for copies";
@@ -302,8 +304,8 @@ thresholds! {
         from "judgement",
         larger "takes retransmissions of hosts that count IDs slowly for copies";
 
-    /// The first retransmission timeout, before a round trip was measured: 1 s, less what clocks and timers are
-    /// off.
+    /// The first retransmission timeout, before a round trip was measured: 1 s, less what clocks
+    /// and timers are off.
     FIRST_RTO_NS: i64 = 900_000_000 ns,
         from "RFC 6298, section 2.1",
         larger "takes SYNs that were sent again for copies";

@@ -33,8 +33,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// Puts all waits into the order of their connections, and then of their ends. Most are: a row is moved once, by
-    /// a swap, as sorting rows of their size takes four times as long.
+    /// Puts all waits into the order of their connections, and then of their ends. Most are: a row
+    /// is moved once, by a swap, as sorting rows of their size takes four times as long.
     pub fn order_waits(&mut self) {
         self.waits.append(&mut self.by_data);
         let waits = &mut self.waits;
@@ -69,8 +69,9 @@ impl Block {
         }
     }
 
-    /// Marks the connections with times that are made up: all, if all frames are equally far apart; else those that
-    /// their handshake and their waits, in order, show. A coarse clock rounds waits to the same lengths.
+    /// Marks the connections with times that are made up: all, if all frames are equally far apart;
+    /// else those that their handshake and their waits, in order, show. A coarse clock rounds waits
+    /// to the same lengths.
     pub fn mark_made_up(&mut self, clocks: &Clocks) {
         if clocks.is_made_up {
             self.connections.iter_mut().for_each(|connection| connection.times = Times::MadeUp);
@@ -93,8 +94,8 @@ impl Block {
         self.place(wait.connection)
     }
 
-    /// The waits that `picks` accepts and whose connections are listed, each with its own place and that of its
-    /// connection.
+    /// The waits that `picks` accepts and whose connections are listed, each with its own place and
+    /// that of its connection.
     pub fn placed(
         &self,
         picks: impl Fn(&Wait) -> bool,

@@ -4,11 +4,11 @@
 //!
 //! # How it is recognised
 //! The next segment left as soon as an ACK reached the sender, one round trip (between the capture
-//! point and the sender) after it passed; and either an initial window of ten packets was in flight,
-//! or full-sized segments, for which no other algorithm waits: old stacks begin with one or two. Seen
-//! from afar that ACK may have passed before the last data: then full-sized data goes on, with an
-//! initial window in flight, before any ACK of that last data can have come; or a large flight goes on while it
-//! is unacknowledged, or with the timestamp of an earlier ACK.
+//! point and the sender) after it passed; and either an initial window of ten packets was in
+//! flight, or full-sized segments, for which no other algorithm waits: old stacks begin with one or
+//! two. Seen from afar that ACK may have passed before the last data: then full-sized data goes on,
+//! with an initial window in flight, before any ACK of that last data can have come; or a large
+//! flight goes on while it is unacknowledged, or with the timestamp of an earlier ACK.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, which stops a sender before a small segment only, and time and

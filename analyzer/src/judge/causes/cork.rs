@@ -5,9 +5,8 @@
 //! # How it is recognised
 //! Time and again a small segment leaves 200 ms and a round trip after the last data, at most a few
 //! ticks of the kernel's clock later, and no ACK released it: Linux sends what a cork holds when
-//! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer. Its segments
-//! carry timestamps: Windows has no cork, and sends none unless
-//! it is told to.
+//! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer.
+//! Its segments carry timestamps: Windows has no cork, and sends none unless it is told to.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, which ends with an ACK: where the receiver acknowledged what was sent before

@@ -1,8 +1,8 @@
-//! The ledger: what was owed when a wait began, and what ended it, give its cause. The first row that fits is the
-//! cause.
+//! The ledger: what was owed when a wait began, and what ended it, give its cause. The first row
+//! that fits is the cause.
 //!
-//! First come rows that what was seen proves, then those of what kept a sender from sending, and guesses about a
-//! program come last. What each cause means, and what it is not, is told in its own file.
+//! First come rows that what was seen proves, then those of what kept a sender from sending, and guesses
+//! about a program come last. What each cause means, and what it is not, is told in its own file.
 
 use crate::judge::capture::spurious;
 use crate::judge::causes::patterns::Patterns;
@@ -25,8 +25,8 @@ pub struct Row {
     pub cause: Cause,
 }
 
-/// Declares the rows, each with the questions below that it asks. Asked by way of a table of functions they would take
-/// twice as long.
+/// Declares the rows, each with the questions below that it asks. Asked by way of a table of
+/// functions they would take twice as long.
 macro_rules! ledger {
     ($(
         $name:ident: $owed:ident $owed_words:literal, $ended:ident $ended_words:literal => $cause:ident;
@@ -177,8 +177,8 @@ impl Known<'_> {
         self.nothing(wait) && self.direction.doubts.hide(hides::ORDER)
     }
 
-    /// Do full-sized segments come apart across a network? A slow link looks like that, and a program mostly pauses
-    /// behind the rest of a write, a small segment.
+    /// Do full-sized segments come apart across a network? A slow link looks like that, and a
+    /// program mostly pauses behind the rest of a write, a small segment.
     fn parted_stream(&self, wait: &Wait) -> bool {
         self.direction.path.usual_ms().unwrap_or(0.0) * 1e6 >= NETWORK_RTT_NS as f64
             && self.flight(wait)
@@ -210,8 +210,8 @@ impl Known<'_> {
         !wait.is(fact::OWN_DATA_BEFORE) || waits_for_ack()
     }
 
-    /// New data so long after bytes that had to be sent again is a tail-loss probe. Sooner it comes when the program
-    /// writes it, and with nothing owed at any time.
+    /// New data so long after bytes that had to be sent again is a tail-loss probe. Sooner it comes
+    /// when the program writes it, and with nothing owed at any time.
     fn probe(&self, wait: &Wait) -> bool {
         wait.is(fact::LOST_BEFORE)
             && wait.has_any(fact::IN_FLIGHT | fact::UNSEEN)

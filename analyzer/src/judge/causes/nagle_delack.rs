@@ -4,20 +4,20 @@
 //! timer. Both sides were idle until the timer fired.
 //!
 //! # How it is recognised
-//! A pure ACK, which no application can see, comes later than the round trip explains (no round trip
-//! was as long, nor the answer to the SYN just before), and the small segment leaves as soon as that ACK has
-//! reached the sender: one round trip (between the capture point and the sender) after it passed the capture
-//! point. How likely that is of a held segment is compared with how likely such a pause is of the program, for
-//! all waits of the direction together: releases that recur speak for holds, pauses that recur and small
-//! segments that left unheld speak against them. Nothing else stood in the way: no closed or full window, no
-//! retransmission, no FIN.
+//! A pure ACK, which no application can see, comes later than the round trip explains (no round
+//! trip was as long, nor the answer to the SYN just before), and the small segment leaves as soon
+//! as that ACK has reached the sender: one round trip (between the capture point and the sender)
+//! after it passed the capture point. How likely that is of a held segment is compared with how
+//! likely such a pause is of the program, for all waits of the direction together: releases that
+//! recur speak for holds, pauses that recur and small segments that left unheld speak against them.
+//! Nothing else stood in the way: no closed or full window, no retransmission, no FIN.
 //!
 //! # What it is not
-//! An application that pauses and happens to write when the ACK arrives: it does so seldom, and at other times,
-//! too. A retransmission timeout of 200 ms: the same bytes appear again (but see
+//! An application that pauses and happens to write when the ACK arrives: it does so seldom, and at
+//! other times, too. A retransmission timeout of 200 ms: the same bytes appear again (but see
 //! `retransmission` for receivers that delay their ACKs for longer than that). A stop-and-wait
-//! sender: its full-sized segments wait as well. Where nothing bounds the round trip to the receiver, or
-//! it varies by as much, no ACK is known to be delayed: `nagle_rtt`.
+//! sender: its full-sized segments wait as well. Where nothing bounds the round trip to the
+//! receiver, or it varies by as much, no ACK is known to be delayed: `nagle_rtt`.
 //!
 //! # What to do
 //! Send the message in one write (one buffer, `writev`, `MSG_MORE`); or set `TCP_NODELAY` on the

@@ -12,8 +12,8 @@
 //! Or the relay held the rest of its own request on the other connection for more than half of this wait, and
 //! replied within 5 ms of sending it, as consistently.
 //!
-//! Or it came from another client of the same server: after the ACK, or as long before as this server takes to
-//! pass something on, again and again, more often than chance, and more closely than the ACK came.
+//! Or it came from another client of the same server: after the ACK, or as long before as this server takes
+//! to pass something on, again and again, more often than chance, and more closely than the ACK came.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, though an ACK may come just before: where both connections end on one

@@ -75,7 +75,7 @@ impl SlowLink {
         wait.from_tsval != 0 && Self { quickest: before(wait), ..self }.delays(wait)
     }
 
-    /// Was the segment that ended this wait on its way for at least half of the wait longer than the quickest?
+    /// Was the segment that ended this wait on its way longer than the quickest, by half of the wait or more?
     pub fn delays(self, wait: &Wait) -> bool {
         let (elapsed_ns, ticks) = since(self.quickest, sent(wait));
         let left_ns =

@@ -3,9 +3,9 @@
 //! segment. The sender had to wait for room.
 //!
 //! # How it is recognised
-//! The receiver announced a window of zero during the wait, or the window it had announced left no
-//! room for the segment that follows. Or that segment, smaller than the MSS, just fills the window: a sender does
-//! not send so little before it has waited for more room (200 ms on Linux, 5 s on Windows).
+//! The receiver announced a window of zero during the wait, or the window it had announced left no room
+//! for the segment that follows. Or that segment, smaller than the MSS, just fills the window: a sender
+//! does not send so little before it has waited for more room (200 ms on Linux, 5 s on Windows).
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm: that happens with the window wide open.

@@ -93,8 +93,9 @@ impl DoubtedWait<'_> {
         self.first(|effect| matches!(effect, Impossible | NotJudged))
     }
 
-    /// How many times as likely its timing makes a hold, at most, and why: programs answer what they saw just
-    /// before about as soon as a kernel releases; a full window, or a full-sized segment, waits for an ACK, too.
+    /// How many times as likely its timing makes a hold, at most, and why: programs answer what
+    /// they saw just before about as soon as a kernel releases; a full window, or a full-sized
+    /// segment, waits for an ACK, too.
     pub fn most(&self) -> (f64, &'static str) {
         match self.first(|effect| matches!(effect, AtMost(_))) {
             Some(WaitDoubt { effect: AtMost(times), sentence }) if !rules::off("most") => {
@@ -164,9 +165,9 @@ impl DoubtedWait<'_> {
         self.wait.has_any(NO_WINDOW)
     }
 
-    /// Was the full-sized segment before the wait sent by a retransmission timer, after packets that were lost
-    /// before the capture point? Then a congestion window of one segment lets go what follows (RFC 5681,
-    /// section 3.1). Behind a small one it is Nagle's algorithm all the same.
+    /// Was the full-sized segment before the wait sent by a retransmission timer, after packets that
+    /// were lost before the capture point? Then a congestion window of one segment lets go what
+    /// follows (RFC 5681, section 3.1). Behind a small one it is Nagle's algorithm all the same.
     fn follows_timer(&self) -> bool {
         let wait = self.wait;
         if wait.is(fact::UNACKED_SMALL) || !self.connection.half(wait.by).counts_ids() {

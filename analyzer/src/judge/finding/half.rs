@@ -43,8 +43,8 @@ pub fn nagle_of_both(
 }
 
 impl JudgedHalf {
-    /// By all findings on its connection, and by those that are `listed`; by the model's answers on its waits, and by
-    /// both directions.
+    /// By all findings on its connection, and by those that are `listed`; by the model's answers on
+    /// its waits, and by both directions.
     pub fn of(
         connection: &Connection,
         side: Side,
@@ -109,8 +109,8 @@ impl Detail {
     }
 }
 
-/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short. How late they are
-/// the round trip to it tells.
+/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short.
+/// How late they are the round trip to it tells.
 fn late_acks(
     connection: &Connection,
     side: Side,

@@ -67,7 +67,7 @@ fn lacks_acks(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| losses::hides_holds(connection, side, nagle, findings))
 }
 
-/// The capture ends where the segment would come that the last ACK which a host got, a late one, may have released.
+/// The capture ends where the segment would come that the last ACK, a late one, may have released.
 fn is_cut_off(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, directions, conditions, .. } = *seen;
     seen.either(|side, nagle| {
@@ -85,8 +85,8 @@ fn is_cut_off(seen: &Seen<'_>) -> bool {
     })
 }
 
-/// Is it left open by the waits of one side whether something was held? With enough candidates the model would
-/// say so of some, had Nagle's algorithm been on: what counts is the sum of what it leaves open.
+/// Is it left open by the waits of one side whether something was held? With enough candidates the model
+/// would say so of some, had Nagle's algorithm been on: what counts is the sum of what it leaves open.
 fn is_blurred(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| {
         let findings = seen.findings.iter();

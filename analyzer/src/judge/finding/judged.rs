@@ -46,8 +46,8 @@ pub struct Detail {
     pub late_acks: Option<LateAcks>,
     /// The model's answers on this end's waits.
     pub models: Models<DirectionModel>,
-    /// Two times of a server: from the first SYN until the connection was established, and until the end of the first
-    /// reply, in ns, where that was a wait.
+    /// Two times of a server: from the first SYN until the connection was established, and until
+    /// the end of the first reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
 }
 

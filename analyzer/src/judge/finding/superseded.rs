@@ -5,10 +5,10 @@ use crate::judge::findings::{self, Findings, Ruling};
 use crate::track::Side;
 use crate::track::wait::{End, Wait, fact};
 
-/// Leaves out ACKs that came as soon as the path allows, and the waits before bytes that the receiver then
-/// reported to have had: nobody waited for them. Of a hold that a retransmission ended and the waits within it, leaves
-/// out one or the other. All are among the first of `waits`, those of one connection, with their `rulings`, which begin
-/// at `first`.
+/// Leaves out ACKs that came as soon as the path allows, and the waits before bytes that the
+/// receiver then reported to have had: nobody waited for them. Of a hold that a retransmission
+/// ended and the waits within it, leaves out one or the other. All are among the first of `waits`,
+/// those of one connection, with their `rulings`, which begin at `first`.
 pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     let is_prompt =
         |wait: &Wait, ruling: &Ruling| wait.end == End::Ack && ruling.cause == Cause::Unknown;

@@ -38,7 +38,7 @@ pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first
     });
 }
 
-/// Did the client go on after a pause, though nobody had answered? What it sends needs no answer then, each time.
+/// Did the client go on after a pause, though nobody had answered? Its data needs no answer then.
 fn is_midway(wait: &Wait) -> bool {
     wait.by == Side::Client && wait.is(fact::OWN_DATA_BEFORE) && wait.turn_ns == Wait::NO_TURN
 }

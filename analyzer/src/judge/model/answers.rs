@@ -1,5 +1,5 @@
-//! Posterior answers: one per direction and one per candidate wait; and the terms of one, as `--why` prints them, from
-//! which it can be computed.
+//! Posterior answers: one per direction and one per candidate wait; and the terms of one, as
+//! `--why` prints them, from which it can be computed.
 
 use crate::cores;
 use crate::judge::direction::Direction;
@@ -145,8 +145,8 @@ impl Member<'_> {
             quickest_ms: quickest_ns.unwrap_or(0) as f64 / 1e6,
             ..common
         };
-        // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses show says little about
-        // Nagle's algorithm.
+        // No way is longer than any ACK may be delayed. Where no round trip is known, what pauses
+        // show says little about Nagle's algorithm.
         let is_unknown = set.path().yardstick_ms().is_none();
         let one = |place: usize| {
             let wait = set.wait(place);

@@ -1,6 +1,6 @@
-//! Segments that left right behind data of the peer, which acknowledged all before them: did the kernel let them go, or
-//! did the program answer? They are candidates of a kind of their own. They say nothing of Nagle's algorithm: whether it
-//! was on, the waits beside them tell that pure ACKs ended.
+//! Segments that left right behind data of the peer, which acknowledged all before them: did the kernel
+//! let them go, or did the program answer? They are candidates of a kind of their own. They say nothing
+//! of Nagle's algorithm: whether it was on, the waits beside them tell that pure ACKs ended.
 
 use crate::judge::model::sets::CandidateSet;
 use crate::judge::model::{BlockModel, Held};
@@ -39,8 +39,8 @@ mod tests {
     use crate::track::clock::Clocks;
     use crate::track::story::{Story, Told, block, client, server};
 
-    /// The server sends two pieces, the second after the client's ACK, and later data of the client is followed by
-    /// another piece. `apart` is what it does with nothing outstanding.
+    /// The server sends two pieces, the second after the client's ACK, and later data of the client
+    /// is followed by another piece. `apart` is what it does with nothing outstanding.
     fn ticks(count: u32, release_us: f64, apart_us: f64) -> Told {
         let tick = |story: Story| {
             let sent = story.after_ms(100.0, server(80)).after_ms(41.0, client(0));

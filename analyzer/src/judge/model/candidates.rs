@@ -7,8 +7,8 @@ use crate::judge::path::Path;
 use crate::track::wait::{Facts, Wait, fact};
 use crate::track::{Connection, Side};
 
-/// The places of the candidates of `side` among its connection's `waits`: those that pure ACKs may have released, or
-/// those that data may have.
+/// The places of the candidates of `side` among its connection's `waits`: those that pure ACKs may
+/// have released, or those that data may have.
 pub fn candidates(
     connection: &Connection,
     side: Side,
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(answered.half(crate::track::Side::Server).contradictions(), 0);
     }
 
-    /// The server's numbers show that two packets were lost before the capture: its timer sent the head again.
+    /// The server's numbers show two packets lost before the capture: its timer sent the head again.
     #[test]
     fn what_follows_a_segment_that_a_timer_sent_again_is_no_stall() {
         let held = |lost: u16| {
@@ -143,8 +143,8 @@ mod tests {
         assert_eq!([3, 10].map(tail), [1, 0]);
     }
 
-    /// A TLS session ends: the server answers the FIN, whatever that acknowledges. At its own host no program is as
-    /// quick as the kernel.
+    /// A TLS session ends: the server answers the FIN, whatever that acknowledges. At its own host
+    /// no program is as quick as the kernel.
     #[test]
     fn the_answer_to_a_fin_from_afar_is_no_stall() {
         let ended = |last: StorySegment, rtt_ms: f64| {

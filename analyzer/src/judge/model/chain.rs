@@ -15,7 +15,7 @@ const NEGLIGIBLE: f64 = 1e-4;
 pub struct Evidence<'a> {
     /// Small segments sent unheld, before each wait and behind the last.
     pub contradictions: &'a [u32],
-    /// Would each wait have been sent unheld had the option been set? Not what waits for a window or answers data.
+    /// Would each wait have ended unheld had the option been set? Not what awaits a window or answers data.
     pub shows: &'a [bool],
     /// May late ACKs be missing that released those, as other frames are?
     pub late: bool,
@@ -66,7 +66,7 @@ impl Chain {
         ];
         let is_asked = contradicted && !rules::off("switches");
         let switches = &switches[..if is_asked { switches.len() } else { 1 }];
-        // With the option set the same share of segments would have left unheld: that none did has this likelihood.
+        // With the option set the same share would have left unheld: the likelihood that none did.
         let is_silent = !contradicted && !evidence.is_hidden;
         let unheld = SHARES.map(|share| if is_silent { 1.0 - share } else { 1.0 });
         let mut passes = Vec::with_capacity(SHARES.len() * switches.len());

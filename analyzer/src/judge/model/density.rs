@@ -96,7 +96,7 @@ pub fn pause(pause_ms: f64) -> f64 {
     1.0 / (PAUSES * pause_ms.max(SHORTEST_PAUSE_MS))
 }
 
-/// Density of a program's answer to data this long after it, by its reactions while nothing of its own was outstanding.
+/// Density of a program's answer this long after data, by its reactions with nothing outstanding.
 pub fn answer(reactions: &Reactions, after_ms: f64, step_ms: f64) -> f64 {
     // In the middle of a clock's step.
     let after_ms = after_ms + step_ms / 2.0;
@@ -105,8 +105,8 @@ pub fn answer(reactions: &Reactions, after_ms: f64, step_ms: f64) -> f64 {
     (about + usual) / f64::from(reactions.count() + 1)
 }
 
-/// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock has steps of
-/// `step_ms`.
+/// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock
+/// has steps of `step_ms`.
 pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
     let [(softirq, softirq_ms), (jiffy, jiffy_ms)] = KERNEL_LATE;
     let core = 1.0 - softirq - jiffy;

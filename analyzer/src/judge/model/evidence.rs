@@ -136,8 +136,8 @@ impl CandidateSet<'_> {
         Some((OwnClock { series, ratios, weight: 0.0 }, chain))
     }
 
-    /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not known while
-    /// releases are as even as pauses, or it varies and several come about as late as that.
+    /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not
+    /// known while releases are as even as pauses, or it varies and several come about as late as that.
     pub fn is_open(&self, from_past: &[f32]) -> bool {
         if rules::off("open") {
             return false;
@@ -150,8 +150,8 @@ impl CandidateSet<'_> {
         }
     }
 
-    /// Releases that come about a round trip after their ACKs, where that is long enough to vary by a pause and nothing
-    /// contradicts.
+    /// Releases that come about a round trip after their ACKs, where that is long enough to vary by
+    /// a pause and nothing contradicts.
     pub fn blurred(&self) -> usize {
         let is_long = |rtt_ms: &f64| *rtt_ms >= BLURRED_RTT_MS && !self.has_contradicted();
         let Some(rtt_ms) = self.path().yardstick_ms().filter(is_long) else { return 0 };

@@ -230,7 +230,7 @@ fn manner(Kind { far, is_known, by_data, .. }: Kind, step_ms: f64) -> Manner {
         releases: if far { wide } else { narrow },
         pauses: wide,
         learnt_pauses: match (by_data, far && is_known) {
-            // Where a kernel releases and where a program answers is one place: nothing tells them apart there.
+            // A kernel releases where a program answers: nothing tells them apart there.
             (true, _) => 0.0,
             (_, true) => LEARNT_PAUSES.0,
             _ => LEARNT_PAUSES.1,

@@ -91,38 +91,38 @@ impl Held {
     }
 }
 
-/// The parameters that all waits of one direction share which pure ACKs may have ended, or all of those that data may
-/// have.
+/// The parameters that all waits of one direction share which pure ACKs may have ended, or all of
+/// those that data may have.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DirectionModel {
     /// The path between the capture point and the sender.
     pub path: Path,
     /// In the middle the held segments left this long after their ACKs, in ms.
     pub release_ms: f64,
-    /// Candidates, and how many of them are expected to have been held; with those of other connections of the
-    /// same server.
+    /// Candidates, and how many of them are expected to have been held; with those of other
+    /// connections of the same server.
     pub candidates: f64,
     pub holds: f64,
-    /// Probability that what looks held was passed on, or answers data as soon as a kernel releases; and what adds to it
-    /// for late ones.
+    /// Probability that what looks held was passed on, or answers data as soon as a kernel
+    /// releases; and what adds to it for late ones.
     pub relay: f64,
     pub late: LateRelay,
-    /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
+    /// Log-odds that the algorithm is on, by other connections of the server; how many have candidates.
     pub siblings: f64,
     pub sibling_count: u32,
     /// The part of the ratios that is by the sender's timestamps, instead of the times of the capture.
     pub by_sender_clock: f64,
     /// Rows that show the connection were inferred.
     pub is_inferred: bool,
-    /// Where data may have released them: reactions of the program to data while nothing of its own was outstanding, and
-    /// how soon the quickest twentieth of those came, in ms.
+    /// Where data may have released them: reactions of the program to data while nothing of its own
+    /// was outstanding, and how soon the quickest twentieth of those came, in ms.
     pub reactions: u32,
     pub quickest_ms: f64,
 }
 
 impl DirectionModel {
-    /// Shares among candidates that were held, and had Nagle's algorithm on, with these probabilities, and `late`
-    /// others; and a part of the holds and candidates of its whole kind.
+    /// Shares among candidates that were held, and had Nagle's algorithm on, with these
+    /// probabilities, and `late` others; and a part of the holds and candidates of its whole kind.
     pub fn of(held: &[f32], on: &[f32], late: f64, (all_holds, all_on): (f64, f64)) -> Self {
         let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
         let (holds, candidates) = (sum(held), sum(on) + late);

@@ -2,8 +2,8 @@
 
 use crate::judge::thresholds::WIDTHS_KNOWN;
 
-/// Widths of one density, in ms, and the weight of each: what is narrow counts as narrow, and a spread one is not
-/// lost.
+/// Widths of one density, in ms, and the weight of each: what is narrow counts as narrow, and a
+/// spread one is not lost.
 pub type Widths = [(f64, f64); 3];
 
 /// A weight that adds nothing.
@@ -54,8 +54,8 @@ impl Learnt {
         }
     }
 
-    /// Weighs its widths by how well each foretells every event from all others: even releases are narrow, those on a
-    /// path with jitter are not.
+    /// Weighs its widths by how well each foretells every event from all others: even releases are
+    /// narrow, those on a path with jitter are not.
     pub fn weigh_widths(&mut self, events: impl Iterator<Item = (f64, f64)>) {
         let mut weights = self.bins.each_ref().map(|bins| WIDTHS_KNOWN * bins.weight);
         for (at_ms, weight) in events.filter(|(_, weight)| *weight >= NOTHING) {

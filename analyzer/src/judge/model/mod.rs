@@ -1,11 +1,11 @@
 //! Was a small segment held until an ACK, or written then? One probability for each wait.
 //!
-//! Each candidate has a likelihood ratio: how likely its release is if the kernel let it go ([`density`]), over
-//! how likely its pause is if the program wrote it, both learnt from what the same programs did before
-//! ([`ratios`]). A [`chain`] for each direction tells from all ratios and contradictions whether Nagle's algorithm
-//! was on; other connections of the same server give it a prior. Then each wait is asked again, given all others.
-//! A [`relay`] may look the same where one host has both ends. Segments that data may have released are candidates of a
-//! kind of their own ([`by_data`]).
+//! Each candidate has a likelihood ratio: how likely its release is if the kernel let it go
+//! ([`density`]), over how likely its pause is if the program wrote it, both learnt from what the same
+//! programs did before ([`ratios`]). A [`chain`] for each direction tells from all ratios and
+//! contradictions whether Nagle's algorithm was on; other connections of the same server give it a prior.
+//! Then each wait is asked again, given all others. A [`relay`] may look the same where one host has both
+//! ends. Segments that data may have released are candidates of a kind of their own ([`by_data`]).
 //!
 //! No observation decides alone: a late release, or one pause, moves the answer by what it is worth.
 
@@ -81,8 +81,8 @@ impl BlockModel {
     }
 }
 
-/// The model of all `blocks`. Waits that are evidence are judged by each other alone, whatever is listed besides;
-/// shorter ones, by them and by each other.
+/// The model of all `blocks`. Waits that are evidence are judged by each other alone, whatever is
+/// listed besides; shorter ones, by them and by each other.
 pub fn model(
     blocks: &[Block],
     clocks: &Clocks,

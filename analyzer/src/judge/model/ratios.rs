@@ -78,8 +78,8 @@ impl Series {
         (0..count).step_by(WINDOW.0).map(move |begin| begin..count.min(begin + WINDOW.0))
     }
 
-    /// Ratios of a window, each from what came before it alone: their product is a Bayes factor, and a coincidence
-    /// of places is paid for once.
+    /// Ratios of a window, each from what came before it alone: their product is a Bayes factor,
+    /// and a coincidence of places is paid for once.
     pub fn ratios_from_past(&self, learning: &mut Learning, window: Range<usize>) -> Vec<f32> {
         learning.clear(self.manner);
         let all = &self.events[window.start.saturating_sub(WINDOW.1)..window.end];
@@ -103,7 +103,7 @@ impl Series {
         ratios
     }
 
-    /// Ratios of a window, given what each of all the others is by now: `held`, with these probabilities, or not.
+    /// Ratios of a window, given how likely each of all the others was `held`, by now.
     pub fn ratios_from_all(
         &self,
         held: &[f32],

@@ -1,5 +1,6 @@
-//! May the holds of a direction be what a relay passed on from a connection that the capture lacks? On one host
-//! both delayed-ACK timers fire in one tick; and a broker sends, over any network, as its subscribers' ACKs come.
+//! May the holds of a direction be what a relay passed on from a connection that the capture lacks?
+//! On one host both delayed-ACK timers fire in one tick; and a broker sends, over any network, as
+//! its subscribers' ACKs come.
 
 use crate::judge::direction::Direction;
 use crate::judge::model::chain::logistic;
@@ -19,8 +20,8 @@ use crate::track::reactions::Reactions;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
-/// Probability of a relay in this direction, and of one that is asked across a network, by its candidates, each with
-/// the probability that it was a hold.
+/// Probability of a relay in this direction, and of one that is asked across a network, by its
+/// candidates, each with the probability that it was a hold.
 pub fn relays(set: &CandidateSet<'_>, holds: &[(&Wait, f64)]) -> (f64, LateRelay) {
     let releases = Releases::of(holds);
     (relay(set, &releases, holds), LateRelay::of(set, &releases))
@@ -111,8 +112,8 @@ fn release_ms(wait: &Wait) -> f64 {
     wait.release_ns() as f64 / 1e6
 }
 
-/// Probability that `side` answers data of this kind, which explains all these: as soon as a kernel does, by its
-/// reactions to other data, or as soon as a program that wakes up.
+/// Probability that `side` answers data of this kind, which explains all these: as soon as a kernel
+/// does, by its reactions to other data, or as soon as a program that wakes up.
 pub fn answers(reactions: &Reactions, holds: &[(&Wait, f64)]) -> f64 {
     let mut releases_ns: Vec<i64> = holds.iter().map(|(wait, _)| wait.release_ns()).collect();
     let middle_ns = statistics::upper(&mut releases_ns).unwrap_or(0);
@@ -129,10 +130,10 @@ pub fn answers(reactions: &Reactions, holds: &[(&Wait, f64)]) -> f64 {
 pub enum LateRelay {
     #[default]
     Unknown,
-    /// Seen from afar: both of its timers fire apart, by their ticks, so that its releases spread more than the path
-    /// does. Its probability by that, and the round trip with which releases are compared.
+    /// Seen from afar: both of its timers fire apart, by their ticks, so that its releases spread more
+    /// than the path does. Its probability by that, and the round trip with which releases are compared.
     Far { relay: f64, rtt_ms: f64 },
-    /// Seen at its own host, where a program has to wake up: probabilities that it passes on each of the [`PARTS`].
+    /// At its own host, where a program has to wake up: how likely it passes on each of the [`PARTS`].
     Here([f64; 4]),
 }
 
@@ -253,7 +254,7 @@ fn reaction(path_of_both_ns: Option<i64>, quartile_ms: f64) -> f64 {
     ((wakes + slow) / (kernel + slow)).ln()
 }
 
-/// Lower quartile of reactions, each weighted by the probability that it was a hold: no threshold decides which count.
+/// Lower quartile of reactions, weighted by how likely each was a hold: no threshold decides.
 fn lower_quartile(mut reactions: Vec<(f64, f64)>) -> f64 {
     reactions.sort_by(|one, next| one.0.total_cmp(&next.0));
     let quarter = reactions.iter().map(|(_, held)| held).sum::<f64>() / 4.0;

@@ -1,5 +1,5 @@
-//! Weighs all candidates: from the past alone, then with what others of the server show, then each again, given all
-//! others, until nothing moves.
+//! Weighs all candidates: from the past alone, then with what others of the server show, then each
+//! again, given all others, until nothing moves.
 
 use crate::cores;
 use crate::judge::model::groups::{Group, Member, groups};

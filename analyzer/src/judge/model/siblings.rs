@@ -1,5 +1,5 @@
-//! Evidence of one direction on another: other connections of the same server, and waits of other kinds on the same
-//! socket.
+//! Evidence of one direction on another: other connections of the same server, and waits of other
+//! kinds on the same socket.
 
 use crate::judge::model::chain::{Chain, logistic};
 use crate::judge::model::groups::{Group, Member};
@@ -20,7 +20,7 @@ type Socket = (u32, u32, Side);
 type Sum = (f64, u32);
 
 impl<'a> Weighing<'a> {
-    /// Gives each direction what others of its server show, and weighs it again if that may change its answer.
+    /// Gives each direction what others of its server show, and weighs it again if that may matter.
     pub fn ask_siblings(&mut self) {
         let servers = self.by_server();
         let evidence = self.evidence_by_socket();
@@ -78,8 +78,8 @@ impl<'a> Weighing<'a> {
         servers
     }
 
-    /// The directions of evidence by socket, if others ask for them: short waits, and segments that data may have
-    /// released.
+    /// The directions of evidence by socket, if others ask for them: short waits, and segments that
+    /// data may have released.
     fn evidence_by_socket(&self) -> HashMap<Socket, (&Group<'a>, &Member<'a>), RandomState> {
         if self.groups.iter().all(|group| group.kind.is_base()) {
             return HashMap::default();
@@ -98,8 +98,8 @@ fn socket(set: &CandidateSet<'_>) -> Socket {
     (set.block, set.place, set.side)
 }
 
-/// The chain of a direction that is no base: Nagle's algorithm was on as the waits `beside` them show. Short waits show
-/// it, too; segments that data may have released do not.
+/// The chain of a direction that is no base: Nagle's algorithm was on as the waits `beside` them
+/// show. Short waits show it, too; segments that data may have released do not.
 fn chain_beside(
     (group, member): (&Group<'_>, &Member<'_>),
     beside: Option<(&Group<'_>, &Member<'_>)>,

@@ -65,8 +65,8 @@ impl AddAssign for NagleTotals {
     }
 }
 
-/// The probability that the algorithm was on, over the waits of `side` that may have been holds although something had
-/// contradicted before.
+/// The probability that the algorithm was on, over the waits of `side` that may have been holds
+/// although something had contradicted before.
 fn mean_on(side: Side, findings: Findings<'_>) -> f64 {
     let may_be_held = |finding: &Finding<'_>| {
         let (wait, on) = (finding.wait, finding.held.on);
@@ -79,9 +79,9 @@ fn mean_on(side: Side, findings: Findings<'_>) -> f64 {
 /// Is the algorithm on, off, or is it not known? With the frames that prove it: the ACK and the held segment,
 /// two small segments in flight, or the last one held and one that was not.
 ///
-/// A stall proves it if it is certain, or if all waits of the direction make it sure that the algorithm was on.
-/// `contradictions`: how many small segments left unheld, as far as that proves something; `corked`: did the kernel
-/// hold something back for a cork?
+/// A stall proves it if certain, or if the direction's waits make sure that the algorithm was on.
+/// `contradictions`: how many small segments left unheld, as far as that proves something;
+/// `corked`: did the kernel hold something back for a cork?
 pub fn nagle(
     half: &Half,
     side: Side,

@@ -62,7 +62,7 @@ impl Timer {
     fn stack(&self) -> (&'static str, bool) {
         let ms = |ns: i64| ns / 1_000_000;
         let (median, min, max) = (ms(self.median_ns), ms(self.min_ns), ms(self.max_ns));
-        // A heartbeat may tick right after the data; a fixed timer never fires early, however the path varies.
+        // A heartbeat may tick right after the data; a fixed timer never fires early, on any path.
         if self.count >= 5 && min < 35 && (140..=255).contains(&max) && median > 60 {
             return ("a 200-250 ms heartbeat timer (lwIP, old BSD)", false);
         }

@@ -1,5 +1,5 @@
-//! Connections that the capture holds several times: on a bridge and its veth pair, before and behind NAT. Addresses
-//! and ports may differ; sequence numbers, bytes and times do not.
+//! Connections that the capture holds several times: on a bridge and its veth pair, before and
+//! behind NAT. Addresses and ports may differ; sequence numbers, bytes and times do not.
 
 use crate::judge::thresholds::COPY_LAG_NS;
 use crate::rules;
@@ -10,7 +10,7 @@ use crate::track::{Connection, Side};
 /// More of one kind are made up: no host has so many bridges and translations one after the other.
 const MOST_COPIES: usize = 8;
 
-/// Connections in which copies are looked for first: a capture that shows packets several times does so all along.
+/// Connections in which copies are looked for first: a capture that has some has them all along.
 const SAMPLE: u32 = 4096;
 
 /// A connection among all: its number, its block and its place there.

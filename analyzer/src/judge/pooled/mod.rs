@@ -1,4 +1,4 @@
-//! Facts that several connections show together: data passed on, and paths. Known before any connection is judged.
+//! Facts of several connections together, before any is judged: data passed on, and paths.
 
 pub mod copies;
 pub mod fan_out;

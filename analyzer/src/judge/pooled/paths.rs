@@ -1,5 +1,5 @@
-//! Paths that connections of the same two hosts share: one that was joined midway knows no round trip, and one sample
-//! tells nothing of a path's jitter. Other connections of the same hosts show both.
+//! Paths that connections of the same two hosts share: one that was joined midway knows no round trip,
+//! and one sample tells nothing of a path's jitter. Other connections of the same hosts show both.
 
 use crate::cores;
 use crate::judge::path::{Basis, Path};
@@ -100,8 +100,8 @@ impl Others {
         }
     }
 
-    /// Their round trips, the connection's own among them, less those of another capture point: they differ from this
-    /// one by more than a path does.
+    /// Their round trips, the connection's own among them, less those of another capture point:
+    /// they differ from this one by more than a path does.
     fn alike_ms(&self, own_ms: f64) -> Vec<f64> {
         let off_ms = own_ms / ABOUT.1 as f64 + ABOUT.0 as f64 / 1e6;
         let near = own_ms - off_ms..=own_ms + off_ms;
@@ -129,7 +129,8 @@ fn hosts(connection: &Connection) -> Hosts {
     (client.addr, server.addr)
 }
 
-/// With the shortest round trip of others, unless that is of another capture point: this host answered sooner.
+/// With the shortest round trip of others, unless that is of another capture point: this host
+/// answered sooner.
 fn measured_by(path: Path, others: &Others) -> Path {
     let Some(shortest) = &others.shortest else { return path };
     if shortest.rtt_or_zero_ms()
@@ -168,8 +169,8 @@ mod tests {
     use crate::track::connection::Copies;
     use crate::track::story::{Story, Told, block, client, server};
 
-    /// Joined midway; each of the `count` pieces of its client, who captured it, is acknowledged after 5 ms, and then
-    /// one after 40 ms.
+    /// Joined midway; each of the `count` pieces of its client, who captured it, is acknowledged
+    /// after 5 ms, and then one after 40 ms.
     fn midway(count: u32) -> Told {
         let acked = |story: Story| story.after_ms(0.02, client(100)).after_ms(5.0, server(0));
         let late = Story::new().times(count, acked).after_ms(0.02, client(100));

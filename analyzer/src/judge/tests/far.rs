@@ -15,8 +15,8 @@ fn without_a_handshake_a_single_hold_is_not_certain_and_two_show_the_sender() {
     assert_eq!(sure(&stalls_of(Story::new().times(2, held))), 2);
 }
 
-/// How sure the stalls are of a sender that is joined midway: each of its small segments is acknowledged after
-/// `acks_ms`, and the next leaves as long after that as `released_ms` says.
+/// How sure the stalls are of a sender that is joined midway: each of its small segments is
+/// acknowledged after `acks_ms`, and the next leaves as long after that as `released_ms` says.
 fn joined_midway(acks_ms: [f64; 4], released_ms: impl Fn(f64) -> f64) -> Vec<Confidence> {
     let sent = |story: Story, ack_ms: f64| {
         story.after_ms(ack_ms, server(0)).after_ms(released_ms(ack_ms), client(50))
@@ -34,7 +34,8 @@ fn joined_midway_a_steady_pace_is_no_round_trip() {
     assert_eq!(held.len(), 4, "{held:?}");
 }
 
-/// No handshake was captured; the second piece of the server leaves `release_ms` after the late ACK of the first.
+/// No handshake was captured; the second piece of the server leaves `release_ms` after the late ACK
+/// of the first.
 fn late_capture(story: Story, release_ms: f64) -> Story {
     story
         .after_ms(500.0, server(100))
@@ -111,9 +112,9 @@ fn a_program_that_pauses_on_a_bad_path_is_no_stall() {
     assert_eq!(stalls_of((0..20).fold(far(), early)), []);
 }
 
-/// The server answers in two pieces through a queue on the way to its client, who captures: the second so long
-/// after the first as `pause_ms` makes of the number of the exchange and of the ways of the first piece, of its
-/// ACK and of the second piece.
+/// The server answers in two pieces through a queue on the way to its client, who captures: the
+/// second so long after the first as `pause_ms` makes of the number of the exchange and of the ways
+/// of the first piece, of its ACK and of the second piece.
 fn by_timestamps(pause_ms: fn(u32, [u32; 3]) -> u32) -> Story {
     let mut now_ms = 0;
     let mut at_ms = |story: Story, at_ms: u32, segment| {
@@ -199,8 +200,8 @@ fn a_sender_that_waits_for_each_ack_stops_before_full_sized_segments_too() {
     assert!(!causes(&able.judge().1).contains(&Cause::StopAndWait));
 }
 
-/// How sure the stalls are of a server that captured itself, and pushes in two pieces to a client 1.4 ms away, the
-/// second piece so long after the ACK of the first; its answer to the SYN took `syn_ack_ms`.
+/// How sure the stalls are of a server that captured itself, and pushes in two pieces to a client 1.4 ms
+/// away, the second piece so long after the ACK of the first; its answer to the SYN took `syn_ack_ms`.
 fn pushed(syn_ack_ms: f64, releases_ms: [f64; 8]) -> Vec<Confidence> {
     let pushed = |story: Story, release_ms: f64| {
         let held = story.after_ms(5.0, server(166)).after_ms(44.0, client(0));

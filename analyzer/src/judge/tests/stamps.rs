@@ -7,8 +7,8 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::track::Side;
 use crate::track::story::{Story, Told, client, server};
 
-/// The client writes twice; the second piece is captured `ms` after the first, and the ACK of the first `behind_ms`
-/// after that.
+/// The client writes twice; the second piece is captured `ms` after the first, and the ACK of the
+/// first `behind_ms` after that.
 fn written_twice(story: Story, number: i64, (ms, behind_ms): (f64, f64)) -> Story {
     let acked = 150 * number + 100;
     let story = story.after_ms(7.0 + number as f64, client(100)).after_ms(ms, client(50));

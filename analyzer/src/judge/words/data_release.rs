@@ -1,4 +1,4 @@
-//! Why it is believed that data released a segment, where that differs from a pure ACK: sentences with frame numbers.
+//! Why data is said to have released a segment, where that differs from a pure ACK, with frames.
 
 use crate::judge::words::evidence::{Decimals, ExplainedStall, Likelier, Ms, plural};
 use std::fmt::{self, Write};

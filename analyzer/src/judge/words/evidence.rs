@@ -1,5 +1,5 @@
-//! Why a stall is believed: the terms of its probability in sentences with frame numbers, for JSON, tables and
-//! reports.
+//! Why a stall is believed: the terms of its probability in sentences with frame numbers, for JSON,
+//! tables and reports.
 
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;

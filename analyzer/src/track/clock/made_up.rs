@@ -1,6 +1,6 @@
-//! Times that nobody measured: a script or a converter gives every segment the same distance from the one before, or
-//! a connection takes a round time to come about, and its waits a few lengths again and again, or round ones, to the
-//! microsecond.
+//! Times that nobody measured: a script or a converter gives every segment the same distance from
+//! the one before, or a connection takes a round time to come about, and its waits a few lengths
+//! again and again, or round ones, to the microsecond.
 
 use crate::rules;
 use crate::track::thresholds::{
@@ -39,8 +39,8 @@ impl Times {
     }
 }
 
-/// Have these waits a few lengths only, each for three waits or more on average, or are most of them multiples of
-/// 10 ms, to the microsecond? No host keeps time so.
+/// Have these waits a few lengths only, each for three waits or more on average, or are most of
+/// them multiples of 10 ms, to the microsecond? No host keeps time so.
 pub fn are_scripted(waits: &[Wait]) -> bool {
     let (least, most_lengths, of_each) = MADE_UP;
     let long = waits.iter().map(Wait::span_ns).filter(|&ns| ns >= SHORTEST_DELAYED_ACK_NS);

@@ -1,12 +1,12 @@
 //! The clock of each capture: how coarse it is, where it jumps, and whether any clock stamped the frames.
 //!
 //! The reader shows every frame to [`stamps`]: the step in which all times lie is what they have in common
-//! ([`step`]), and from frame to frame time goes on by equal gaps, unevenly, or jumps. [`Clocks`] has the step and the
-//! end of each capture, and gives one with few frames the step that all share. A connection compares the gaps of its
-//! own segments, and once it is known the lengths of its waits, with what scripts write ([`made_up`]); whether its
-//! segments are in order it counts itself (`connection::order`). The tracker asks for the step while it reads, and
-//! for the end; the judge for both, behind the waits of a connection, and whether anybody measured its times. Reports
-//! show how coarse the clocks are, and where they jump.
+//! ([`step`]), and from frame to frame time goes on by equal gaps, unevenly, or jumps. [`Clocks`] has the
+//! step and the end of each capture, and gives one with few frames the step that all share. A connection
+//! compares the gaps of its own segments, and once it is known the lengths of its waits, with what scripts
+//! write ([`made_up`]); whether its segments are in order it counts itself (`connection::order`). The tracker
+//! asks for the step while it reads, and for the end; the judge for both, behind the waits of a connection,
+//! and whether anybody measured its times. Reports show how coarse the clocks are, and where they jump.
 
 pub mod made_up;
 pub mod stamps;
@@ -36,8 +36,8 @@ struct Clock {
 }
 
 impl Clocks {
-    /// The clocks of captures with these `stamps`, in the order of their frames. A capture with few frames does not
-    /// show its clock: it gets the step that all captures share, if together they have enough frames.
+    /// The clocks of captures with these `stamps`, in the order of their frames. One of few frames
+    /// does not show its clock: it gets the step that all share, if together they have enough.
     pub fn of(stamps: &[&Stamps], is_elided: bool) -> Self {
         let mut all = Stamps::default();
         for next in stamps {
@@ -80,15 +80,15 @@ impl Clocks {
         }
     }
 
-    /// Did no clock that ticks stamp these `waits`, so that no two are as long by accident? Such clocks do so in
-    /// milliseconds.
+    /// Did no clock that ticks stamp these `waits`, so that no two are as long by accident? Such
+    /// clocks do so in milliseconds.
     pub fn are_free(&self, waits: &[Wait]) -> bool {
         let last = waits.last().and_then(|wait| self.behind(wait));
         last.is_some_and(|clock| !(TICKING_CLOCK_NS..COARSEST_CLOCK_NS).contains(&clock.step_ns))
     }
 
-    /// When the capture ends that has the last of these `waits` of a connection: the last of files that follow one
-    /// another.
+    /// When the capture ends that has the last of these `waits` of a connection: the last of files
+    /// that follow one another.
     pub fn end_ns(&self, waits: &[Wait]) -> i64 {
         waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.until_ns)
     }

@@ -1,5 +1,5 @@
-//! The times of all frames of a capture. Neighbours that lie more than a day apart are jumps: someone set the clock,
-//! files were put one behind the other, or nothing came for days. The capture does not show which, and waits span it.
+//! The times of all frames of a capture. Neighbours more than a day apart are jumps: someone set
+//! the clock, files were put one behind the other, or nothing came for days, and waits span it.
 
 use crate::capture::times::DAY_NS;
 use crate::track::clock::step::ClockStep;
@@ -107,14 +107,14 @@ impl Stamps {
         self.step.shown_ns(self.frames)
     }
 
-    /// Are all frames equally far apart, backwards or forwards? No clock stamped them: a script or a converter did.
-    /// One that stands still is a coarse one.
+    /// Are all frames equally far apart, backwards or forwards? No clock stamped them: a script or
+    /// a converter did. One that stands still is a coarse one.
     pub fn are_made_up(&self) -> bool {
         self.frames >= TIMES_FOR_A_CLOCK && self.gap_ns.is_some_and(|gap_ns| gap_ns != 0)
     }
 
-    /// Does a capture with the `next` times overlap with this one? Then they are two captures of their own and no
-    /// rotated set.
+    /// Does a capture with the `next` times overlap with this one? Then they are two captures of
+    /// their own and no rotated set.
     pub fn overlap(&self, next: &Self) -> bool {
         next.first_ns() < self.last_ns() - QUEUES_NS
     }

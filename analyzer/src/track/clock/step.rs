@@ -1,5 +1,5 @@
-//! How coarse a clock is: the largest step in which all its times lie; of one that ticks unevenly, the shortest
-//! distance of times that differ.
+//! How coarse a clock is: the largest step in which all its times lie; of one that ticks unevenly,
+//! the shortest distance of times that differ.
 
 use crate::track::thresholds::{
     COARSEST_CLOCK_NS, FINE_CLOCK_NS, TIMES_ALIKE, TIMES_FOR_A_CLOCK, UNEVEN_CLOCK_NS,
@@ -32,7 +32,7 @@ struct Distances {
 impl Distances {
     const UNKNOWN: Self = Self { first_ns: None, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
 
-    /// A fine clock: nothing more is looked for, and nothing kept that depends on how its times were split up.
+    /// A fine clock: nothing more is looked for, nor kept that depends on how its times were split.
     const SHORT: Self = Self { first_ns: None, last_ns: 0, shortest_ns: 0, alike: 0 };
 
     #[inline]
@@ -95,8 +95,8 @@ impl ClockStep {
         self.segments.uneven_ns().filter(|_| self.step_ns < UNEVEN_CLOCK_NS)
     }
 
-    /// The step, if this number of `times` is enough to show it: two are where the clock stands still, or tells whole
-    /// seconds only.
+    /// The step, if this number of `times` is enough to show it: two are where the clock stands
+    /// still, or tells whole seconds only.
     pub fn shown_ns(&self, times: u32) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
         let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK;

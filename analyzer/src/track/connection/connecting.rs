@@ -73,9 +73,9 @@ impl Connection {
         }
     }
 
-    /// The end of a wait that this segment of `side` brings, which comes again. The SYN of the client may have been turned down: an ACK of
-    /// another number, which the client answers with RST, is of a connection that the server still has between these
-    /// ports (RFC 5961, section 4).
+    /// The end of a wait that this segment of `side` brings, which comes again. The SYN of the
+    /// client may have been turned down: an ACK of another number, which the client answers with
+    /// RST, is of a connection that the server still has between these ports (RFC 5961, section 4).
     pub(super) fn end_by_repeat(&self, side: Side, segment: &Header) -> End {
         let [client, server] = &self.halves;
         let is_answered = side == Side::Server || server.has_syn();

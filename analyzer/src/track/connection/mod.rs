@@ -194,8 +194,8 @@ impl Connection {
         client.addr == server.addr || client.addr.is_loopback()
     }
 
-    /// Has it, as far as it was captured, not opened: only asked, with an answer or without, or been refused? Then
-    /// nothing follows, mostly.
+    /// Has it, as far as it was captured, not opened: only asked, with an answer or without, or
+    /// been refused? Then nothing follows, mostly.
     pub fn is_unopened(&self) -> bool {
         let is_bare = |half: &Half| half.is_plain() && half.offset == 0;
         // Where the clock steps back a late answer is a wait that leaves no other trace.

@@ -11,8 +11,8 @@ const TIMESTAMP_OPTION_LEN: u32 = 12;
 const OVER_ETHERNET: std::ops::RangeInclusive<u32> = TUNNEL_MSS..=MOST_INFERRED_MSS;
 
 impl Connection {
-    /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload), as the handshake
-    /// announced it; `None` without a SYN.
+    /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload),
+    /// as the handshake announced it; `None` without a SYN.
     pub fn announced_mss(&self) -> Option<u32> {
         let [client, server] = &self.halves;
         let options = if client.has_timestamps() && server.has_timestamps() {
@@ -29,8 +29,8 @@ impl Connection {
         (mss != u32::MAX).then(|| mss.saturating_sub(options).max(1))
     }
 
-    /// The effective MSS in bytes of both directions, and whether it had to be inferred: for want of a SYN, or
-    /// because the path carries less.
+    /// The effective MSS in bytes of both directions, and whether it had to be inferred: for want
+    /// of a SYN, or because the path carries less.
     pub fn effective_mss(&self) -> (u32, bool) {
         let announced = self.announced_mss();
         let [client, server] = Side::BOTH.map(|side| self.mss_within(side, announced));
@@ -38,7 +38,7 @@ impl Connection {
         (mss, announced != Some(mss))
     }
 
-    /// The effective MSS in bytes so far of what `side` sends: fixed by the handshake, or inferred anew each time.
+    /// The effective MSS so far of what `side` sends: of the handshake, or inferred anew each time.
     #[inline]
     pub(super) fn current_mss(&mut self, side: Side) -> u32 {
         if self.mss == 0 {

@@ -1,4 +1,4 @@
-//! Waits that are open when a connection or the capture ends: requests without an answer, windows without room.
+//! Waits that are open at the end: requests without an answer, windows without room.
 
 use crate::decode::seq;
 use crate::track::connection::{Connection, Recorder};
@@ -61,8 +61,8 @@ impl Connection {
         }
     }
 
-    /// Keeps the wait of `side` for room in a window that closed before all that it had sent was acknowledged,
-    /// and was never seen to open again.
+    /// Keeps the wait of `side` for room in a window that closed before all that it had sent was
+    /// acknowledged, and was never seen to open again.
     fn push_closed(&self, side: Side, ending: Ending, to: Mark, recorder: &mut Recorder) {
         let half = self.half(side);
         let Some((closed, ack)) = self.half(side.other()).closed() else { return };
@@ -134,7 +134,7 @@ impl Connection {
         is_short.then_some(Asked { from, ack, to: farewell, len: unacked_len })
     }
 
-    /// Did the client wait? Who closes at once waits for nothing, and what has just arrived may be answered yet.
+    /// Did the client wait? Not if it closed at once, and what has just arrived may be answered yet.
     fn is_patient(&self, asked: &Asked) -> bool {
         let [client, server] = &self.halves;
         let arrived = if asked.ack.is_set() { asked.ack } else { asked.from };

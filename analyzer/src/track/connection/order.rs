@@ -1,5 +1,6 @@
-//! Segments out of the order of time: a file was reversed, two captures were put one behind the other, or something
-//! else wrote the stamps. What came before what is not known then. Nor is it where times were made up.
+//! Segments out of the order of time: a file was reversed, two captures were put one behind the
+//! other, or something else wrote the stamps. What came before what is not known then. Nor is it
+//! where times were made up.
 
 use crate::track::clock::made_up::Times;
 use crate::track::connection::Connection;
@@ -39,8 +40,8 @@ impl Connection {
         self.times.are_made_up(self.captured())
     }
 
-    /// Counts data that is stamped earlier than the last data of either side, by more than queues write frames out of
-    /// order.
+    /// Counts data that is stamped earlier than the last data of either side, by more than queues
+    /// write frames out of order.
     #[inline]
     pub(super) fn compare_order(&mut self, by: Side, now: Mark) {
         let is_earlier = |half: &Half| now.time_ns < half.last_data.time_ns - LEAST_REORDER_NS;

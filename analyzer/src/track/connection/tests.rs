@@ -90,8 +90,8 @@ fn a_frame_that_was_captured_twice_is_not_a_retransmission() {
     assert_eq!([0.1, 1000.0].map(syns), [Again::Captured, Again::Sent]);
 }
 
-/// Each was captured once, the one that was sent first behind the other: too late for the clock to tell, but for the
-/// last one.
+/// Each was captured once, the one that was sent first behind the other: too late for the clock to
+/// tell, but for the last one.
 #[test]
 fn the_older_of_two_packets_was_overtaken_and_not_lost() {
     let late = |overtook: StorySegment, ms: f64, came: StorySegment| {

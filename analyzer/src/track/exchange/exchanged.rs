@@ -44,8 +44,8 @@ pub struct Exchanged {
     by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
 }
 
-/// Requests into connections that their server had closed, and drew RST: how many, and the frame of the first, 0 for
-/// none.
+/// Requests into connections that their server had closed, and drew RST: how many, and the frame of
+/// the first, 0 for none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stale {
     pub count: u64,

@@ -49,7 +49,8 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, and three facts of the current exchange.
+    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, and three facts of the
+    /// current exchange.
     server: u32,
 }
 
@@ -117,8 +118,8 @@ impl Exchanges {
         self.begin.is_set() && turn_ns >= self.begin.time_ns
     }
 
-    /// Ends the current exchange, at the end of the capture too: where it began, and whether a wait in it may be a
-    /// stall. What the server says before any request (a greeting) is not an exchange.
+    /// Ends the current exchange, at the end of the capture too: where it began, and whether a wait
+    /// in it may be a stall. What the server says before any request (a greeting) is not an exchange.
     pub fn finish(&mut self) -> Option<(Mark, bool)> {
         let (begin, facts) = (self.begin, self.server);
         self.begin = Mark::NONE;

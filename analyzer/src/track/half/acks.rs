@@ -1,5 +1,5 @@
-//! ACKs: what the first one that covered something says, what it changes in the direction that it acknowledges, and
-//! the round trip that the timed segment measures.
+//! ACKs: what the first one that covered something says, what it changes in the direction that it
+//! acknowledges, and the round trip that the timed segment measures.
 
 use crate::capture::times::DAY_NS;
 use crate::decode::{FIN, Header, seq};

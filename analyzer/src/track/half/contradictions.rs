@@ -91,9 +91,9 @@ impl Half {
         }
     }
 
-    /// Does an ACK of what preceded the last data, which measured a round trip of `sample_ns`, come `now`, just
-    /// behind that data? A capture point that stamps each direction by itself may see what the ACK released before
-    /// the ACK. Data that followed sooner was sent as quickly as most ACKs come.
+    /// Does an ACK of what preceded the last data, which measured a round trip of `sample_ns`, come
+    /// `now`, just behind that data? A capture point that stamps each direction by itself may see what
+    /// the ACK released before the ACK. Data that followed sooner was sent as quickly as most ACKs come.
     #[inline]
     pub fn is_freed_behind(&self, ack: u32, sample_ns: i64, now: Mark) -> bool {
         let behind_ns = now.time_ns - self.last_data.time_ns;
@@ -120,8 +120,8 @@ impl Half {
         }
     }
 
-    /// Contradictions that prove nothing, since their ACKs came just behind them, and still speak against Nagle's
-    /// algorithm: it is by accident that those did.
+    /// Contradictions that prove nothing, since their ACKs came just behind them, and still speak
+    /// against Nagle's algorithm: it is by accident that those did.
     pub fn doubtful_contradictions(&self) -> u32 {
         if self.has_late_stamps() { 0 } else { self.odd().taken_back }
     }

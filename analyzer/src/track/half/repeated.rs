@@ -1,5 +1,5 @@
-//! Segments that bring nothing new (retransmissions, copies of a frame, keep-alives), and payload bytes that the capture
-//! lacks.
+//! Segments that bring nothing new (retransmissions, copies of a frame, keep-alives), and payload
+//! bytes that the capture lacks.
 
 use crate::decode::{ACK, FIN, Header, RST, SYN, seq};
 use crate::track::Mark;
@@ -45,7 +45,7 @@ impl Unseen {
         (self.frame, self.hole) = (frame, hole);
     }
 
-    /// How many of the `len` bytes from `seq` on lie in the hole that was missed last, and have not come since.
+    /// How many of the `len` bytes from `seq` on lie in the hole missed last, and have not come since.
     fn missing(&self, seq: u32, len: u32) -> u64 {
         let (begin, end) = self.hole;
         let skipped = seq::distance(seq, begin).max(0);
@@ -80,8 +80,8 @@ impl Half {
         self.needless(report, is_reported)
     }
 
-    /// An ACK that comes sooner than the bytes sent again last can have drawn it shows, like a report, that the receiver
-    /// had them. Its shortest round trip may be a little shorter than any that was measured.
+    /// An ACK that comes sooner than the bytes sent again last can have drawn it shows, like a report, that
+    /// the receiver had them. Its shortest round trip may be a little shorter than any that was measured.
     pub fn take_early_ack(&mut self, ack: &Header, now: Mark, receiver_rtt_ns: i64) -> Option<u32> {
         let is_early = now.time_ns - self.last_data.time_ns < receiver_rtt_ns / 2;
         let is_last = self.last_data.frame == self.odd().repeated.1;

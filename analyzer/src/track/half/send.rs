@@ -1,10 +1,10 @@
-//! New data and FIN: they change the direction of their sender. What they show of the path: where a sender cuts its
-//! messages, the path carries no more at once, whatever the SYN announced. Holds too short to be kept as waits are only
-//! counted, so that nobody calls a path free of them.
+//! New data and FIN: they change the direction of their sender. What they show of the path: where a
+//! sender cuts its messages, the path carries no more at once, whatever the SYN announced. Holds
+//! too short to be kept as waits are only counted, so that nobody calls a path free of them.
 //!
-//! A kernel pushes the end of what the program wrote (RFC 9293, section 3.9.1.2; Linux `tcp_mark_push`, BSD
-//! `tcp_output`, Windows). A segment that is not pushed, with more right behind it, was cut in the middle: at the MSS
-//! that the path leaves (RFC 1191), less the options that it carries.
+//! A kernel pushes the end of what the program wrote (RFC 9293, section 3.9.1.2; Linux `tcp_mark_push`,
+//! BSD `tcp_output`, Windows). A segment that is not pushed, with more right behind it, was cut in the
+//! middle: at the MSS that the path leaves (RFC 1191), less the options that it carries.
 
 use crate::decode::{Header, PSH, URG, seq};
 use crate::track::Mark;
@@ -154,8 +154,8 @@ impl Half {
         }
     }
 
-    /// The payload that the path carries at once, in bytes, where messages were cut there again and again. Merged by
-    /// offloading, several are one.
+    /// The payload that the path carries at once, in bytes, where messages were cut there again and
+    /// again. Merged by offloading, several are one.
     pub fn carried(&self) -> Option<u32> {
         (self.cuts >= CUTS).then_some(self.carried.into())
     }

@@ -1,5 +1,5 @@
-//! The sequence variables of a sender (RFC 9293, section 3.3.1), as far as the capture point sees them; the options of
-//! a SYN, and the window, whose scale is among them.
+//! The sequence variables of a sender (RFC 9293, section 3.3.1), as far as the capture point sees
+//! them; the options of a SYN, and the window, whose scale is among them.
 
 use crate::decode::{Header, SYN, seq};
 use crate::track::Mark;

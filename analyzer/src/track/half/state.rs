@@ -1,7 +1,7 @@
 //! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
 //!
-//! A value that mostly equals another one is stored on its own, in a [box](super::boxes), only while it does not; bits
-//! say which of both holds.
+//! A value that mostly equals another one is stored on its own, in a [box](super::boxes), only
+//! while it does not; bits say which of both holds.
 
 use crate::track::half::Half;
 
@@ -39,24 +39,24 @@ bits! {
     SCALE_KNOWN: is_window_scale_known,
     /// A sequence number was too far ahead to be believed at once.
     STRAY,
-    /// Some of its segments were inferred from what a text printed around them: which data was unacknowledged is not
-    /// sure.
+    /// Some of its segments were inferred from what a text printed around them: which data was
+    /// unacknowledged is not sure.
     INFERRED: is_inferred,
     /// The capture has shown an ACK of it without anything else.
     PURE_ACKS: has_pure_acks,
-    /// It has sent an ACK without anything else since all its data was acknowledged: it had nothing to send then.
+    /// It has sent a bare ACK since all its data was acknowledged: it had nothing to send then.
     ACKED_IDLY: has_acked_idly,
     /// Its IP identifications count the packets of this connection, and some are missing.
     COUNTS_IDS: counts_ids,
     /// How soon its program reacts to data is counted.
     REACTIONS: counts_reactions,
-    /// Not all counts of missing bytes and closed windows in [`Odd`](super::boxes::Odd) are 0: to look there each time
-    /// costs RPC a cache miss per segment.
+    /// Not all counts of missing bytes and closed windows in [`Odd`](super::boxes::Odd) are 0: to
+    /// look there each time costs RPC a cache miss per segment.
     ODD_COUNTS,
-    /// It has sent something small while something small was unacknowledged: to look at the count each time costs a
-    /// cache miss per segment.
+    /// It has sent something small while something small was unacknowledged: to look at the count
+    /// each time costs a cache miss per segment.
     CONTRADICTED: has_contradicted,
-    /// An ACK came so shortly before a small segment that it may have let it go, be it that data came with the ACK.
+    /// An ACK, bare or with data, came so shortly before a small segment that it may have released it.
     MAY_BE_HELD: may_be_held,
 
     /// The last new data was small; else the last small segment is stored on its own.

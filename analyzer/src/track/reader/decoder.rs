@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Frames after which progress is reported: a pipe may give few.
 const TELL_AFTER: u32 = 256;
 
-/// First frames of a capture, from which the step of its clock is inferred while it is tracked: not all have times
-/// of their own.
+/// First frames of a capture, from which the step of its clock is inferred while it is tracked: not
+/// all have times of their own.
 const FRAMES_FOR_A_CLOCK: u32 = 4 * TIMES_FOR_A_CLOCK;
 
 /// Filter and buffers that decoding needs.
@@ -43,8 +43,8 @@ impl Decoder {
         Self { filter, progress: Arc::clone(progress) }
     }
 
-    /// Reads the next `len` bytes of a capture, after its first `frames`, and enough of the `first` ones for its
-    /// clock.
+    /// Reads the next `len` bytes of a capture, after its first `frames`, and enough of the `first`
+    /// ones for its clock.
     pub fn read(
         &mut self,
         capture: &mut Capture,

@@ -45,8 +45,8 @@ impl Reading {
         Self { threads: threads.max(1), is_short: false, range_len: RANGE_LEN }
     }
 
-    /// How to read `paths`, with `threads` threads; by default, one per processor that this process may use, or one for
-    /// what is small.
+    /// How to read `paths`, with `threads` threads; by default, one per processor that this process
+    /// may use, or one for what is small.
     pub fn of(paths: &[String], threads: Option<usize>) -> Self {
         match threads {
             Some(threads) => Self::by(threads),
@@ -56,7 +56,7 @@ impl Reading {
     }
 }
 
-/// Are these plain files, and few bytes in all? Special files tell no length, and packed ones not how much is in them.
+/// Are these plain files, and few bytes in all? Special and packed files do not say how many.
 fn is_small(paths: &[String]) -> bool {
     let len = |path: &String| {
         // A pipe is opened once.

@@ -1,7 +1,8 @@
-//! Threads that share the work of a scan: one range is read at a time, and each shard takes the ranges in order.
+//! Threads that share a scan: one range is read at a time; each shard takes the ranges in order.
 //!
-//! All threads are alike. One that has nothing to take reads the next range, and one that has taken its own shards
-//! takes those of another: a thread that only read would wait, or let the others wait, for a fifth of the time.
+//! All threads are alike. One that has nothing to take reads the next range, and one that has taken
+//! its own shards takes those of another: a thread that only read would wait, or let the others
+//! wait, for a fifth of the time.
 
 use crate::track::reader::Reader;
 use crate::track::reader::range::Range;
@@ -9,8 +10,9 @@ use crate::track::reader::series::Series;
 use std::sync::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 
-/// Reads with `threads` threads, but no more than there are shards. Each does what there is to do: takes ranges into
-/// its own shards, or into those of others that wait, or reads the next range. A shard takes the ranges in order.
+/// Reads with `threads` threads, but no more than there are shards. Each does what there is to do:
+/// takes ranges into its own shards, or into those of others that wait, or reads the next range. A
+/// shard takes the ranges in order.
 pub fn share<T: FnMut(&Range, usize) + Send>(
     reader: Reader<'_>,
     shards: Vec<(usize, T)>,
@@ -76,8 +78,8 @@ enum Task {
 }
 
 impl Turns {
-    /// The next task of a thread: to read if few ranges wait, or to take for the group that is most behind, its own
-    /// first.
+    /// The next task of a thread: to read if few ranges wait, or to take for the group that is most
+    /// behind, its own first.
     fn next(&mut self, thread: usize, threads: usize) -> Option<Task> {
         let least = self.taken.iter().min().copied().unwrap_or(0);
         let waiting = self.read - least;

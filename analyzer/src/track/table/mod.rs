@@ -238,8 +238,8 @@ impl Base {
     }
 }
 
-/// The client sends the SYN. Without one, the server has the port of a service, or else the lower one: well-known
-/// and registered ports lie below the ephemeral ones (RFC 6335, section 6).
+/// The client sends the SYN. Without one, the server has the port of a service, or else the lower
+/// one: well-known and registered ports lie below the ephemeral ones (RFC 6335, section 6).
 fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
     match (header.has(SYN), header.has(ACK)) {
         (true, false) => true,
@@ -252,9 +252,9 @@ fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
     }
 }
 
-/// Is it a well-known port, or that of a service whose clients may have a lower one? Windows took client ports
-/// from 1025 on until 2008, and others still do; clients of NFS and of the `r` commands take reserved ones, which
-/// only root may (`bindresvport`).
+/// Is it a well-known port, or that of a service whose clients may have a lower one? Windows took
+/// client ports from 1025 on until 2008, and others still do; clients of NFS and of the `r`
+/// commands take reserved ones, which only root may (`bindresvport`).
 fn is_service(port: u16) -> bool {
     port < FIRST_RESERVED || SERVICES.binary_search(&port).is_ok()
 }

@@ -5,7 +5,7 @@ use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
 
-/// An end on another connection that brought something to the host that sends, or the rest of its own request.
+/// An end on another connection that brought something to the sender, or the rest of its request.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {
     pub connection: u32,

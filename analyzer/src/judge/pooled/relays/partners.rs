@@ -129,8 +129,8 @@ impl Coupling {
         after > 0 && one_way && enough
     }
 
-    /// Is this one of two servers in step the one that passes on? The sends of the one that does come after the
-    /// other's more often, and sooner.
+    /// Is this one of two servers in step the one that passes on? The sends of the one that does
+    /// come after the other's more often, and sooner.
     pub fn is_stronger_than(&self, back: &Self) -> bool {
         let strength = |coupling: &Self| {
             let after = f64::from(coupling.after.all);

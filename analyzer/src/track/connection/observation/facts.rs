@@ -104,8 +104,8 @@ impl Observation<'_> {
         let room_now = i64::from(peer.sequence.window) - i64::from(half.sequence.in_flight());
         let opened_ns = self.now.time_ns - peer.last_ns - half.rtt_or_zero_ns();
         let waited_for_room = is_full(room_now) || opened_ns <= self.distinct_ns();
-        // A segment that just fills a window below the MSS was held for more room (RFC 1122, section 4.2.3.4). Where no
-        // scale is known, the longest fill it as it stands by no chance.
+        // A segment that just fills a window below the MSS was held for more room (RFC 1122,
+        // section 4.2.3.4). Where no scale is known, the longest fill it as it stands by no chance.
         let is_cut = match peer.is_window_scale_known() {
             true => self.len < self.mss,
             false => self.len >= half.largest(),

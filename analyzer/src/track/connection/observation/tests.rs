@@ -148,7 +148,7 @@ fn a_window_without_room_is_a_reason_to_wait() {
     let acked = |story: Story| story.after_ms(40.0, server(0)).after_ms(0.02, client(50));
     assert!(only(acked(sent(512, 100).after_ms(1.0, server(0).window(0)))).is(fact::ZERO_WINDOW));
     assert!(only(acked(sent(1, 100))).is(fact::WINDOW_FULL));
-    // A sender does not fill a window below the MSS before it has waited for more (RFC 1122, section 4.2.3.4).
+    // A sender waits before it fills a window below the MSS (RFC 1122, section 4.2.3.4).
     let small = || sent(7, 400).after_ms(1.0, server(0).window(7));
     assert!(only(small().after_ms(200.0, client(896))).is(fact::WINDOW_FULL));
     assert!(!only(small().after_ms(200.0, client(500))).is(fact::WINDOW_FULL));
@@ -308,7 +308,8 @@ fn what_bytes_that_were_not_captured_separate_was_not_in_flight_together() {
     assert_eq!(full.end().half(Side::Client).odd().passed_full, (0, 0));
 }
 
-/// The client has sent a small segment; data of the server comes, which had left before, and the client sends again.
+/// The client has sent a small segment; data of the server comes, which had left before, and the
+/// client sends again.
 #[test]
 fn what_leaves_with_an_ack_that_is_owed_contradicts_nothing() {
     let acking = |acked: i64| {
