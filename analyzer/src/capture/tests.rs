@@ -34,17 +34,17 @@ fn pcapng(order: ByteOrder, sizes: &[usize]) -> Vec<Vec<u8>> {
 
 /// A frame that owns its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct OwnedFrame {
     time_ns: i64,
     wire_len: u32,
     link_type: u32,
     data: Vec<u8>,
 }
 
-fn read(mut capture: Capture) -> (Vec<Seen>, InputEnd) {
+fn read(mut capture: Capture) -> (Vec<OwnedFrame>, InputEnd) {
     let mut frames = Vec::new();
     while let Some(frame) = capture.next_frame() {
-        frames.push(Seen {
+        frames.push(OwnedFrame {
             time_ns: frame.time_ns,
             wire_len: frame.wire_len,
             link_type: frame.link_type,
@@ -59,7 +59,7 @@ fn open(bytes: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(bytes.to_vec())), "memory")
 }
 
-fn read_bytes(bytes: &[u8]) -> (Vec<Seen>, InputEnd) {
+fn read_bytes(bytes: &[u8]) -> (Vec<OwnedFrame>, InputEnd) {
     read(open(bytes).unwrap())
 }
 

@@ -100,8 +100,8 @@ impl Mixture {
         let unseen = if far { QUEUED.1 / f64::from(1 + path.samples) } else { 0.0 };
         let queue = QUEUED.0 + unseen;
         let queue_ms = QUEUE_MS + if far { rtt_ms / QUEUE_ONE_OF } else { 0.0 };
-        let excess: Vec<(f64, Densities)> =
-            excess.map(|ms| (ms, Densities::of(ms, queue_ms))).collect();
+        let excess: Vec<(f64, ExcessDensities)> =
+            excess.map(|ms| (ms, ExcessDensities::of(ms, queue_ms))).collect();
         let (least_ms, most_ms) = ACK_SPREAD_MS[usize::from(far)];
         let most_ms = path.step_ms + most_ms;
         let usual_ms = path_jitter_ms(path).max(least_ms) + path.step_ms;
@@ -130,11 +130,11 @@ impl Mixture {
     /// Probability that a timer delayed an ACK that came this much later than its data.
     fn delayed(&self, ack_ms: f64) -> f64 {
         let excess_ms = (ack_ms - self.rtt_ms).max(0.0);
-        self.shares_of(excess_ms, Densities::of(excess_ms, self.queue_ms))[0]
+        self.shares_of(excess_ms, ExcessDensities::of(excess_ms, self.queue_ms))[0]
     }
 
     /// Probabilities that a timer delayed an ACK, and that neither a timer nor a queue did.
-    fn shares_of(&self, excess_ms: f64, densities: Densities) -> [f64; 2] {
+    fn shares_of(&self, excess_ms: f64, densities: ExcessDensities) -> [f64; 2] {
         let timer = self.timer * densities.timer;
         let prompt = 1.0 - self.timer;
         let spread = prompt * (1.0 - self.queue) * exponential(excess_ms, self.spread_ms);
@@ -145,12 +145,12 @@ impl Mixture {
 
 /// Densities of an excess that do not depend on the fit.
 #[derive(Debug, Clone, Copy)]
-struct Densities {
+struct ExcessDensities {
     timer: f64,
     queue: f64,
 }
 
-impl Densities {
+impl ExcessDensities {
     fn of(excess_ms: f64, queue_ms: f64) -> Self {
         Self { timer: timer(excess_ms), queue: exponential(excess_ms, queue_ms) }
     }

@@ -28,7 +28,7 @@ impl Ruling {
     }
 
     /// The row of the ledger: what was owed when the wait began, and what ended it.
-    pub fn entry(&self) -> &'static ledger::Row {
+    pub fn entry(&self) -> &'static ledger::LedgerRow {
         &ledger::ROWS[usize::from(self.row)]
     }
 }
@@ -39,7 +39,7 @@ pub struct Finding<'a> {
     pub wait: &'a Wait,
     pub cause: Cause,
     /// The row of the ledger that fits the wait.
-    pub entry: &'static ledger::Row,
+    pub entry: &'static ledger::LedgerRow,
     pub held: Held,
 }
 

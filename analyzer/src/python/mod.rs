@@ -88,7 +88,7 @@ fn reasons() -> Vec<(&'static str, &'static str, &'static str)> {
 }
 
 /// A row of the ledger: its name, what was owed when a wait began, what ended it, and so its cause.
-fn ledger_row(row: &causes::ledger::Row) -> [&'static str; 4] {
+fn ledger_row(row: &causes::ledger::LedgerRow) -> [&'static str; 4] {
     [row.name, row.owed, row.ended_by, row.cause.name()]
 }
 

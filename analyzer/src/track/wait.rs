@@ -80,9 +80,9 @@ impl BitOrAssign for Facts {
 macro_rules! facts {
     ($($(#[$doc:meta])* $fact:ident,)+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the bits")]
-        enum Bit { $($fact,)+ }
+        enum FactBit { $($fact,)+ }
 
-        $($(#[$doc])* pub const $fact: Facts = Facts(1 << Bit::$fact as u32);)+
+        $($(#[$doc])* pub const $fact: Facts = Facts(1 << FactBit::$fact as u32);)+
     };
 }
 

@@ -5,14 +5,14 @@ use crate::capture::samples::packet_with;
 use std::path::Path;
 
 /// The frames that libpcap reads from a file.
-fn read_with_libpcap(path: &Path) -> Vec<Seen> {
+fn read_with_libpcap(path: &Path) -> Vec<OwnedFrame> {
     let precision = ::pcap::Precision::Nano;
     let mut capture = ::pcap::Capture::from_file_with_precision(path, precision).unwrap();
     let link_type = capture.get_datalink().0 as u32;
     let mut frames = Vec::new();
     loop {
         match capture.next_packet() {
-            Ok(packet) => frames.push(Seen {
+            Ok(packet) => frames.push(OwnedFrame {
                 // With this precision `tv_usec` holds nanoseconds.
                 time_ns: packet.header.ts.tv_sec * 1_000_000_000 + packet.header.ts.tv_usec,
                 wire_len: packet.header.len,

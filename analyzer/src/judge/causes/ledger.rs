@@ -17,7 +17,7 @@ use crate::track::wait::{End, Wait, fact};
 
 /// A row of the ledger in words, and its cause.
 #[derive(Debug)]
-pub struct Row {
+pub struct LedgerRow {
     /// By which Python finds what to advise.
     pub name: &'static str,
     pub owed: &'static str,
@@ -31,7 +31,7 @@ macro_rules! ledger {
     ($(
         $name:ident: $owed:ident $owed_words:literal, $ended:ident $ended_words:literal => $cause:ident;
     )*) => {
-        pub const ROWS: &[Row] = &[$(Row {
+        pub const ROWS: &[LedgerRow] = &[$(LedgerRow {
             name: stringify!($name),
             owed: $owed_words,
             ended_by: $ended_words,

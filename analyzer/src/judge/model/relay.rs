@@ -171,8 +171,8 @@ impl LateRelay {
 
     fn here(path: &Path, releases: &Releases) -> Self {
         let each = releases.sorted.iter();
-        let reactions: Vec<(Reaction, f64)> =
-            each.map(|&(ms, held)| (Reaction::of(path, ms), held)).collect();
+        let reactions: Vec<(ReactionDensities, f64)> =
+            each.map(|&(ms, held)| (ReactionDensities::of(path, ms), held)).collect();
         let likelier = PARTS.map(|part| {
             let each = reactions.iter();
             each.map(|(reaction, held)| held * reaction.times(part).ln()).sum::<f64>()
@@ -194,7 +194,7 @@ impl LateRelay {
                 relay * relayed / (relayed + path.across(off_ms, *rtt_ms) + 1e-6)
             }
             Self::Here(relays) => {
-                let reaction = Reaction::of(path, release_ms(wait));
+                let reaction = ReactionDensities::of(path, release_ms(wait));
                 let each = PARTS.into_iter().zip(relays);
                 each.map(|(part, relay)| relay * part * reaction.wakes / reaction.of_both(part))
                     .sum()
@@ -204,12 +204,12 @@ impl LateRelay {
 }
 
 /// Densities of a reaction at its own host: of a program that wakes up, and of a kernel.
-struct Reaction {
+struct ReactionDensities {
     wakes: f64,
     kernel: f64,
 }
 
-impl Reaction {
+impl ReactionDensities {
     fn of(path: &Path, ms: f64) -> Self {
         // A slow host is slow in both: its kernel shows it in the shortest round trip.
         let times = KERNEL_QUARTILE.0 * path.rtt_or_zero_ms() / KERNEL_MS.0;

@@ -15,15 +15,15 @@ use hashbrown::HashMap;
 const BEYOND_DOUBT: f64 = 20.0;
 
 /// One side of a connection: its block, the place there, and the side.
-type Socket = (u32, u32, Side);
+type ConnectionSide = (u32, u32, Side);
 /// Sum of the evidence of a server's directions, and their number.
-type Sum = (f64, u32);
+type ServerEvidence = (f64, u32);
 
 impl<'a> Weighing<'a> {
     /// Gives each direction what others of its server show, and weighs it again if that may matter.
     pub fn ask_siblings(&mut self) {
         let servers = self.by_server();
-        let evidence = self.evidence_by_socket();
+        let evidence = self.evidence_by_side();
         let asked = self.of_members(|group, member| {
             let (kind, state) = (group.kind, &member.state);
             let server = servers.get(&(kind.server, kind.side)).copied();
@@ -31,7 +31,7 @@ impl<'a> Weighing<'a> {
             // Short ones are asked where nothing else is.
             let is_asked = kind.is_short && !kind.by_data && of_evidence.1 == 0;
             let (sum, count) = if is_asked { of_short } else { of_evidence };
-            let beside = evidence.get(&socket(&member.set)).copied();
+            let beside = evidence.get(&connection_side(&member.set)).copied();
             let own = if is_asked || kind.is_base() { Some((group, member)) } else { beside };
             let others = sum - own.map_or(0.0, |(_, own)| bounded(own));
             let siblings = rules::weight("siblings", SIBLING) * others;
@@ -66,8 +66,8 @@ impl<'a> Weighing<'a> {
     }
 
     /// Sums over each server's directions: of evidence, and of short waits.
-    fn by_server(&self) -> HashMap<(Endpoint, Side), [Sum; 2], RandomState> {
-        let mut servers: HashMap<_, [Sum; 2], RandomState> = HashMap::default();
+    fn by_server(&self) -> HashMap<(Endpoint, Side), [ServerEvidence; 2], RandomState> {
+        let mut servers: HashMap<_, [ServerEvidence; 2], RandomState> = HashMap::default();
         for group in self.groups.iter().filter(|group| !group.kind.by_data) {
             let sums = servers.entry((group.kind.server, group.kind.side)).or_default();
             let sum = &mut sums[usize::from(group.kind.is_short)];
@@ -78,15 +78,15 @@ impl<'a> Weighing<'a> {
         servers
     }
 
-    /// The directions of evidence by socket, if others ask for them: short waits, and segments that
+    /// The directions of evidence by side, if others ask for them: short waits, and segments that
     /// data may have released.
-    fn evidence_by_socket(&self) -> HashMap<Socket, (&Group<'a>, &Member<'a>), RandomState> {
+    fn evidence_by_side(&self) -> HashMap<ConnectionSide, (&Group<'a>, &Member<'a>), RandomState> {
         if self.groups.iter().all(|group| group.kind.is_base()) {
             return HashMap::default();
         }
         let bases = self.groups.iter().filter(|group| group.kind.is_base());
         let members = bases.flat_map(|group| group.members.iter().map(move |one| (group, one)));
-        members.map(|(group, member)| (socket(&member.set), (group, member))).collect()
+        members.map(|(group, member)| (connection_side(&member.set), (group, member))).collect()
     }
 }
 
@@ -94,7 +94,7 @@ fn bounded(member: &Member<'_>) -> f64 {
     member.state.chain.evidence.clamp(SIBLING_BOUNDS.0, SIBLING_BOUNDS.1)
 }
 
-fn socket(set: &CandidateSet<'_>) -> Socket {
+fn connection_side(set: &CandidateSet<'_>) -> ConnectionSide {
     (set.block, set.place, set.side)
 }
 

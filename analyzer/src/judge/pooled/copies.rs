@@ -13,11 +13,11 @@ const MOST_COPIES: usize = 8;
 /// Connections in which copies are looked for first: a capture that has some has them all along.
 const SAMPLE: u32 = 4096;
 
-/// A connection among all: its number, its block and its place there.
-type Row = ([u32; 2], u32, Place);
+/// How a connection begins: its first sequence numbers; then its number and its place.
+type Beginning = ([u32; 2], u32, BlockPlace);
 
-/// Its block, and its place there.
-type Place = (u32, u32);
+/// The block of a connection, and its place there.
+type BlockPlace = (u32, u32);
 
 /// Marks all but the first of the connections that are one, and takes their waits out: they count once.
 pub fn mark(blocks: &mut [Block]) {
@@ -28,7 +28,7 @@ pub fn mark(blocks: &mut [Block]) {
         return;
     }
     for (original, copy) in copies(blocks, u32::MAX) {
-        let server = |of: Place| at(blocks, of).endpoint(Side::Server);
+        let server = |of: BlockPlace| at(blocks, of).endpoint(Side::Server);
         let has_same_server = server(original) == server(copy);
         if has_same_server {
             copies_of(blocks, original).add_one();
@@ -40,17 +40,17 @@ pub fn mark(blocks: &mut [Block]) {
     }
 }
 
-fn copies_of(blocks: &mut [Block], (block, place): Place) -> &mut Copies {
+fn copies_of(blocks: &mut [Block], (block, place): BlockPlace) -> &mut Copies {
     &mut blocks[block as usize].connections[place as usize].copies
 }
 
-fn at(blocks: &[Block], (block, place): Place) -> &Connection {
+fn at(blocks: &[Block], (block, place): BlockPlace) -> &Connection {
     &blocks[block as usize].connections[place as usize]
 }
 
 /// The copies among the first `most` connections, each behind its original.
-fn copies(blocks: &[Block], most: u32) -> Vec<(Place, Place)> {
-    let mut rows: Vec<Row> = Vec::new();
+fn copies(blocks: &[Block], most: u32) -> Vec<(BlockPlace, BlockPlace)> {
+    let mut beginnings: Vec<Beginning> = Vec::new();
     for (at, block) in (0..).zip(blocks) {
         let number = |connection: &Connection| block.numbers[connection.id as usize];
         // In the order of their numbers: of other blocks no more than the first is looked at.
@@ -60,20 +60,20 @@ fn copies(blocks: &[Block], most: u32) -> Vec<(Place, Place)> {
             // Printed text may count from 0 or 1.
             let is_absolute = firsts.iter().any(|&first| first > 1);
             if is_absolute && connection.halves.iter().all(|half| half.bytes() > 0) {
-                rows.push((firsts, number(connection), (at, place)));
+                beginnings.push((firsts, number(connection), (at, place)));
             }
         }
     }
-    rows.sort_unstable();
-    let of = |row: &Row| at(blocks, row.2);
+    beginnings.sort_unstable();
+    let of = |one: &Beginning| at(blocks, one.2);
     let mut found = Vec::new();
-    let groups = rows.chunk_by(|one, next| one.0 == next.0);
+    let groups = beginnings.chunk_by(|one, next| one.0 == next.0);
     for same in groups.filter(|same| (2..=MOST_COPIES).contains(&same.len())) {
         let mut originals = vec![&same[0]];
-        for row in &same[1..] {
-            match originals.iter().find(|first| is_copy(of(first), of(row))) {
-                Some(first) => found.push((first.2, row.2)),
-                None => originals.push(row),
+        for next in &same[1..] {
+            match originals.iter().find(|first| is_copy(of(first), of(next))) {
+                Some(first) => found.push((first.2, next.2)),
+                None => originals.push(next),
             }
         }
     }

@@ -201,7 +201,7 @@ impl<'a> ExplainedStall<'a> {
             "Nagle's algorithm was on with a probability of {}, by all waits of the {} and {}",
             Decimals::<5>(held.on.into()),
             self.by,
-            Contradictions(self.judged.half(self.wait.by).contradictions)
+            UnheldCount(self.judged.half(self.wait.by).contradictions)
         )?;
         if self.model.sibling_count > 0 {
             let (count, siblings) = (self.model.sibling_count, self.model.siblings);
@@ -229,9 +229,9 @@ impl<'a> ExplainedStall<'a> {
 }
 
 /// How often small segments were sent unheld.
-pub(super) struct Contradictions(pub u32);
+pub(super) struct UnheldCount(pub u32);
 
-impl Display for Contradictions {
+impl Display for UnheldCount {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => out.write_str("no small segment sent while another was unacknowledged"),

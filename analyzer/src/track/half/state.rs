@@ -9,9 +9,9 @@ use crate::track::half::Half;
 macro_rules! bits {
     ($($(#[$doc:meta])* $bit:ident $(: $question:ident)?,)+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "numbers the bits")]
-        enum Bit { $($bit,)+ }
+        enum StateBit { $($bit,)+ }
 
-        $($(#[$doc])* pub const $bit: u32 = 1 << Bit::$bit as u32;)+
+        $($(#[$doc])* pub const $bit: u32 = 1 << StateBit::$bit as u32;)+
 
         impl Half {
             $($(

@@ -16,7 +16,7 @@ use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoder;
 use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
-use crate::track::reader::series::{Series, rank};
+use crate::track::reader::series::{CaptureSeries, rank};
 use std::fs;
 use std::io::Read;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
         progress,
         capture: None,
         decoder: Decoder::new(filter, progress),
-        series: Series::new(progress),
+        series: CaptureSeries::new(progress),
     };
     let mut shards: Vec<(usize, T)> = takes.into_iter().enumerate().collect();
     if reader.threads == 1 {
@@ -119,7 +119,7 @@ struct Reader<'a> {
     progress: &'a Arc<Progress>,
     capture: Option<Capture>,
     decoder: Decoder,
-    series: Series,
+    series: CaptureSeries,
 }
 
 impl Reader<'_> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The captures so far.
 #[derive(Default)]
-pub struct Series {
+pub struct CaptureSeries {
     progress: Arc<Progress>,
     captures: Vec<CaptureSummary>,
     without_header: Vec<NoHeader>,
@@ -32,7 +32,7 @@ struct NoHeader {
     reason: Cow<'static, str>,
 }
 
-impl Series {
+impl CaptureSeries {
     pub fn new(progress: &Arc<Progress>) -> Self {
         Self { progress: Arc::clone(progress), ..Self::default() }
     }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_capture_with_more_frames_than_there_are_numbers_is_read_up_to_there() {
-        let mut series = Series::new(&Arc::new(Progress::default()));
+        let mut series = CaptureSeries::new(&Arc::new(Progress::default()));
         series.open("long.pcap");
         let mut take = |frames| {
             let mut range = Range::new(1);

@@ -6,7 +6,7 @@
 
 use crate::track::reader::Reader;
 use crate::track::reader::range::Range;
-use crate::track::reader::series::Series;
+use crate::track::reader::series::CaptureSeries;
 use std::sync::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 
@@ -17,7 +17,7 @@ pub fn share<T: FnMut(&Range, usize) + Send>(
     reader: Reader<'_>,
     shards: Vec<(usize, T)>,
     threads: usize,
-) -> Series {
+) -> CaptureSeries {
     let threads = threads.min(shards.len());
     let groups = (GROUPS_OF_THREAD * threads).min(shards.len());
     let ranges = [(); RANGES].map(|()| RwLock::new(Range::new(shards.len())));
@@ -104,7 +104,7 @@ impl Turns {
 
 impl<T: FnMut(&Range, usize) + Send> Work<'_, T> {
     fn run(&self, thread: usize) {
-        let _failing = Failing(self);
+        let _failing = PanicNotice(self);
         let mut turns = self.turns();
         while !turns.is_failed {
             let Some(task) = turns.next(thread, self.threads) else {
@@ -147,9 +147,9 @@ impl<T: FnMut(&Range, usize) + Send> Work<'_, T> {
 }
 
 /// Tells the other threads where this one panics.
-struct Failing<'a, 'b, T: FnMut(&Range, usize) + Send>(&'a Work<'b, T>);
+struct PanicNotice<'a, 'b, T: FnMut(&Range, usize) + Send>(&'a Work<'b, T>);
 
-impl<T: FnMut(&Range, usize) + Send> Drop for Failing<'_, '_, T> {
+impl<T: FnMut(&Range, usize) + Send> Drop for PanicNotice<'_, '_, T> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.turns().is_failed = true;

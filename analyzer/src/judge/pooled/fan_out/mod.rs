@@ -98,9 +98,9 @@ pub fn mark(blocks: &mut [Block], threads: usize) {
 
 /// The servers that may be brokers, and where each is.
 fn brokers(blocks: &[Block], threads: usize) -> (Places, Vec<Broker>) {
-    let mut servers: HashMap<Endpoint, Sent, RandomState> = HashMap::default();
+    let mut servers: HashMap<Endpoint, SentAfterAcks, RandomState> = HashMap::default();
     let senders = cores::of_blocks(threads, blocks, |blocks| {
-        blocks.iter().flat_map(senders).collect::<Vec<(Endpoint, Sent)>>()
+        blocks.iter().flat_map(senders).collect::<Vec<(Endpoint, SentAfterAcks)>>()
     });
     for (server, sent) in senders.into_iter().flatten() {
         let all = servers.entry(server).or_default();
@@ -114,14 +114,14 @@ fn brokers(blocks: &[Block], threads: usize) -> (Places, Vec<Broker>) {
 
 /// Segments that a server sent after ACKs.
 #[derive(Clone, Copy, Default)]
-struct Sent {
+struct SentAfterAcks {
     looks_held: bool,
     /// Was it, on one connection at least, often, and more often than that client asked?
     is_unasked: bool,
 }
 
 /// The servers that sent something after ACKs, connection by connection of a block.
-fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, Sent)> {
+fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, SentAfterAcks)> {
     let mut all = vec![(0, false); block.connections.len()];
     for (_, place, wait) in block.placed(may_pass_on) {
         let (count, looks_held) = &mut all[place];
@@ -131,7 +131,7 @@ fn senders(block: &Block) -> impl Iterator<Item = (Endpoint, Sent)> {
     let senders = block.connections.iter().zip(all).filter(|&(_, (count, _))| count > 0);
     senders.map(|(connection, (count, looks_held))| {
         let is_unasked = count >= FEW_RELEASES && count > connection.exchanges.count;
-        (connection.ends().server, Sent { looks_held, is_unasked })
+        (connection.ends().server, SentAfterAcks { looks_held, is_unasked })
     })
 }
 
