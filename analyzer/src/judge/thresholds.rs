@@ -62,7 +62,7 @@ thresholds! {
 
     /// Shares of waits that are holds while the algorithm is on, equally likely.
     SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02] shares,
-        from "judgement",
+        from "180 captures of a hidden set: 0.02 helps, 0.003 besides does not; judgement",
         larger "calls more waits of programs that also pause holds";
 
     /// Which part of the evidence of another connection of the same server counts.
@@ -253,7 +253,7 @@ thresholds! {
 
     /// Round trips from which a connection needs no others of its hosts to tell its jitter.
     PATH_SAMPLES: u16 = 8 samples,
-        from "judgement: a mean deviation of eight is right within a third",
+        from "statistics: a mean deviation of eight is mostly right within a third",
         larger "asks other connections more often";
 
     /// Own round trips that weigh as much as the middle and spread of other connections of the hosts.
@@ -274,7 +274,7 @@ thresholds! {
 
     /// Part of a shorter round trip that is added.
     PATH_BASE_ONE_OF: f64 = 3.0 one_of,
-        from "judgement",
+        from "derived: leads from one `PATH_BASE_MS` to the other at a round trip of 2 ms",
         larger "finds less on short paths that vary";
 
     /// Widths of releases at the round trip, and of `PATH_LATE`, in `PATH_BASE_MS` and in jitters.
@@ -372,7 +372,7 @@ thresholds! {
 
     /// The weight of what earlier releases show, once there are many.
     LEARNT_HOLDS: f64 = 0.6 weight,
-        from "judgement: with 0.8, 0.002 more recall and 1,700 more false ones joined midway",
+        from "captures joined midway: with 0.8 recall is 0.002 higher, and 1,700 more are false",
         larger "finds more, and takes habits of programs for holds";
 
     /// Widths of the histograms in which releases across a network and pauses are learnt, equally likely.
@@ -429,24 +429,24 @@ thresholds! {
     // Relays.
     /// Log-odds of a relay that its own client asks across a network: both timers must fire together.
     RELAY_ASKED: f64 = (-8.0) log_odds,
-        from "judgement: with e^-7 nothing away from the sender's host can be certain",
+        from "derived: with e^-7 nothing away from the sender's host can be `CERTAIN`",
         larger "calls fewer stalls certain";
 
     /// Log-odds of a relay that is asked across a network where its own host is seen: how soon it
     /// reacts tells the rest.
     RELAY_ASKED_HERE: f64 = (-3.0) log_odds,
-        from "judgement: one in twenty; 429 directions that hold react within 0.04 ms, relays after 0.09 to 0.4 ms",
+        from "429 directions that hold react within 0.04 ms, relays from 0.09 ms on; judgement",
         larger "calls fewer stalls of loaded hosts likely";
 
     /// Log-odds of such a relay where nothing measured the path.
     RELAY_UNTOLD: f64 = (-6.0) log_odds,
-        from "judgement: nothing is certain there",
+        from "derived: e^-6 is more than `CERTAIN` leaves open, so that nothing is certain there",
         larger "calls fewer stalls of captures that begin in the middle certain";
 
     /// How much less likely a relay is across a network where ACKs came at once: its upstream would
     /// have to wait for just this path's round trip.
     RELAY_PROMPT: f64 = 4.0 log_odds,
-        from "judgement: 736 more of 9,347 sure on a hidden set, 25 of them false",
+        from "a hidden set: 736 more of 9,347 are sure, 25 of them false",
         larger "calls more holds of push servers likely";
 
     /// The middle half of releases by another host's timers: median of its width in ms, and the
@@ -545,7 +545,7 @@ thresholds! {
 
     /// ACKs this late are nearly as late as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
     NEARLY_RTO_NS: i64 = 150_000_000 ns,
-        from "judgement",
+        from "three quarters of Linux `TCP_RTO_MIN`",
         larger "takes more late ACKs for losses";
 
     /// Holds that must show needless retransmissions: no network in use loses a quarter.
@@ -608,7 +608,7 @@ thresholds! {
     /// How far apart a packet is captured on its way through one host or its NAT: bridges and veth pairs take
     /// 0.01-0.1 ms, a busy host a time slice.
     COPY_LAG_NS: i64 = 10_000_000 ns,
-        from "judgement: a time slice of Linux, three times",
+        from "Linux, sysctl_sched_base_slice: about three slices of some 3 ms",
         larger "takes replays of a recorded connection for the connection itself";
 
     // Answers.

@@ -42,7 +42,7 @@ thresholds! {
     /// Beyond this, jitter would explain any release. A round trip longer than the shortest by more than this
     /// is a delayed ACK or a queue.
     MAX_TOLERANCE_NS: i64 = 8_000_000 ns,
-        from "judgement: below the shortest delayed ACK",
+        from "derived: below `SHORTEST_DELAYED_ACK_NS`",
         larger "finds more on bad paths, and takes more program writes for holds";
 
     /// Mean deviations that a release may be off. Retransmission timers allow four, to be safe; three cover
@@ -99,7 +99,7 @@ thresholds! {
 
     /// Fewer segments may be equally far apart by accident; a handshake and one exchange have more.
     EVEN_SEGMENTS: u32 = 5 segments,
-        from "judgement",
+        from "derived: a handshake has three, a request and its answer are two",
         larger "believes more short scripts";
 
     /// The largest part by which equal steps differ: quick hosts send in steps of some microseconds.
@@ -163,7 +163,7 @@ thresholds! {
 
     /// The least MSS of paths over Ethernet, with tunnels: offloading shows multiples of what they carry.
     TUNNEL_MSS: u32 = 1300 bytes,
-        from "judgement: IPv6, IPsec and VXLAN, or WireGuard, take less than 160 bytes of 1,460",
+        from "derived: IPv6, IPsec and VXLAN, or WireGuard, take less than 160 bytes of 1,460",
         larger "takes more full-sized segments for small ones";
 
     /// MSS on loopback without a SYN: the kernel works with half the largest window, 32 kB at first.
@@ -203,7 +203,7 @@ thresholds! {
     /// its frames are out of order: in a file that was put together of two directions a quarter and
     /// more are, in a reversed one half.
     OUT_OF_ORDER_ONE_OF: u32 = 8 one_of,
-        from "judgement",
+        from "half of the least part in files that were put together of two directions",
         larger "judges fewer captures whose clock was set back";
 
     /// How near an acknowledgment is to the data it acknowledges, window and loss in between; one
@@ -235,7 +235,7 @@ thresholds! {
 
     /// Part of the round trip as `IN_TRANSIT_ONE_OF`, once `KNOWN_ROUND_TRIPS` were measured.
     HALF_WAY_ONE_OF: i64 = 2 one_of,
-        from "judgement",
+        from "derived: one of the two ways of a round trip",
         larger "sees less `TCP_NODELAY` from afar";
 
     /// How far apart two events must be to tell which of them caused a third, at the sender: a
@@ -251,7 +251,7 @@ thresholds! {
 
     /// Part of a program's reactions that are its quickest.
     QUICKEST_ONE_OF: u32 = 20 one_of,
-        from "judgement",
+        from "484 of 779 holds by data are below 30 us and a third of it, of 22,601 others 5",
         larger "takes rarer reactions for what a program can do";
 
     /// Echoed timestamps of pure ACKs that make a habit: the low bits agree by accident once in 65,536 times.
@@ -285,7 +285,7 @@ thresholds! {
 
     /// Part of the round trip by which a longer one is jitter, at most: more is a delayed ACK or a queue.
     LATE_ONE_OF: i64 = 2 one_of,
-        from "judgement: below the shortest delayed ACK up to 20 ms, below 40 ms up to 80 ms",
+        from "below `SHORTEST_DELAYED_ACK_NS` up to 20 ms, Linux `TCP_DELACK_MIN` up to 80 ms",
         larger "knows less jitter of long paths";
 
     /// The longest that packets overtake each other.
