@@ -8,6 +8,7 @@ use crate::judge::thresholds::{
     ACK_SPREAD_KNOWN, ACK_SPREAD_MS, DELAY_KNOWN_MS, DELAY_SHORTEST_MS, DELAY_TIMER,
     DELAY_TIMER_SHARES, QUEUE_MS, QUEUE_ONE_OF, QUEUED,
 };
+use crate::judge::ticks;
 use crate::rules;
 use crate::track::Side;
 use crate::track::thresholds::{LONGEST_DELAYED_ACK_NS, NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
@@ -22,8 +23,10 @@ const SETTLED: f64 = 1e-3;
 /// How the ACKs of a receiver come.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AckDelay {
-    /// Nothing bounds the round trip to it where there is none: no ACK is known to be late.
+    /// Nothing bounds the round trip to it where there is none.
     mixture: Option<Mixture>,
+    /// As late after its data as this an ACK was sent by a timer, in ms: its ticks show.
+    by_timer_ms: Option<f64>,
     /// How long it took to answer the SYN, if that was long: no timer delays that.
     pub syn_took_ns: Option<i64>,
 }
@@ -44,16 +47,24 @@ struct Mixture {
 impl AckDelay {
     /// Delays of the ACKs that `side` got from the `receiver` of its data, by all `waits` of both.
     pub fn of(side: Side, waits: &[Wait], receiver: &Path) -> Self {
-        let Some(rtt_ms) = receiver.longest_ms else { return Self::default() };
         // A retransmission cuts the delay short.
         let is_own = |wait: &&Wait| {
             wait.by == side && wait.has_pure_ack() && wait.is_evidence() && !wait.is(fact::RESENT)
         };
-        let acks = waits.iter().filter(is_own).map(|wait| wait.ack_ns() as f64 / 1e6);
+        let acks = waits.iter().filter(is_own);
+        let times = acks.clone().map(|wait| (wait.ack.time_ns, wait.ack_ns()));
+        let known_ms = if receiver.is_measured() { receiver.rtt_or_zero_ms() } else { 0.0 };
+        let by_timer_ms =
+            ticks::show(times, receiver.step_ms).then_some(known_ms + DELAY_KNOWN_MS.0);
+        let Some(rtt_ms) = receiver.longest_ms else {
+            return Self { by_timer_ms, ..Self::default() };
+        };
+        let late_ms = acks.map(|wait| wait.ack_ns() as f64 / 1e6);
         let late =
             |wait: &&Wait| wait.by != side && wait.is_connecting() && !wait.is(fact::RETRANSMITTED);
         Self {
-            mixture: Some(Mixture::of(&acks.collect::<Vec<f64>>(), rtt_ms, receiver)),
+            mixture: Some(Mixture::of(&late_ms.collect::<Vec<f64>>(), rtt_ms, receiver)),
+            by_timer_ms,
             syn_took_ns: waits.iter().find(late).map(Wait::span_ns),
         }
     }
@@ -61,17 +72,18 @@ impl AckDelay {
     #[cfg(test)]
     pub fn of_round_trip(rtt_ms: f64) -> Self {
         let path = Path { jitter_ms: 0.1, samples: 20, step_ms: 0.001, ..Path::default() };
-        Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], rtt_ms, &path)), syn_took_ns: None }
+        Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], rtt_ms, &path)), ..Self::default() }
     }
 
     /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
     pub fn is_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;
-        let probability = self.mixture.map_or(0.0, |mixture| mixture.delayed(ack_ms));
+        let is_by_timer = self.by_timer_ms.is_some_and(|least_ms| ack_ms >= least_ms)
+            || self.mixture.is_some_and(|mixture| mixture.delayed(ack_ms) > 0.5);
         if rules::off("delay") {
             return wait.is(fact::PURE_ACK) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS;
         }
-        wait.is(fact::PURE_ACK) && probability > 0.5 && !self.is_path_slow(wait)
+        wait.is(fact::PURE_ACK) && is_by_timer && !self.is_path_slow(wait)
     }
 
     /// Is it the first data, and took the answer to the SYN before as long?

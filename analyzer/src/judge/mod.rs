@@ -26,6 +26,7 @@ pub mod pooled;
 mod proven;
 pub mod statistics;
 pub mod thresholds;
+mod ticks;
 pub mod words;
 
 use crate::calls::written::Written;

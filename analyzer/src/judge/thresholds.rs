@@ -513,6 +513,26 @@ thresholds! {
         from "Linux `TCP_DELACK_MIN`, less a jiffy at HZ=250; lwIP `TCP_TMR_INTERVAL`",
         larger "takes unusual timers for late paths";
 
+    /// Ticks on which kernels run timers: HZ of 250, 100 and 1000.
+    TICKS_MS: [f64; 3] = [4.0, 10.0, 1.0] ms,
+        from "Linux `CONFIG_HZ`",
+        larger "-";
+
+    /// Which part of a tick a timer may be late to count as on it: by chance one ACK in twenty is.
+    TICK_ONE_OF: f64 = 40.0 one_of,
+        from "captured at the receiver: 18 of 18 ACKs within 0.02 ms of ticks of 4 ms",
+        larger "sees ticks only where the capture was taken at the receiver";
+
+    /// ACKs further apart show no ticks: two clocks of one host may run apart by 50 ppm.
+    TICKS_APART_NS: i64 = 1_000_000_000 ns,
+        from "derived: then clocks drift by half of what `TICK_ONE_OF` allows at ticks of 4 ms",
+        larger "takes clocks that run apart for paths";
+
+    /// ACKs that are on ticks, more than those that are equally late.
+    TICKS_SEEN: i32 = 4 ACKs,
+        from "derived: by chance once in twenty to the power of four",
+        larger "leaves it open more often whether ACKs were delayed";
+
     /// Part of prompt ACKs that a queue delays, and across a network before any round trip is known.
     QUEUED: (f64, f64) = (0.02, 0.3) shares,
         from "judgement",

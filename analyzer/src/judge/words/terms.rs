@@ -4,7 +4,7 @@ use crate::judge::doubts::of_wait::{Effect, WaitDoubt};
 use crate::judge::model::{DirectionModel, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
-use crate::judge::words::evidence::{Contradictions, Digits, Ms, is_mostly_by_sender_clock, left};
+use crate::judge::words::evidence::{Digits, Ms, UnheldCount, is_mostly_by_sender_clock, left};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
@@ -53,10 +53,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         row(
             "P(on)",
             format!("{:.5}", held.on),
-            format!(
-                "Nagle's algorithm was on, by all waits and {}",
-                Contradictions(contradictions)
-            ),
+            format!("Nagle's algorithm was on, by all waits and {}", UnheldCount(contradictions)),
         ),
         row(
             "siblings",
