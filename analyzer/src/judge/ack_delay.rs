@@ -75,6 +75,11 @@ impl AckDelay {
         Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], rtt_ms, &path)), ..Self::default() }
     }
 
+    /// Do its ACKs leave on the ticks of a timer, whatever else happens?
+    pub fn are_on_ticks(&self) -> bool {
+        self.by_timer_ms.is_some()
+    }
+
     /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
     pub fn is_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;

@@ -54,7 +54,9 @@ fn relay(set: &CandidateSet<'_>, releases: &Releases, holds: &[(&Wait, f64)]) ->
     if is_timed && !rules::off("reaction") {
         log_odds += reaction(path_of_both_ns(set), quartile_ms);
     } else if path.far && !is_one_host {
-        let prompt = holds.iter().filter(|(wait, _)| !acks.is_delayed(wait));
+        // The timer of a relay follows ticks of its own.
+        let is_prompt = |wait| acks.are_on_ticks() || !acks.is_delayed(wait);
+        let prompt = holds.iter().filter(|(wait, _)| is_prompt(wait));
         let prompt: f64 = prompt.map(|(_, held)| held).sum();
         let close = rules::weight("prompt", RELAY_PROMPT) * releases.closeness(path);
         log_odds -= close * prompt / releases.count.max(1e-9);
