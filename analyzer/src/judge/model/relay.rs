@@ -52,7 +52,7 @@ fn relay(set: &CandidateSet<'_>, releases: &Releases, holds: &[(&Wait, f64)]) ->
     let asked = if is_one_host || passes_on { 0.0 } else { asked };
     let mut log_odds = if passes_on { RELAY_SEEN } else { RELAY_LIKELY };
     if is_timed && !rules::off("reaction") {
-        log_odds += reaction(path_of_both_ns(set), quartile_ms);
+        log_odds += reaction(measured_ns(set), quartile_ms);
     } else if path.far && !is_one_host {
         // The timer of a relay follows ticks of its own.
         let is_prompt = |wait| acks.are_on_ticks() || !acks.is_delayed(wait);
@@ -149,7 +149,7 @@ impl LateRelay {
             Self::Unknown
         } else if path.far && releases.count >= FEW_RELEASES.into() {
             Self::far(path, releases)
-        } else if path.is_seen_here() && !is_one_host(set) {
+        } else if !path.far && path.behind_ms == 0.0 && !is_one_host(set) {
             Self::here(path, releases)
         } else {
             Self::Unknown
@@ -214,7 +214,8 @@ struct ReactionDensities {
 impl ReactionDensities {
     fn of(path: &Path, ms: f64) -> Self {
         // A slow host is slow in both: its kernel shows it in the shortest round trip.
-        let times = KERNEL_QUARTILE.0 * path.rtt_or_zero_ms() / KERNEL_MS.0;
+        let rtt_ms = if path.is_measured() { path.rtt_or_zero_ms() } else { 0.0 };
+        let times = KERNEL_QUARTILE.0 * rtt_ms / KERNEL_MS.0;
         let ms = ms.max(0.001) / times.max(1.0);
         Self {
             wakes: log_normal(ms, WAKE_QUARTILE.0, WAKE_QUARTILE.1) + 1e-9,
@@ -235,9 +236,8 @@ impl ReactionDensities {
 
 /// The lower quartile of the sender's reactions to ACKs.
 fn quartile_ms(path: &Path, holds: &[(&Wait, f64)]) -> f64 {
-    // The path to the sender is not its reaction; a reply takes the time of its program, too.
-    let most_ms = if path.is_measured() { f64::INFINITY } else { ONE_HOST_MS.1 };
-    let path_ms = path.rtt_or_zero_ms().min(most_ms);
+    // The path to the sender is not its reaction, and a reply takes the time of its program, too.
+    let path_ms = if path.is_measured() { path.rtt_or_zero_ms() } else { 0.0 };
     let busy_ms =
         |wait: &Wait| FRAME_MS * f64::from(wait.to.frame.saturating_sub(wait.ack.frame + 1));
     let reaction_ms = |wait: &Wait| (release_ms(wait) - path_ms - busy_ms(wait)).max(0.001);
@@ -278,6 +278,12 @@ fn lower_quartile(mut reactions: Vec<(f64, f64)>) -> f64 {
 fn is_one_host(set: &CandidateSet<'_>) -> bool {
     set.connection.is_loopback()
         || path_of_both_ns(set).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
+}
+
+/// The same, where nothing but handshakes and ACKs shows it.
+fn measured_ns(set: &CandidateSet<'_>) -> Option<i64> {
+    let is_measured = set.directions.iter().all(|direction| direction.path.is_measured());
+    path_of_both_ns(set).filter(|_| is_measured)
 }
 
 /// Round trip between both ends, in ns, as far as it is known.
