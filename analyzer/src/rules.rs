@@ -59,7 +59,6 @@ pub const DECLARED: &[(&str, &str)] = &[
     ("relays", "Bytes that came on another connection name the upstream that stalls."),
     ("rounds", "Each wait is judged by all others of its kind, later ones too."),
     ("scripted", "Times of simulators, with a few lengths or round ones, are not judged."),
-    ("second_copy", "A retransmission is seen at the receiver, where both copies arrive."),
     ("share", "A direction that is seldom held is not judged as one that always is."),
     ("share_of_siblings", "A short connection is judged by how often its siblings are held."),
     ("shared_paths", "A connection joined midway has the round trip of others of its two hosts."),

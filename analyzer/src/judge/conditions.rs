@@ -37,6 +37,6 @@ impl<'a> Conditions<'a> {
     /// Both directions of a connection without a candidate.
     pub fn directions(&self, connection: &Connection, waits: &[Wait]) -> [Direction; 2] {
         let paths = self.paths.of_both(connection, waits, self.clock_ns);
-        Direction::of_both(connection, Doubts::of(connection), waits, &paths)
+        Direction::of_both(Doubts::of(connection), waits, &paths)
     }
 }

@@ -2,11 +2,10 @@
 //! read by the model, the ledger, the reasons and the words.
 
 use crate::judge::ack_delay::AckDelay;
-use crate::judge::capture::spurious;
 use crate::judge::doubts::Doubts;
 use crate::judge::path::Path;
+use crate::track::Side;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Side};
 
 /// The data that one host sends, and the ACKs that come back.
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,10 +14,6 @@ pub struct Direction {
     pub path: Path,
     /// Which of the receiver's ACKs its timer delayed.
     pub acks: AckDelay,
-    /// Was the capture taken at the receiver?
-    pub at_receiver: bool,
-    /// Offset of the first byte that was never acknowledged, if bytes were sent.
-    pub never_acked: Option<u64>,
     /// Doubts about its connection: facts that the capture does not show.
     pub doubts: Doubts,
 }
@@ -26,12 +21,7 @@ pub struct Direction {
 impl Direction {
     /// Both directions of a connection, by the `doubts` about it, its `waits` and the `paths` to its
     /// client and server.
-    pub fn of_both(
-        connection: &Connection,
-        doubts: Doubts,
-        waits: &[Wait],
-        paths: &[Path; 2],
-    ) -> [Self; 2] {
+    pub fn of_both(doubts: Doubts, waits: &[Wait], paths: &[Path; 2]) -> [Self; 2] {
         if waits.is_empty() {
             // The rest is asked for waits.
             return paths.map(|path| Self { path, doubts, ..Self::default() });
@@ -39,8 +29,6 @@ impl Direction {
         Side::BOTH.map(|side| Self {
             path: paths[side as usize].agreeing(side, waits),
             acks: AckDelay::of(side, waits, &paths[side.other() as usize]),
-            at_receiver: spurious::is_at_receiver(connection, side, paths),
-            never_acked: connection.half(side).never_acked(),
             doubts,
         })
     }

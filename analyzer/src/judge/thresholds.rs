@@ -558,11 +558,6 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes short delays for the path";
 
-    /// A receiver that keeps its ACK back for longer than this lost the first copy of what came again.
-    KEPT_ACK_NS: i64 = 500_000_000 ns,
-        from "RFC 1122, section 4.2.3.2: an ACK is delayed by less than half a second",
-        larger "takes late retransmissions for needless ones";
-
     /// ACKs this late are nearly as late as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
     NEARLY_RTO_NS: i64 = 150_000_000 ns,
         from "three quarters of Linux `TCP_RTO_MIN`",

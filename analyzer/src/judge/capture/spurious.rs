@@ -4,7 +4,7 @@
 
 use crate::judge::capture::point::{CapturePoint, capture_point};
 use crate::judge::path::Path;
-use crate::judge::thresholds::{FEW_RELEASES, KEPT_ACK_NS, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
+use crate::judge::thresholds::{FEW_RELEASES, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
 use crate::rules;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
@@ -47,25 +47,12 @@ pub fn is_needless<'a>(
 }
 
 /// Was the capture taken where what `side` sends arrives?
-pub fn is_at_receiver(connection: &Connection, side: Side, paths: &[Path; 2]) -> bool {
+fn is_at_receiver(connection: &Connection, side: Side, paths: &[Path; 2]) -> bool {
     let at_receiver = match side {
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
     };
     capture_point(connection, paths.map(|path| path.shortest_ns)) == at_receiver
-}
-
-/// Do these bytes, sent again, come a second time, and did the receiver keep its ACK back till then? A
-/// capture taken there shows both copies, and no ACK of the first that could have been lost.
-pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
-    let another = fact::LOST_BEFORE | fact::ZERO_WINDOW | fact::RECOVERY | fact::UNSEEN;
-    !rules::off("second_copy")
-        && at_receiver
-        && wait.is(fact::RETRANSMITTED)
-        && !wait.has_any(another)
-        && wait.len > 0
-        && wait.unacked_len > 0
-        && wait.span_ns() <= KEPT_ACK_NS
 }
 
 #[cfg(test)]
@@ -126,20 +113,6 @@ mod tests {
         let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
         let held = reported.after_ms(0.02, client(50).ip_id(3)).after_ms(1.0, server(200));
         assert_eq!(causes(held), [("client", Cause::NagleDelack)]);
-    }
-
-    #[test]
-    fn where_both_copies_arrive_without_an_ack_between_them_the_ack_was_late() {
-        let at_server = || Story::new().handshake(30.0, 0.02).after_ms(5.0, client(100).ip_id(1));
-        let twice = |again_ms: f64| {
-            let again = at_server().after_ms(again_ms, client(100).again().ip_id(2));
-            causes(again.after_ms(1.0, server(0)))[0].1
-        };
-        assert_eq!([210.0, 490.0].map(twice), [Cause::DelayedAck; 2]);
-        assert_eq!([510.0, 610.0].map(twice), [Cause::Retransmission; 2]);
-        let acknowledged = at_server().after_ms(40.0, server(0));
-        let again = acknowledged.after_ms(210.0, client(100).again().ip_id(2));
-        assert!(causes(again).contains(&("client", Cause::Retransmission)));
     }
 
     /// Captured between both: the ACK was on its way when the copy passed, so the receiver had the bytes.

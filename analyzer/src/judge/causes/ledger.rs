@@ -4,7 +4,6 @@
 //! First come rows that what was seen proves, then those of what kept a sender from sending, and guesses
 //! about a program come last. What each cause means, and what it is not, is told in its own file.
 
-use crate::judge::capture::spurious;
 use crate::judge::causes::patterns::Patterns;
 use crate::judge::causes::{Cause, stop_and_wait};
 use crate::judge::direction::Direction;
@@ -87,8 +86,6 @@ ledger! {
     late_ack_alone: bytes "an ACK of bytes", late_ack_alone "a late ACK alone" => DelayedAck;
     late_ack_of_full_segment: bytes "an ACK of bytes",
         late_ack_of_full_one "a late ACK, and a full-sized segment" => DelayedAck;
-    second_copy: bytes_that_arrived "an ACK of bytes that had arrived",
-        anything "the same bytes again" => DelayedAck;
     cork_timer: nothing "nothing that the capture shows",
         kernels_timer "new data, when a timer of the kernel fires" => Cork;
     missing_bytes: missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
@@ -135,12 +132,6 @@ impl Known<'_> {
     /// Had bytes been sent again, so that the other end could not go on either?
     fn bytes_sent_again(&self, wait: &Wait) -> bool {
         self.bytes(wait) && wait.is(fact::RECOVERY)
-    }
-
-    /// Captured where they arrived, the bytes were not lost, and no ACK of them could have been.
-    fn bytes_that_arrived(&self, wait: &Wait) -> bool {
-        let is_acked = self.direction.never_acked.is_none_or(|offset| wait.rel_seq < offset);
-        is_acked && spurious::is_second_copy(wait, self.direction.at_receiver)
     }
 
     fn room(&self, wait: &Wait) -> bool {
@@ -190,7 +181,7 @@ impl Known<'_> {
 #[expect(clippy::unused_self, reason = "all cells of the table are asked alike")]
 impl Known<'_> {
     fn same_bytes(&self, wait: &Wait) -> bool {
-        wait.is(fact::RETRANSMITTED) && !self.bytes_that_arrived(wait)
+        wait.is(fact::RETRANSMITTED)
     }
 
     fn same_bytes_once_more(&self, wait: &Wait) -> bool {

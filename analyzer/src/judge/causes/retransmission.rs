@@ -13,10 +13,9 @@
 //! delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
 //! bytes come again. A copy of a frame by a mirror port follows within microseconds. A needless
 //! retransmission: where the receiver reports that it had the bytes (D-SACK) nothing was lost, and nobody
-//! waited for the second copy; where both are seen to arrive the ACK was late: `delayed_ack`. A receiver that
-//! delays its ACK for longer than the sender's timer (lwIP: up to 250 ms) draws the same bytes again
-//! though nothing was lost: if a small segment then leaves with the ACK, and this recurs, or both
-//! copies are seen to arrive, it is `nagle_delack`.
+//! waited for the second copy. A receiver that delays its ACK for longer than the sender's timer
+//! (lwIP: up to 250 ms) draws the same bytes again though nothing was lost: if a small segment then
+//! leaves with the ACK, and this recurs, or both copies are seen to arrive, it is `nagle_delack`.
 //!
 //! # What to do
 //! Look for the loss: interface errors, full queues, policers. `TCP_NODELAY` does not help.

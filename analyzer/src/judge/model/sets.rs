@@ -98,7 +98,7 @@ fn of_block<'a>(
             continue;
         }
         let paths = with_releases(paths, waits, &picked);
-        let directions = Arc::new(Direction::of_both(connection, doubts, waits, &paths));
+        let directions = Arc::new(Direction::of_both(doubts, waits, &paths));
         all.extend(picked.into_iter().map(|(side, by_data, is_short, candidates)| CandidateSet {
             connection,
             side,

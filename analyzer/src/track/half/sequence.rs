@@ -98,12 +98,6 @@ impl Half {
         self.offset.saturating_add_signed(ahead + i64::from(self.has_finished()))
     }
 
-    /// Stream offset of the first byte that no ACK covered, if one was sent.
-    pub fn never_acked(&self) -> Option<u64> {
-        let is_open = self.offset > 0 && self.sequence.in_flight() > 0;
-        is_open.then(|| self.offset_of(self.sequence.una))
-    }
-
     /// Sequence number of the first byte of its direction.
     pub fn first_seq(&self) -> u32 {
         let sent = (self.offset as u32).wrapping_add(self.has_finished().into());
