@@ -45,7 +45,6 @@ pub const DECLARED: &[(&str, &str)] = &[
     ("even", "Times that a script made up are not judged."),
     ("excuse", "An ACK that the capture lost shows in the IP identifications: no contradiction."),
     ("fan_out", "A broker's push is not called a stall, though an ACK came just before it."),
-    ("independence", "A long connection does not become certain by repeating one habit."),
     ("late", "A relay behind a network shows by releases that spread more than the path does."),
     ("most", "An answer to data or to a FIN is not taken for a release."),
     ("needless", "Holds that a retransmission ended, with nothing lost, are found (lwIP)."),

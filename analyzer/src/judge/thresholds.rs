@@ -49,16 +49,11 @@ thresholds! {
         from "judgement",
         larger "loses more accidental releases of senders that write in bursts";
 
-    /// Waits that count as independent of each other: programs have habits.
-    INDEPENDENT_WAITS: f64 = 100.0 waits,
+    /// The exponent by which fewer waits count where a clock rounds them, and what one with steps of
+    /// `COARSE_CLOCK_MS` adds to it.
+    ROUNDED: (f64, f64) = (0.5, 0.1) exponents,
         from "judgement",
-        larger "lets a long habit of a program look like holds";
-
-    /// The exponent by which more waits count, what a clock with steps of `COARSE_CLOCK_MS` adds to
-    /// it, and how many times fewer waits are independent there.
-    HABITS: (f64, f64, f64) = (0.5, 0.1, 100.0) exponents_and_times,
-        from "judgement",
-        larger "lets fewer long connections become certain";
+        larger "lets fewer connections of coarse captures become certain";
 
     /// Shares of waits that are holds while the algorithm is on, equally likely.
     SHARES: [f64; 5] = [0.995, 0.9, 0.5, 0.15, 0.02] shares,

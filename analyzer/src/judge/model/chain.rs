@@ -2,8 +2,8 @@
 //! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
 
 use crate::judge::thresholds::{
-    BURST_CONTRADICTIONS, COARSE_CLOCK_MS, CONTRADICTION, HABITS, INDEPENDENT_WAITS,
-    SESSIONS_SET_LATER, SET_LATER, SHARES, SWITCH, SWITCHERS, TOGGLED,
+    BURST_CONTRADICTIONS, COARSE_CLOCK_MS, CONTRADICTION, ROUNDED, SESSIONS_SET_LATER, SET_LATER,
+    SHARES, SWITCH, SWITCHERS, TOGGLED,
 };
 use crate::rules;
 
@@ -127,16 +127,13 @@ pub fn of_share(share: f64, ratio: f64) -> f64 {
     share * ratio / (1.0 - share + share * ratio)
 }
 
-/// The exponent by which the evidence of `waits` counts: a program's habits recur, and in a coarse clock
-/// all the more.
+/// The exponent by which the evidence of `waits` counts: a clock with steps rounds many to the same
+/// length.
 fn independence(waits: usize, step_ms: f64) -> f64 {
-    if rules::off("independence") {
-        return 1.0;
-    }
     let coarse = rules::weight("coarse", (step_ms / COARSE_CLOCK_MS).min(1.0));
-    let (exponent, by_clock, fewer) = HABITS;
-    let independent = INDEPENDENT_WAITS / (1.0 + fewer * coarse * coarse);
-    (independent / waits.max(1) as f64).powf(exponent + by_clock * coarse).min(1.0)
+    let (exponent, by_clock) = ROUNDED;
+    let counted = coarse * coarse * waits.max(1) as f64;
+    counted.powf(-exponent - by_clock * coarse).min(1.0)
 }
 
 /// Chances that `TCP_NODELAY` is set, and cleared, between two waits.
@@ -212,9 +209,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_waits_of_a_program_are_not_independent() {
-        assert!((independence(50, 0.001) - 1.0).abs() < 1e-9);
-        assert!(independence(400, 0.001) < 0.6);
-        assert!(independence(50, 10.0) < independence(50, 0.001) / 2.0);
+    fn waits_that_a_clock_rounds_are_not_independent() {
+        assert!((independence(400, 0.001) - 1.0).abs() < 1e-9);
+        assert!(independence(400, 0.1) < 0.6);
+        assert!(independence(50, 10.0) < independence(50, 0.1) / 2.0);
     }
 }
