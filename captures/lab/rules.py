@@ -50,7 +50,9 @@ ABOUT = """
 *Options*: wrong answers on TCP_NODELAY. All but the first row say what the rule's absence adds.
 
 Captures that lost frames are few here: [metamorphic.py](../captures/lab/metamorphic.py), run in
-the same build with `NAGLE_SCAN_RULES_OFF=excuse`, shows what that rule does for them.
+the same build with `NAGLE_SCAN_RULES_OFF=excuse`, shows what that rule does for them, and what
+`echo_unseen` and `clock_bound` do. [rules.rs](../analyzer/src/rules.rs) names the input that shows
+what a rule guards which decides little here.
 """
 COLUMNS = (
     *("without", "changes", "others", *CONFIDENCES),
