@@ -62,7 +62,18 @@ ENDINGS = {
     "client_reset": "until the client reset the connection in {frame}",
     "server_reset": "until the server reset the connection in {frame}",
 }
-"""The end of a wait for an answer that never came, by the engine's name."""
+"""The end of a wait for something that never came, by the engine's name."""
+DROPPED = "it arrives at the {by}'s host, which drops it (checksum, firewall, full buffer)"
+GONE = "lost on its way, or the host is gone"
+OWED = {
+    "no_rest": "the {by} stopped in the middle of a message: nothing follows its frame {frame}, "
+    "which looks cut from a longer message, {until}; look into the {by}'s program",
+    "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in {frame}, were not "
+    "acknowledged by the {by} {until}: {why}",
+    "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
+    "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often",
+}
+"""What was owed when a connection or the capture ended, by the row of the ledger."""
 TURNED_DOWN = {
     "refused": "the SYN was refused with RST, and sent again; look whether the program listens "
     "there",
@@ -325,8 +336,13 @@ def meaning_of(wait: _core.WaitRow) -> str:
 
 
 def _in_vain(wait: _core.WaitRow) -> str:
-    """Words for a request that nobody answered."""
+    """Words for what was owed and never came."""
     until = ENDINGS[wait.ending].format(frame=wait.frame_to)
+    if wait.row in OWED:
+        dropped = DROPPED.format(by=wait.sender) if wait.has_arrived else GONE
+        return OWED[wait.row].format(
+            by=wait.sender, frame=wait.frame_from, len=wait.len_unacked, until=until, why=dropped
+        )
     if wait.len_unacked:
         return _unacknowledged(wait, until)
     acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
@@ -339,14 +355,11 @@ def _in_vain(wait: _core.WaitRow) -> str:
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
     again = f"a request sent in {wait.frame_from}, and again, but not acknowledged {until}"
     if wait.has_arrived:
-        return (
-            f"{again}: it arrives at the server's host, which drops it (checksum, firewall, full "
-            "buffer)"
-        )
+        return f"{again}: {DROPPED.format(by=wait.sender)}"
     silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
     if silent_ms >= FORGOTTEN_AFTER_MS:
         return (
             f"{again}, after {duration(silent_ms)} without a packet: a firewall or NAT forgot the "
             "connection, or the host is gone; send keep-alives more often"
         )
-    return f"{again}: lost on its way, or the host is gone"
+    return f"{again}: {GONE}"

@@ -310,6 +310,11 @@ thresholds! {
         from "RFC 6298, section 2.1",
         larger "takes SYNs that were sent again for copies";
 
+    /// What is owed for fewer round trips when a connection ends may be on its way.
+    OPEN_ROUND_TRIPS: i64 = 4 round_trips,
+        from "derived: the way there and back, twice over for a queue",
+        larger "misses hangs just before the end of a capture";
+
     /// The initial window. More in flight proves that the congestion window has grown.
     INITIAL_WINDOW_SEGMENTS: u32 = 10 segments,
         from "RFC 6928",

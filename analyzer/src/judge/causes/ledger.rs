@@ -56,7 +56,13 @@ macro_rules! ledger {
 ledger! {
     connecting: connection "a connection",
         anything "its SYN again, or a late answer to it" => Connect;
+    no_answer_to_probes: probes "an answer to probes",
+        anything "the end of the connection, or of the capture" => Unanswered;
     never_answered: request "an answer",
+        anything "the end of the connection, or of the capture" => Unanswered;
+    no_ack_at_all: bytes_in_vain "an ACK of bytes",
+        anything "the end of the connection, or of the capture" => Unanswered;
+    no_rest: message "the rest of a message",
         anything "the end of the connection, or of the capture" => Unanswered;
     resent_again: bytes "an ACK of bytes",
         same_bytes_once_more "the same bytes, not for the first time" => Retransmission;
@@ -120,7 +126,24 @@ impl Known<'_> {
 
     /// Behind data of the sender, room in a window was waited for in vain.
     fn request(&self, wait: &Wait) -> bool {
+        self.in_vain(wait) && wait.is(fact::IN_EXCHANGE)
+    }
+
+    fn probes(&self, wait: &Wait) -> bool {
+        self.in_vain(wait) && wait.is(fact::PROBED)
+    }
+
+    fn bytes_in_vain(&self, wait: &Wait) -> bool {
+        self.in_vain(wait)
+    }
+
+    fn in_vain(&self, wait: &Wait) -> bool {
         wait.ending().is_some() && !wait.is(fact::OWN_DATA_BEFORE)
+    }
+
+    /// Had its sender more to send, with nothing unacknowledged?
+    fn message(&self, wait: &Wait) -> bool {
+        wait.ending().is_some() && wait.is(fact::OWN_DATA_BEFORE) && !wait.is(fact::ZERO_WINDOW)
     }
 
     /// Were bytes unacknowledged, or not known to be?

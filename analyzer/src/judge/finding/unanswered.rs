@@ -22,10 +22,13 @@ pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first
         row.cause == Cause::SenderApp && is_midway(row.wait) && !is_farewell()
     };
     let sends_unasked = all.iter().any(is_unasked);
-    let longest_ns = all.iter().map(|row| answer_ns(row.wait)).max().unwrap_or(0);
-    let is_due = |wait: &Wait| {
-        times_tell && (wait.is(fact::RECOVERY) || !sends_unasked && wait.wait_ns() > longest_ns)
+    let longest_ns = |ns: fn(&Wait) -> i64| all.iter().map(|row| ns(row.wait)).max().unwrap_or(0);
+    let (answer_ns, pause_ns) = (longest_ns(answer_ns), longest_ns(pause_ns));
+    let is_late = |wait: &Wait| match wait.is(fact::IN_EXCHANGE) {
+        true => !sends_unasked && wait.wait_ns() > answer_ns,
+        false => wait.wait_ns() > pause_ns,
     };
+    let is_due = |wait: &Wait| times_tell && (wait.is(fact::RECOVERY) || is_late(wait));
     let due: Vec<u32> = all
         .iter()
         .filter(|row| is_open(row) && is_due(row.wait))
@@ -48,6 +51,11 @@ fn answer_ns(wait: &Wait) -> i64 {
     let is_data = wait.by == Side::Server && wait.end == End::Data;
     let came = is_data && !wait.is(fact::OWN_DATA_BEFORE);
     if came { wait.wait_ns() } else { 0 }
+}
+
+/// How long its sender paused, and went on.
+fn pause_ns(wait: &Wait) -> i64 {
+    if wait.end == End::Data { wait.wait_ns() } else { 0 }
 }
 
 #[cfg(test)]

@@ -43,10 +43,10 @@ row_with_fields! {
         /// How often a SYN was sent, if more than once and never answered; else 0.
         unanswered_syns: u32 = unanswered_syns(finding, judged),
         /// The ending of a wait for something that never came, empty for others; when the other end
-        /// was last heard of; and whether its host surely got the request.
+        /// was last heard of; and whether its host surely got what it owes an answer to.
         ending: &'static str = wait.ending().map_or("", Ending::name),
         heard_ns: i64 = wait.heard_ns(),
-        has_arrived: bool = judged.capture_point == CapturePoint::Server,
+        has_arrived: bool = judged.capture_point == at(wait.by),
         /// Did the other end never send anything?
         is_mute: bool = judged.half(wait.by).bytes == 0,
         /// Held or paused, for all that the capture shows?
@@ -59,6 +59,11 @@ row_with_fields! {
             if finding.is_stall() { reasons(finding, judged) } else { Vec::new() },
         rivals: Rivals = if finding.is_stall() { shown_rivals(finding, judged) } else { Vec::new() },
     }
+}
+
+/// The capture point at the host of this end.
+fn at(side: Side) -> CapturePoint {
+    [CapturePoint::Client, CapturePoint::Server][side as usize]
 }
 
 fn shown_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {

@@ -7,6 +7,7 @@ mod new_data;
 mod observation;
 mod open;
 mod order;
+mod owed;
 mod repeated;
 #[cfg(test)]
 mod tests;
@@ -246,6 +247,9 @@ impl Connection {
             self.take_data(sent, recorder);
         } else if segment.is_pure_ack() {
             self.halves[side as usize].note_pure_ack();
+            if self.half(side).is_keep_alive(segment) {
+                self.note_probe(sent);
+            }
         }
         if segment.has(FIN) {
             self.close(Ending::fin(side), now, recorder);
@@ -317,7 +321,11 @@ impl Connection {
     fn take_data(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
         let Sent { side, segment, now } = sent;
         let half = &mut self.halves[side as usize];
-        if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
+        if half.is_keep_alive(segment) {
+            self.note_probe(sent);
+            return;
+        }
+        if !half.is_plausible(segment.seq) {
             return;
         }
         let ahead = seq::distance(half.sequence.nxt, segment.seq);

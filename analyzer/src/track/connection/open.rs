@@ -12,26 +12,21 @@ use crate::track::{Mark, Side};
 impl Connection {
     /// FIN or RST ends the connection.
     #[inline]
-    pub(super) fn close(&self, ending: Ending, now: Mark, recorder: &mut Recorder) {
-        if self.is_open() {
-            self.push_open(ending, now, recorder);
-        }
+    pub(super) fn close(&mut self, ending: Ending, now: Mark, recorder: &mut Recorder) {
+        self.push_open(ending, now, recorder);
     }
 
     /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows.
     pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder) {
-        if self.is_open() {
-            let frame = self.last_known_frame();
-            let time_ns = end_ns(frame).max(self.last_ns());
-            self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
-        }
+        let frame = self.last_known_frame();
+        let time_ns = end_ns(frame).max(self.last_ns());
+        self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
         self.finish(recorder);
     }
 
-    #[inline]
-    fn is_open(&self) -> bool {
-        let is_closed = |half: &Half| half.sequence.window == 0;
-        self.exchanges.open().is_some() || self.halves.iter().any(is_closed)
+    /// What follows the first FIN or RST ends nothing more but a wait for room.
+    fn is_closed(&self) -> bool {
+        self.halves.iter().any(|half| half.has_finished() || half.has_reset())
     }
 
     /// The last frame that is known: those of ACKs are not kept.
@@ -42,8 +37,7 @@ impl Connection {
         self.halves.iter().map(of_half).max().unwrap_or_default()
     }
 
-    #[cold]
-    fn push_open(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+    fn push_open(&mut self, ending: Ending, to: Mark, recorder: &mut Recorder) {
         if let (true, Some(begin)) = (ending == Ending::ServerReset, self.exchanges.open())
             && self.half(Side::Server).has_finished()
         {
@@ -51,33 +45,39 @@ impl Connection {
         }
         // Data that waits for room outlives a FIN.
         let goes_on = matches!(ending, Ending::ClientFin | Ending::ServerFin);
+        let mut is_kept = false;
         if !goes_on && !self.halves.iter().any(Half::has_reset) {
-            for side in Side::BOTH {
-                self.push_closed(side, ending, to, recorder);
-            }
+            let each = Side::BOTH.map(|side| self.push_closed(side, ending, to, recorder));
+            is_kept = each.contains(&true);
         }
-        if self.exchanges.open().is_some() {
-            self.push_unanswered(ending, to, recorder);
+        if self.exchanges.open().is_some() && !self.half(Side::Client).is_last_cut() {
+            is_kept |= self.push_unanswered(ending, to, recorder);
+        }
+        if !is_kept && !self.is_closed() {
+            self.push_owed(ending, to, recorder);
         }
     }
 
     /// Keeps the wait of `side` for room in a window that closed before all that it had sent was
-    /// acknowledged, and was never seen to open again.
-    fn push_closed(&self, side: Side, ending: Ending, to: Mark, recorder: &mut Recorder) {
+    /// acknowledged, or that it probes, and was never seen to open again. Is there one?
+    fn push_closed(&self, side: Side, ending: Ending, to: Mark, recorder: &mut Recorder) -> bool {
         let half = self.half(side);
-        let Some((closed, ack)) = self.half(side.other()).closed() else { return };
+        let Some((closed, ack)) = self.half(side.other()).closed() else { return false };
         let unacked_len = seq::distance(ack, half.sequence.nxt).max(0) as u32;
         let from = if half.last_data.after(closed) { half.last_data } else { closed };
         let is_long = to.time_ns - from.time_ns >= recorder.lengths.listed_ns.max(PROBE_NS);
-        if half.segments > 0 && unacked_len > 0 && is_long {
+        let waits = unacked_len > 0 || half.last_probed().after(closed);
+        let is_kept = half.segments > 0 && waits && is_long;
+        if is_kept {
             let wait = Wait::between(self.id, side, from, to);
             let (end, facts) = (End::InVain(ending), fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW);
             recorder.push_other(Wait { end, facts, unacked_len, ..wait });
         }
+        is_kept
     }
 
-    /// Keeps the wait for an answer that never came, if the capture shows that the client waited.
-    fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+    /// Keeps the wait for an answer that never came, if the capture shows that the client waited: is there one?
+    fn push_unanswered(&self, ending: Ending, to: Mark, recorder: &mut Recorder) -> bool {
         let [client, server] = &self.halves;
         let unacked_len = client.sequence.in_flight();
         let last = self.last_asked(to);
@@ -97,7 +97,7 @@ impl Connection {
         let is_one_sided = server.segments == 0 || server.has_finished();
         let is_listed = to.time_ns - from.time_ns >= recorder.lengths.listed_ns;
         if !is_listed || !to.after(from) || !is_shown || is_one_sided {
-            return;
+            return false;
         }
         let wait = Wait {
             end: End::InVain(ending),
@@ -108,6 +108,7 @@ impl Connection {
             ..Wait::between(self.id, Side::Server, from, to)
         };
         recorder.push_other(wait);
+        true
     }
 
     /// The last that the client sent, and its ACK if that was captured.

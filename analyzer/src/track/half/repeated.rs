@@ -25,6 +25,19 @@ impl Repeats {
         Self { retransmitted: 0, duplicated: 0, reordered: 0, after_ack: 0, fins: 0 };
 }
 
+/// Probes since the other end was last heard of: the first of them, and how many.
+#[derive(Debug, Clone, Copy)]
+pub struct Probes(Mark, u32);
+
+impl Probes {
+    pub const NONE: Self = Self(Mark::NONE, 0);
+
+    /// One more, `now`; the other end was `heard_ns`.
+    pub fn add(&mut self, now: Mark, heard_ns: i64) {
+        *self = if heard_ns >= self.0.time_ns { Self(now, 1) } else { Self(self.0, self.1 + 1) };
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Unseen {
     /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
@@ -153,6 +166,17 @@ impl Half {
             && segment.seq == self.sequence.nxt.wrapping_sub(1)
             && segment.has(ACK)
             && !segment.has(SYN | FIN | RST)
+    }
+
+    /// Probes that the other end, heard of until `heard_ns`, has not answered: how many, and the first.
+    pub fn probes(&self, heard_ns: i64) -> (u32, Mark) {
+        let Probes(first, count) = self.odd().probes;
+        if heard_ns < first.time_ns { (count, first) } else { (0, Mark::NONE) }
+    }
+
+    /// The last probe that was answered, or the first one that was not.
+    pub fn last_probed(&self) -> Mark {
+        self.odd().probes.0
     }
 
     /// Bytes up to `seq` were never captured.

@@ -1,0 +1,133 @@
+//! What one end still owes the other when their connection ends, besides an answer and room: the rest of a message,
+//! an ACK of bytes, an answer to probes.
+
+use crate::track::connection::{Connection, Recorder, Sent};
+use crate::track::ending::Ending;
+use crate::track::half::Half;
+use crate::track::thresholds::{FIRST_RTO_NS, OPEN_ROUND_TRIPS};
+use crate::track::wait::{End, Facts, Wait, fact};
+use crate::track::{Mark, Side};
+
+impl Connection {
+    /// A probe: a keep-alive (RFC 9293, section 3.8.4), or one of a closed window, as Linux sends it.
+    #[cold]
+    pub(super) fn note_probe(&mut self, Sent { side, now, .. }: Sent<'_>) {
+        let heard_ns = self.half(side.other()).last_ns;
+        self.halves[side as usize].odd_mut().probes.add(now, heard_ns);
+    }
+
+    /// Keeps the wait for what is owed at `to`, if that is so for long.
+    pub(super) fn push_owed(&mut self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+        let Some(owed) = Side::BOTH.into_iter().find_map(|side| self.owed(side, ending, to)) else {
+            return;
+        };
+        let rtt_ns: i64 = self.halves.iter().map(Half::rtt_or_zero_ns).sum();
+        let late_ns = FIRST_RTO_NS.max(OPEN_ROUND_TRIPS * rtt_ns).max(recorder.lengths.listed_ns);
+        if owed.to.time_ns - owed.from.time_ns < late_ns {
+            return;
+        }
+        if owed.is(fact::OWN_DATA_BEFORE) && owed.by == Side::Server {
+            // Its exchange is not finished.
+            self.exchanges.finish();
+        }
+        recorder.push_other(owed);
+    }
+
+    /// What `side` waits for, or keeps the other end waiting for.
+    fn owed(&self, side: Side, ending: Ending, to: Mark) -> Option<Wait> {
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let unacked_len = half.sequence.in_flight();
+        let wait = |by: Side, from: Mark, facts: Facts| Wait {
+            end: End::InVain(ending),
+            facts,
+            unacked_len,
+            unacked_ns: peer.last_ns,
+            ..Wait::between(self.id, by, from, to)
+        };
+        if half.bytes() == 0 || peer.segments == 0 || half.unseen().0 > 0 {
+            return None;
+        }
+        let is_given_up = ending == Ending::Capture || ending == Ending::reset(side);
+        if unacked_len > 0 {
+            // What is not sent again was acknowledged, though that was not captured.
+            let is_owed = is_given_up && half.is_recovering();
+            return is_owed.then(|| wait(side.other(), half.last_new(), fact::RECOVERY));
+        }
+        let (count, first) = half.probes(peer.last_ns);
+        if is_given_up && count > 1 {
+            return Some(wait(side.other(), first, fact::PROBED));
+        }
+        let is_last = half.last_data.after(peer.last_data) && peer.sequence.window > 0;
+        let is_left = ending != Ending::fin(side) && ending != Ending::reset(side);
+        // What a program wrote at once may happen to fill segments, and a request to be one.
+        let fills = || side == Side::Server && half.last_len >= self.effective_mss().0;
+        let is_cut = half.is_last_cut() || (is_given_up_by_all(ending) && fills());
+        (is_last && is_left && is_cut).then(|| wait(side, half.last_data, fact::OWN_DATA_BEFORE))
+    }
+}
+
+/// Was nothing said in closing?
+fn is_given_up_by_all(ending: Ending) -> bool {
+    ending == Ending::Capture || ending.is_reset()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::ending::Ending;
+    use crate::track::story::{Story, StorySegment, Told, client, server};
+
+    fn asked() -> Story {
+        let talk = |story: Story| story.after_ms(5.0, client(100)).after_ms(1.0, server(200));
+        Story::new().handshake(0.02, 1.0).times(2, talk).after_ms(5.0, client(100))
+    }
+
+    /// The row of the ledger of what is owed at the end, how long, and the ending.
+    fn owed(mut told: Told) -> Vec<(&'static str, i64, Option<Ending>)> {
+        let rulings = told.judge().1;
+        let both = told.waits.iter().zip(&rulings);
+        let open = both.filter(|(_, ruling)| ruling.cause == Cause::Unanswered);
+        let row = |ruling: &crate::judge::findings::Ruling| ruling.entry().name;
+        open.map(|(wait, ruling)| (row(ruling), wait.wait_ns() / 1_000_000, wait.ending()))
+            .collect()
+    }
+
+    #[test]
+    fn a_reply_that_stops_is_owed_until_somebody_gives_up() {
+        let replied = |last: StorySegment| {
+            asked()
+                .after_ms(1.0, server(1460).more())
+                .after_ms(0.01, last)
+                .after_ms(0.02, client(0))
+        };
+        let cut = || replied(server(1460).more());
+        let open = ("no_rest", 30_000, Some(Ending::Capture));
+        assert_eq!(owed(cut().end_after_ms(29_999.98)), [open]);
+        let reset = cut().after_ms(29_999.98, client(0).rst()).end();
+        assert_eq!(owed(reset), [("no_rest", 30_000, Some(Ending::ClientReset))]);
+        assert_eq!(owed(cut().after_ms(30_000.0, server(0).fin()).end()), []);
+        assert_eq!(owed(cut().end_after_ms(500.0)), []);
+        assert_eq!(owed(replied(server(90)).end_after_ms(30_000.0)), []);
+    }
+
+    #[test]
+    fn bytes_that_are_sent_again_to_the_end_are_owed_an_ack() {
+        let again = |story: Story| story.after_ms(800.0, server(200).again());
+        let sent = || asked().after_ms(1.0, server(200));
+        let lost = sent().times(4, again).end_after_ms(1_800.0);
+        assert_eq!(owed(lost), [("no_ack_at_all", 5_000, Some(Ending::Capture))]);
+        // Nothing is sent again: it was acknowledged, which the capture lacks.
+        assert_eq!(owed(sent().end_after_ms(30_000.0)), []);
+    }
+
+    #[test]
+    fn keep_alives_that_nobody_answers_are_told() {
+        let probe = || client(0).seq(299);
+        let idle = || asked().after_ms(1.0, server(200)).after_ms(0.02, client(0));
+        let probed = idle().times(3, |story| story.after_ms(75_000.0, probe()));
+        assert_eq!(owed(probed.end()), [("no_answer_to_probes", 150_000, Some(Ending::Capture))]);
+        let answered =
+            idle().times(3, |story| story.after_ms(75_000.0, probe()).after_ms(1.0, server(0)));
+        assert_eq!(owed(answered.end()), []);
+    }
+}
