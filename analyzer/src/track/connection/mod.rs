@@ -278,6 +278,11 @@ impl Connection {
             return;
         }
         half.take_syn(segment, first_payload, now);
+        if segment.len > 0 {
+            // TCP Fast Open (RFC 7413): it begins behind the SYN.
+            let data = Header { seq: first_payload, flags: segment.flags & !SYN, ..*segment };
+            self.take_data(Sent { segment: &data, ..sent }, recorder);
+        }
         if side == Side::Server && self.halves[0].has_syn() {
             self.note_connecting(now);
             self.push_late_answer(now, recorder);

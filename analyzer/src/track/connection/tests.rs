@@ -49,6 +49,21 @@ fn what_is_sent_again_is_a_retransmission_that_cost_its_wait() {
     assert_eq!(told.half(Side::Client).bytes(), 100);
 }
 
+/// TCP Fast Open: the SYN carries the request, and the SYN-ACK acknowledges it.
+#[test]
+fn data_in_a_syn_is_a_request_and_not_missing() {
+    let told = Story::new()
+        .after_ms(0.0, client(100).syn())
+        .after_ms(1.0, server(0).syn().ack(100))
+        .after_ms(0.02, client(0).seq(100))
+        .after_ms(5.0, server(200).ack(100))
+        .after_ms(0.02, client(0))
+        .end();
+    let client = told.half(Side::Client);
+    assert_eq!((client.bytes(), client.unseen().0), (100, 0));
+    assert_eq!(told.connection.exchanges.count, 1);
+}
+
 #[derive(Debug, PartialEq)]
 enum Again {
     Sent,
@@ -78,6 +93,8 @@ fn a_frame_that_was_captured_twice_is_not_a_retransmission() {
     };
     let sent = client(100);
     assert_eq!(twice(sent.ip_id(7), 20.0, sent.ip_id(7)), Again::Captured);
+    // A host that numbers all packets alike sends it again by a timer.
+    assert_eq!(twice(sent.ip_id(7), 240.0, sent.ip_id(7)), Again::Sent);
     assert_eq!(twice(sent.ip_id(7), 20.0, sent.ip_id(8)), Again::Sent);
     assert_eq!(twice(sent.tsval(5), 20.0, sent.tsval(5)), Again::Captured);
     assert_eq!(twice(sent, 0.1, sent), Again::Captured);
