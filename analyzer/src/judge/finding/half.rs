@@ -124,8 +124,8 @@ fn late_acks(
     let late = |finding: &Finding| {
         let wait = &finding.wait;
         wait.acknowledged_by() == side
-            // Cut short: the timer is longer than that. Or picked for its length.
-            && !wait.has_any(fact::RESENT | fact::LONGEST)
+            // Cut short: the timer is longer than that. Or it follows another copy; or was picked for its length.
+            && !wait.has_any(fact::RESENT | fact::RECOVERY | fact::LONGEST)
             && acks.is_delayed(wait)
     };
     let found = || findings.iter().filter(late);

@@ -261,12 +261,13 @@ fn is_service(port: u16) -> bool {
 
 const FIRST_RESERVED: u16 = 512;
 
-/// Ports (IANA) of common services from there on, in ascending order.
-const SERVICES: [u16; 52] = [
+/// Ports (IANA) of common services from there on, in ascending order; of plants, 2404 is IEC 60870-5-104, 4840
+/// OPC UA, 20000 DNP3 and 44818 EtherNet/IP.
+const SERVICES: [u16; 56] = [
     512, 513, 514, 515, 543, 544, 548, 554, 563, 587, 593, 631, 636, 646, 853, 860, 873, 902, 989,
-    990, 993, 995, 1433, 1521, 1723, 1863, 1883, 2049, 3128, 3260, 3306, 3389, 5050, 5060, 5190,
-    5222, 5269, 5432, 5672, 5900, 5984, 6000, 6379, 6667, 8000, 8080, 8443, 8883, 9042, 9092,
-    11211, 27017,
+    990, 993, 995, 1433, 1521, 1723, 1863, 1883, 2049, 2404, 3128, 3260, 3306, 3389, 4840, 5050,
+    5060, 5190, 5222, 5269, 5432, 5672, 5900, 5984, 6000, 6379, 6667, 8000, 8080, 8443, 8883, 9042,
+    9092, 11211, 20000, 27017, 44818,
 ];
 
 #[cfg(test)]
@@ -313,6 +314,8 @@ mod tests {
         let by = |src, dst| find(&mut Table::default(), Ports { src, dst }, ACK, 100).by;
         assert_eq!([by(1047, 5222), by(5222, 1047)], [Side::Client, Side::Server]);
         assert_eq!([by(6667, 80), by(80, 6667)], [Side::Client, Side::Server]);
+        // Those of industry are registered among the ephemeral ones.
+        assert_eq!([by(3033, 44_818), by(44_818, 3033)], [Side::Client, Side::Server]);
         // An NFS client on a reserved port, and one of a protocol nobody knows.
         assert_eq!([by(909, 2049), by(2049, 909)], [Side::Client, Side::Server]);
         assert_eq!([by(40_000, 909), by(40_000, 993)], [Side::Client; 2]);
