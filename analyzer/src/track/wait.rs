@@ -219,7 +219,7 @@ pub struct Wait {
     /// vain: see [`Self::heard_ns`].
     pub unacked_ns: i64,
     /// When the peer data this sender may be answering reached it, shifted to the capture point;
-    /// [`Self::NO_TURN`] if the wait began with `from` itself.
+    /// [`Self::NO_TURN`] if the wait began with `from`, its own.
     pub turn_ns: i64,
 }
 

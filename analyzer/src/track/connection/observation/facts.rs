@@ -28,10 +28,10 @@ impl Observation<'_> {
             _ => (from, half.last_len),
         };
         // When the capture point saw what the sender waited for last, if that was not its own data.
-        let seen_ns = match own_before {
-            true => arrived.map(|data| data.time_ns),
-            false => Some(since_ns).filter(|&ns| ns > from.time_ns),
-        };
+        let seen_ns = if own_before { arrived.map(|data| data.time_ns) } else { Some(since_ns) };
+        // A turn begins when that has arrived; what only bounds the way is not taken off.
+        let is_known = own_before || half.is_path_measured();
+        let way_ns = if is_known { half.rtt_or_zero_ns() } else { 0 };
         Wait {
             facts,
             ack,
@@ -44,8 +44,7 @@ impl Observation<'_> {
                 Some(release) => half.last_data.time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
             },
-            turn_ns: seen_ns
-                .map_or(Wait::NO_TURN, |ns| (ns + half.rtt_or_zero_ns()).min(self.now.time_ns)),
+            turn_ns: seen_ns.map_or(Wait::NO_TURN, |ns| (ns + way_ns).min(self.now.time_ns)),
             contradictions: half.contradictions(),
             tsval: self.segment.options.tsval().unwrap_or(0),
             from_tsval: if from == half.last_data { half.last_tsval().unwrap_or(0) } else { 0 },

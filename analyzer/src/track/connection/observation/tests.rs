@@ -331,3 +331,15 @@ fn who_has_acknowledged_something_alone_since_held_nothing_back() {
     assert!(told(false).is_freed());
     assert!(!told(true).is_freed());
 }
+
+/// The server, 26 ms away, takes 40 ms. Joined midway nothing but its replies bounds the way.
+#[test]
+fn a_turn_begins_when_the_request_has_arrived() {
+    let wait_ns = |story: Story| {
+        let quick = story.after_ms(5.0, client(100)).after_ms(30.0, server(200));
+        let told = quick.after_ms(5.0, client(100)).after_ms(66.0, server(200)).end();
+        told.waits.iter().map(Wait::wait_ns).max()
+    };
+    assert_eq!(wait_ns(Story::new().handshake(0.02, 26.0)), Some(40_000_000));
+    assert_eq!(wait_ns(Story::new()), Some(66_000_000));
+}
