@@ -40,6 +40,7 @@ ANSWERED: list[Frame] = [
     (0.012, client(21, 31)),
 ]
 ASKED: list[Frame] = [(1.0, client(21, 31, "PA", 20)), (1.001, server(31, 41))]
+CUT: list[Frame] = [(1.002, server(31, 41, "A", 1460)), (1.002, client(41, 1491))]
 SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in (0, 0.3, 0.9, 2.1)]
 
 
@@ -75,6 +76,24 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
             [*OPENED, *ANSWERED, *SENT_AGAIN],
             "not acknowledged until the capture ended, after 901 s without a packet: a firewall or "
             "NAT forgot the connection",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],
+            "OPEN 1 connection waited in vain for 29 s: the server stopped in the middle of a "
+            "message: nothing follows its frame 8",
+        ),
+        (
+            [*OPENED, *ANSWERED, *((75.0 * at, client(20, 31)) for at in (1, 2, 3))],
+            "the server did not answer keep-alives, from frame 7 on",
+        ),
+        (
+            [
+                *OPENED,
+                *ANSWERED,
+                *ASKED[:1],
+                *((1.1 + wait, server(31, 41, "PA", 30)) for wait in (0, 0.3, 0.9, 2.1)),
+            ],
+            "30 bytes in flight, the last of them sent in 8, were not acknowledged by the client",
         ),
         (
             [

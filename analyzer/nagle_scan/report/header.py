@@ -1,8 +1,9 @@
-"""The answer on the first screen: the same four items in every report."""
+"""The answer on the first screen: the same items in every report."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan import _core
 from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import sentence_start
@@ -22,7 +23,7 @@ class Item(NamedTuple):
 
 
 def of(view: "View") -> list[Item]:
-    """The verdict; then cost, fix and rest, where there is something to say."""
+    """The verdict; then cost, fix, open and rest, where there is something to say."""
     return [Item(head, text) for head, text in _items(view) if text]
 
 
@@ -38,6 +39,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield "fix", verdicts.capture_instead(summary)
         if not summary.not_judged:
             other = _rest(view)
+            yield "open", sentences.in_vain(_causes(view), view.meaning_of)
             yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
         return
     else:
@@ -48,6 +50,7 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         from nagle_scan.report import calls
 
         yield from calls.items(view, traced)
+    yield "open", sentences.in_vain(_causes(view), view.meaning_of)
     rest = _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
     yield "rest", " ".join(filter(None, rest))
 
@@ -56,9 +59,13 @@ def _rest(view: "View") -> str:
     def slow_part() -> str:
         return slowest.dominating(view.tenth, view.min_wait_ms)
 
-    are_named = view.names_relays
-    rows = [row for row, _ in view.causes if not (are_named and row.cause == "passed_on")]
+    rows = [row for row in _causes(view) if row.cause != "unanswered"]
     return sentences.rest(view.summary, rows, view.meaning_of, slow_part, view.server_of_longest)
+
+
+def _causes(view: "View") -> list[_core.CauseRow]:
+    are_named = view.names_relays
+    return [row for row, _ in view.causes if not (are_named and row.cause == "passed_on")]
 
 
 def _verdict(view: "View") -> str:

@@ -129,7 +129,7 @@ def rest(
     keeps nobody waiting, unless that is the `slow_part` of exchanges.
     """
     busy = [row for row in others if _is_busy(row) or _is_pause_in_request(row, slow_part)]
-    worst = max(busy, key=lambda row: (_is_in_vain(row), row.total_ms), default=None)
+    worst = max(busy, key=lambda row: row.total_ms, default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:
         return ""
@@ -150,9 +150,15 @@ def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> b
     return is_pause and slow_part() == "sending"
 
 
-def _is_in_vain(row: _core.CauseRow) -> bool:
-    """Was the request given up? No latency includes it, so it comes before any other wait."""
-    return row.cause == "unanswered" and row.turn != "open"
+def in_vain(others: Sequence[_core.CauseRow], meaning: Callable[[_core.CauseRow], str]) -> str:
+    """What was owed when connections or the capture ended; empty if nothing was."""
+    rows = [row for row in others if row.cause == "unanswered"]
+    if not rows:
+        return ""
+    worst = max(rows, key=lambda row: row.longest_ms)
+    waits = sum(row.waits for row in rows)
+    long = f"{'' if waits == 1 else 'up to '}{duration(worst.longest_ms)}"
+    return f"{count(waits, 'connection')} waited in vain for {long}: {meaning(worst)}."
 
 
 def handshakes(scan: _core.Scan) -> str:
