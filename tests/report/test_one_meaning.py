@@ -145,6 +145,19 @@ def test_copies_neither_count_nor_hide_what_stalls_cost(
     assert list(other.predicted_ms) == pytest.approx(list(one.predicted_ms), abs=0.1)
 
 
+def test_an_ack_is_as_late_as_its_sentence_says() -> None:
+    for one, every in stalling():
+        for row in every:
+            said = "; ".join(row.evidence)
+            assert "within the round trip" not in said or row.ack_delay_ms == 0, one.path
+            late = re.search(
+                r"ACK,.* ([\d.]+) ms after .*; .* is ([\d.]+) ms.* ([\d.]+) ms late", said
+            )
+            if late:
+                took_ms, round_trip_ms, late_ms = map(float, late.groups())
+                assert took_ms - round_trip_ms == pytest.approx(late_ms, abs=0.002), one.path
+
+
 def test_no_ack_is_called_prompt_whose_round_trip_is_unknown() -> None:
     unknown = 0
     for one, every in stalling():

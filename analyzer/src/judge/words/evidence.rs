@@ -133,15 +133,15 @@ impl<'a> ExplainedStall<'a> {
 
     fn ack(&self, out: &mut String) -> fmt::Result {
         let (wait, receiver) = (self.wait, self.receiver);
-        let delay_ns = self.judged.ack_delay_ns(wait);
-        let delay = Ms(delay_ns);
+        let before = if wait.unacked_ns < wait.from.time_ns { "the segment before " } else { "" };
         write!(
             out,
-            "frame {} is a pure ACK, which no application sees, {} after frame {}",
+            "frame {} is a pure ACK, which no application sees, {} after {before}frame {}",
             wait.ack.frame,
-            Ms(wait.ack.time_ns - wait.from.time_ns),
+            Ms(wait.ack.time_ns - wait.unacked_ns.min(wait.from.time_ns)),
             wait.from.frame
         )?;
+        let delay = Ms(self.judged.ack_delay_ns(wait));
         match (self.finding.cause, self.receiver_rtt()) {
             (Cause::NagleDelack, Some((rtt, elsewhere))) => write!(
                 out,
@@ -154,14 +154,23 @@ impl<'a> ExplainedStall<'a> {
                 out,
                 "; the round trip to the {receiver} is unknown, so whether it was delayed is open"
             ),
-            (_, Some((rtt, elsewhere))) if delay_ns >= SHORTEST_DELAYED_ACK_NS => write!(
-                out,
-                "; the round trip to the {receiver} is {rtt} at least{elsewhere}, and its variation explains the rest: \
-                 not delayed"
+            (_, Some(rtt)) => write!(out, ", {}", self.undelayed(rtt)),
+        }
+    }
+
+    /// When the ACK came, by the round trip to the receiver, and that no timer delayed it.
+    pub fn undelayed(&self, (rtt, elsewhere): (Ms, &str)) -> String {
+        let (receiver, delay_ns) = (self.receiver, self.judged.ack_delay_ns(self.wait));
+        let delay = Ms(delay_ns);
+        match delay_ns {
+            ..=0 => format!("within the round trip to the {receiver}{elsewhere}: not delayed"),
+            ..SHORTEST_DELAYED_ACK_NS => format!(
+                "only {delay} later than the round trip to the {receiver}{elsewhere}: not delayed"
             ),
-            (_, Some((_, elsewhere))) => {
-                write!(out, ", within the round trip to the {receiver}{elsewhere}: not delayed")
-            }
+            _ => format!(
+                "{delay} later than the round trip to the {receiver}, which is {rtt} at \
+                 least{elsewhere} and varies: not delayed"
+            ),
         }
     }
 

@@ -111,9 +111,7 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
         (_, None) => format!(
             "the round trip to the {receiver} is not known, so whether its ACK was delayed is open"
         ),
-        (_, Some((_, elsewhere))) => {
-            format!("the ACK came within the round trip to the {receiver}{elsewhere}: not delayed")
-        }
+        (_, Some(rtt)) => format!("the ACK came {}", stall.undelayed(rtt)),
     };
     (rtt.is_some() && stall.judged.handshake, why)
 }
