@@ -75,6 +75,13 @@ def test_nodelay_will_not_help_where_nothing_can_have_been_held(name: str, run: 
     assert WILL_NOT_HELP in flat(run(CAPTURES / name).stdout)
 
 
+def test_what_a_cork_held_is_not_denied(run: Run) -> None:
+    report = flat(run(LABELLED / "cork-never-cleared" / "client.pcap.gz").stdout)
+    assert "the kernel waited 200 ms for more data" in report
+    assert "Nagle's algorithm held nothing for 1 ms or more" in report
+    assert "Nothing was held" not in report
+
+
 @pytest.mark.parametrize(("rtt_ms", "is_told"), [(0.06, False), (0.6, True)])
 def test_holds_for_a_short_round_trip_are_not_denied(
     rtt_ms: float, is_told: bool, run: Run, tmp_path: Path

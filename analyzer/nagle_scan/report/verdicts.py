@@ -13,8 +13,8 @@ from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, percent
 
 NOTHING_HELD = (
-    "Nothing was held for 1 ms or more{unless}: if something takes longer here, it is not Nagle's "
-    "algorithm, and TCP_NODELAY will not help."
+    "Nagle's algorithm held nothing for 1 ms or more{unless}: if something takes longer here, "
+    "TCP_NODELAY will not help."
 )
 UNLESS_SET_LATE = ", except perhaps until the program set TCP_NODELAY"
 """Said where it is in effect: a segment that the option released left without an ACK, as the
