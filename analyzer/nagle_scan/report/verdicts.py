@@ -26,8 +26,8 @@ NOTHING_LONG = (
 )
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
 QUICK_HOLDS = (
-    "Holds for one round trip are too short here to be counted, though they would be a large part "
-    "of an exchange: --min-wait 0.2 lists them."
+    "Holds for one round trip would be too short here to be counted, though a large part of an "
+    "exchange: --min-wait 0.2 searches for them."
 )
 QUICK_MS = 0.2, 1.0
 """A hold for one round trip is seen among the delays of clocks and programs above the first limit,
@@ -107,10 +107,10 @@ def clean(summary: _core.Summary, min_wait_ms: float) -> str:
 
 def _short(summary: _core.Summary, min_wait_ms: float) -> str:
     holds = f"{count(summary.short_holds, 'hold')} under {min_wait_ms:g} ms"
-    share = summary.short_ms / max(summary.short_latency_ms, summary.short_ms, 1e-6)
-    if share <= 0:
+    if summary.short_ms <= 0:
         return f"there may be {holds}"
-    return f"{holds} may make up {percent(share)} of the latency of their connections"
+    share = percent(summary.short_ms / summary.short_latency_ms)
+    return f"{holds} may make up {share} of the latency of their connections"
 
 
 def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:

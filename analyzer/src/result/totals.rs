@@ -116,7 +116,8 @@ impl Totals {
                 self.unproven += u64::from(!judged.nothing_held);
                 if judged.short.count > 0 {
                     self.short_holds += u64::from(judged.short.count);
-                    self.short_ns = self.short_ns.saturating_add(judged.short.in_exchanges_ns);
+                    let short_ns = judged.short.in_exchanges_ns.min(judged.latency_ns);
+                    self.short_ns = self.short_ns.saturating_add(short_ns);
                     self.short_latency_ns = self.short_latency_ns.saturating_add(judged.latency_ns);
                 }
             }
