@@ -184,6 +184,8 @@ fn joined_midway_all_sentences_borrow_the_round_trips_of_the_same_hosts() {
     assert!(ack.ends_with(&format!("{round_trip} server {borrowed}: not delayed")), "{ack}");
     let release_rtt = format!("{round_trip} client is 0.020 ms {borrowed}.");
     assert!(release.contains(&release_rtt), "{release}");
+    let others = "(4 other connections of this server with such waits say the same)";
+    assert!(sentences[3].contains(others), "{}", sentences[3]);
     assert_eq!((judged.rtt_ns(), judged.is_rtt_borrowed()), (Some(26_020_000), true));
 }
 

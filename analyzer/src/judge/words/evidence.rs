@@ -220,7 +220,8 @@ impl<'a> ExplainedStall<'a> {
                 UNTELLING.. => "little",
                 _ => "the opposite",
             };
-            write!(out, " ({count} other connection{plural} of this server {say} {same})")?;
+            let others = format!("{count} other connection{plural} of this server with such waits");
+            write!(out, " ({others} {say} {same})")?;
         }
         let percent = 100.0 * self.model.share_beside(held, self.wait);
         write!(out, "; with Nagle on, {} % of such waits are holds", percent.round() as u32)
