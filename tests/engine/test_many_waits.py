@@ -15,7 +15,7 @@ from typing import NamedTuple
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES, generated
+from conftest import CAPTURES, called, flat, generated
 from conversation import MS, START_NS, Conversation, Side, connected, pcap, records, write
 
 pytestmark = pytest.mark.usefixtures("one_shard")
@@ -73,6 +73,14 @@ def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
     requests = len(scan.exchanges)
     assert 0.9 * requests < len(scan.waits) + summary.waits_not_listed <= requests
     assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
+
+
+def test_a_file_of_waits_says_how_many_it_leaves_out(many: Many, tmp_path: Path) -> None:
+    left_out = nagle_scan.scan(many.capture)._result.core.summary().waits_not_listed
+    path = tmp_path / "waits.csv"
+    _, said = called(many.capture, "-o", path, "--exit-zero", "-q")
+    assert f"waits.csv: {left_out:,} waits counted but not listed" in flat(said)
+    assert "not listed" not in flat(called(OTHERS["loss"], "-o", path, "--exit-zero", "-q")[1])
 
 
 WAITS = OF_EACH_KIND + 5_000

@@ -18,7 +18,7 @@ class Written:
     """A result in the formats of `nagle-scan -o`: its suffix selects the format.
 
     `.json` is the output contract (`nagle-scan/1`), which lists the rows that matter most; `.csv`
-    and `.parquet` have all stalls, `waits.csv` all other waits, `exchanges.csv` all exchanges (as
+    and `.parquet` have all stalls, `waits.csv` other waits, `exchanges.csv` all exchanges (as
     `.parquet`, too). `.html` is the page and `.md` the
     ticket, `.zip` both with the frames that prove the clearest stalls, and a picture (`.png`,
     `.svg`). `.xml` is JUnit. `.pcapng`, the whole capture with comments, and `.lua` are for

@@ -10,7 +10,7 @@ from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, TEXT
 from nagle_scan.system import files, terminal
 from nagle_scan.system.progress import Doing, ProgressLine
-from nagle_scan.words.wording import printable
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from nagle_scan.api.captures import CaptureSet
@@ -22,6 +22,8 @@ FOLDER_SUFFIXES = (".json", ".md", ".html")
 """The reports that a folder gets of each capture."""
 SUMMARY, INDEX = "summary.csv", "index.html"
 """The files that a folder gets for several captures together."""
+WAITS = ("waits.csv", "waits.parquet")
+"""Files of waits, which a very large capture has more of than are listed."""
 
 
 class Outputs(NamedTuple):
@@ -107,6 +109,10 @@ class Outputs(NamedTuple):
                 except BaseException as error:  # A panic in the engine is not an `Exception`.
                     bug = bug or error
         self._print(result, chosen, written)
+        for path in written:
+            counted = result.core.summary().waits_not_listed
+            if counted and path.endswith(WAITS):
+                terminal.note(f"{printable(path)}: {count(counted, 'wait')} counted but not listed")
         for reason in failed:
             terminal.note(printable(reason))
         if bug is not None:

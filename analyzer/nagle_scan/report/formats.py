@@ -75,7 +75,7 @@ FORMATS = (
         name="waits",
         suffixes=("waits.csv",),
         example="waits.csv",
-        about="all waits that are no stalls, a row each",
+        about="waits that are no stalls, a row each",
         by_engine=True,
     ),
     Format(

@@ -25,8 +25,8 @@ LADDER = (
 data."
 )
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
-ALL_WAITS = "All waits by length. Stalls caused by one timer form a narrow peak; a program's own \
-pauses spread out."
+ALL_WAITS = "The listed waits by length. Stalls caused by one timer form a narrow peak; a \
+program's own pauses spread out."
 WHOLE = "The whole connection: stalls and data sent."
 SEQUENCE = "Bytes sent against time. Where the line is flat, the sender sent nothing new."
 
