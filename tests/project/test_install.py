@@ -14,6 +14,8 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT, outputs, program
+from nagle_scan import fleet
+from nagle_scan.command import mcp
 from nagle_scan.report.formats import SUFFIXES
 
 CAPTURE = CAPTURES / "epoll-fd0.pcap"
@@ -60,10 +62,19 @@ def test_a_missing_package_is_named_in_one_line(
 ) -> None:
     file = tmp_path / f"out{suffix}"
     done = without(missing, CAPTURE, "-q", "-o", file)
-    install = named.replace(",", "").replace("pyarrow", "'nagle-scan[parquet]'")
+    install = named.replace(",", "")
     assert done.stderr == f"nagle-scan: {file}: needs {named}: pip install {install}\n"
     assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_extra_is_installed_by_the_names_of_its_packages() -> None:
+    """Whether or not there is a release of nagle-scan itself."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    commands = {"mcp": mcp.EXTRA, "fleet": fleet.EXTRA, "cluster": fleet.CLUSTER}
+    for extra, command in commands.items():
+        packages = (package.partition(">=")[0] for package in extras[extra])
+        assert command == f"pip install {' '.join(packages)}"
 
 
 def test_a_notebook_needs_no_package_but_for_pictures() -> None:

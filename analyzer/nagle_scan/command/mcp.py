@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp.server import MCPServer
 
-EXTRA = "pip install 'nagle-scan[mcp]'"
+EXTRA = "pip install mcp"
 TOOLS = ("captures", "scan", "connection", "why", "compare", "explain", "report")
 ARGUMENTS = {
     "path": "capture, as the tool captures lists it: relative to a root",

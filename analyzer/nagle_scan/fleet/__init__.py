@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fleet", "scan_fleet"]
 
-EXTRA = "pip install 'nagle-scan[fleet]'"
-CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
+EXTRA = "pip install duckdb fsspec pyarrow"
+CLUSTER = "pip install dask distributed"
 PACKAGES = {"duckdb": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
 PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
 OWN_KINDS = {

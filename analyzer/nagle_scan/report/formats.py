@@ -50,8 +50,6 @@ class Format(NamedTuple):
 COMPARES = frozenset({"baseline", "baseline_map"})
 FOR_PAGES = ("jinja2", "numpy")
 FOR_PICTURES = ("matplotlib", "numpy")
-EXTRAS = {"pyarrow": "'nagle-scan[parquet]'"}
-"""Packages that are not installed by default, and what installs them."""
 
 FORMATS = (
     Format(
@@ -226,8 +224,7 @@ def check_installed(path: str, packages: "Sequence[str]") -> None:
     """Raises `OutputError` for what writing `path` needs and is missing."""
     missing = files.missing(packages)
     if missing:
-        install = " ".join(EXTRAS.get(name, name) for name in missing)
-        raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
+        raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {' '.join(missing)}")
 
 
 def _check_room(path: str) -> None:
