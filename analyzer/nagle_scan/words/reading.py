@@ -8,8 +8,9 @@ READING = (
     "Only 'clean' means that there was no stall of min_wait_ms or more; shorter holds are counted "
     "in short_holds. 'inconclusive' does not mean it, and neither does an empty list: read the "
     "notices, and capture again as they say.",
-    "What counts in sums (affected connections, latencies without stalls) are stalls that are "
-    "certain or likely; possible ones count only where none is surer.",
+    "What counts in sentences, affected connections and latencies without stalls are stalls that "
+    "are certain or likely; possible ones count only where none is surer. The members stalls and "
+    "stalled_ms include them; those that end in _by_confidence have them apart.",
     "Tell the confidence with every stall: 'certain', 'likely' or 'possible'. Change nothing for "
     "what is only possible.",
     "A wait (wait_ms, hold_ms) is an upper bound of how long a segment was held, and a latency "

@@ -25,9 +25,9 @@ const MSS_INFERRED: Field =
 const VERDICT: Field =
     field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
 const NOTICES: Field = field!("notices", Hidden::DOC);
-const STALLS: Field = field!("stalls", "Number of stalls.");
+const STALLS: Field = field!("stalls", "Number of stalls, possible ones included.");
 const STALLED: Field =
-    field!("stalled_ms", "For how long its stalls are expected to have held segments.");
+    field!("stalled_ms", "For how long these stalls are expected to have held segments.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
 const HANDSHAKE_RTT: Field = field!(
     "handshake_rtt_ms",

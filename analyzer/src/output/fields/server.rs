@@ -32,8 +32,8 @@ impl Row for NamedServer<'_> {
         to.integer(field!("stalled_exchanges", "Those with a stall that counts."), |row| {
             row.of.counted.exchanges
         });
-        to.integer(field!("stalls", "How many stalls."), |row| row.of.totals.stalls);
-        to.duration(field!("stalled_ms", "Total wait of its stalls."), |row| {
+        to.integer(field!("stalls", "Possible ones included."), |row| row.of.totals.stalls);
+        to.duration(field!("stalled_ms", "Total wait of these stalls."), |row| {
             row.of.totals.stalled_ns
         });
         to.duration(LATENCY_SUM.except(Table), |row| row.of.totals.latency_ns);

@@ -153,8 +153,9 @@ row! {
         tcp_packets: u64 = scan.tcp_packets(),
         /// Connections with stalls that count; see `reading`.
         affected_connections: u64 = totals.cost().connections,
+        /// Possible ones included.
         stalls: u64 = totals.stalls,
-        /// Time lost to all stalls: the sum of their `hold_ms`.
+        /// Time lost to all these stalls: the sum of their `hold_ms`.
         stalled_ms: f64 = ms(totals.stalled_ns),
         stalls_by_confidence: JsonByConfidence<u64> =
             JsonByConfidence::new(totals.by_confidence.stalls),
