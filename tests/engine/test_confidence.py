@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,9 @@ def test_the_probability_of_a_stall_follows_from_the_numbers_in_its_evidence(
     by_min_wait: dict[float, list[_core.Scan]],
 ) -> None:
     seen = set()
-    for path, scan in zip(LABELLED, by_min_wait[10.0], strict=True):
+    for path, scan in chain.from_iterable(
+        zip(LABELLED, each, strict=True) for each in by_min_wait.values()
+    ):
         for row in stalls(scan):
             evidence = "\n".join(row.evidence)
             found = {name: re.search(pattern, evidence) for name, pattern in EVIDENCE.items()}

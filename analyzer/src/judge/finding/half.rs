@@ -88,8 +88,7 @@ impl Detail {
         if findings.is_empty() && is_whole {
             return None;
         }
-        let has_stall =
-            || findings.stalls().any(|stall| stall.wait.by == side && listed(stall.wait));
+        let has_stall = findings.stalls().any(|stall| stall.wait.by == side && listed(stall.wait));
         let connects =
             |finding: Finding<'_>| finding.cause == Cause::Connect && listed(finding.wait);
         let has_connected = side == Side::Server && findings.iter().any(connects);
@@ -102,7 +101,7 @@ impl Detail {
             reordered,
             unseen_bytes,
             late_acks,
-            models: if has_stall() { models.map(Option::<&_>::copied) } else { [None; 2] },
+            models: models.map(|model| model.filter(|_| has_stall).copied().map(Box::new)),
             connecting: connection.connecting().filter(|_| has_connected),
         };
         (detail != Self::default()).then(|| Box::new(detail))

@@ -4,7 +4,7 @@ use crate::judge::capture::point::CapturePoint;
 use crate::judge::doubts::Hidden;
 use crate::judge::finding::short::Short;
 use crate::judge::finding::verdict::Verdict;
-use crate::judge::model::{DirectionModel, Models};
+use crate::judge::model::{DirectionModel, Models, model_place};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::LateAcks;
 use crate::judge::nagle::variant::Variant;
@@ -45,7 +45,7 @@ pub struct Detail {
     /// How this host, as a receiver, delays its ACKs.
     pub late_acks: Option<LateAcks>,
     /// The model's answers on this end's waits.
-    pub models: Models<DirectionModel>,
+    pub models: Models<Box<DirectionModel>>,
     /// Two times of a server: from the first SYN until the connection was established, and until
     /// the end of the first reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
@@ -64,13 +64,13 @@ impl JudgedHalf {
 
     /// Properties that its stalls share.
     pub fn model(&self) -> DirectionModel {
-        let [by_ack, by_data] = self.detail().models;
-        by_ack.or(by_data).unwrap_or_default()
+        self.detail().models.iter().flatten().next().map_or_else(Default::default, |one| **one)
     }
 
     /// Properties that stalls of this kind share.
     pub fn model_of(&self, wait: &Wait) -> DirectionModel {
-        self.detail().models[usize::from(wait.is(fact::DATA_ACK))].unwrap_or_default()
+        let place = model_place(wait.is(fact::DATA_ACK), !wait.is_evidence());
+        self.detail().models[place].as_deref().copied().unwrap_or_default()
     }
 }
 

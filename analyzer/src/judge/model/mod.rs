@@ -49,8 +49,8 @@ pub struct BlockModel {
     answers: Vec<(DirectionKey, DirectionModel)>,
 }
 
-/// The place of a connection in its block, and the side; then, may data have released the waits?
-type DirectionKey = (u32, u8, bool);
+/// The place of a connection in its block, the side, and the place in its [`Models`].
+type DirectionKey = (u32, u8, usize);
 
 /// The answers on a connection: on each of its waits, and on its sides.
 #[derive(Debug, Clone, Copy)]
@@ -61,14 +61,20 @@ pub struct ConnectionModel<'a> {
     pub models: [Models<&'a DirectionModel>; 2],
 }
 
-/// The answers on one direction: on waits that pure ACKs may have ended, and on those that data may have.
-pub type Models<T> = [Option<T>; 2];
+/// The answers on one direction: on waits that pure ACKs may have ended, on short ones of these, and
+/// on the same two that data may have.
+pub type Models<T> = [Option<T>; 4];
+
+/// The place of the answer on such waits.
+pub fn model_place(by_data: bool, is_short: bool) -> usize {
+    2 * usize::from(by_data) + usize::from(is_short)
+}
 
 impl BlockModel {
     /// The answers on the block's connection at this place, which has these `waits`.
     pub fn of_connection(&self, place: usize, waits: Range<usize>) -> ConnectionModel<'_> {
-        let answer = |side, by_data| {
-            let key = (place as u32, side as u8, by_data);
+        let answer = |side, model| {
+            let key = (place as u32, side as u8, model);
             let at = self.answers.binary_search_by_key(&key, |(key, _)| *key).ok()?;
             Some(&self.answers[at].1)
         };
@@ -76,7 +82,7 @@ impl BlockModel {
         ConnectionModel {
             held: &self.held[waits],
             directions: known.ok().map(|at| &*self.directions[at].1),
-            models: Side::BOTH.map(|side| [false, true].map(|by_data| answer(side, by_data))),
+            models: Side::BOTH.map(|side| [0, 1, 2, 3].map(|model| answer(side, model))),
         }
     }
 }
@@ -104,29 +110,19 @@ pub fn model(
             known.push((set.place, Arc::clone(&set.directions)));
         }
     }
-    let mut of_short = Vec::new();
     Weighing::of(sets, threads).answers(|set, model, held| {
         let block = &mut all[set.block as usize];
         let by_data = set.reactions.is_some();
         if !by_data || held.iter().any(|held| held.confidence().is_some()) {
-            let answer = ((set.place, set.side as u8, by_data), model);
-            if set.is_short {
-                of_short.push((set.block, answer));
-            } else {
-                block.answers.push(answer);
-            }
+            let key = (set.place, set.side as u8, model_place(by_data, set.is_short));
+            block.answers.push((key, model));
         }
         for (&candidate, held) in set.candidates.iter().zip(held) {
             block.held[set.begin + candidate as usize] = held;
         }
     });
-    // Short waits answer for a direction that has no others: a stable sort leaves them behind.
-    for (block, answer) in of_short {
-        all[block as usize].answers.push(answer);
-    }
     for block in &mut all {
         block.answers.sort_by_key(|(key, _)| *key);
-        block.answers.dedup_by_key(|(key, _)| *key);
     }
     all
 }
