@@ -142,6 +142,16 @@ def test_a_filter_that_matches_nothing(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("times", [("--from", "2040-01-01"), ("--to", "1980-01-01")])
+def test_times_without_a_packet_are_not_called_a_filter(times: tuple[str, str], run: Run) -> None:
+    assert_noticed(
+        run(SPLIT, *times, "-f", "tcp"),
+        4,
+        "57 of 57 frames not used: outside the times that were asked for",
+        "INCONCLUSIVE No TCP packet is within --from and --to.",
+    )
+
+
 def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) -> None:
     """A filter refuses none that it cannot read."""
     first, second = stalled(), stalled(Conversation(("10.0.0.9", 50000), now_ms=3.0))

@@ -29,7 +29,7 @@ def output(path: str) -> str:
         meant = did_you_mean(formats.suffix(path), SUFFIXES)
         known = ", ".join(SUFFIXES)
         raise argparse.ArgumentTypeError(
-            f"{printable(path)!r} has no known suffix{meant} ({known})"
+            f"'{printable(path)}' has no known suffix{meant} ({known})"
         )
     return utf8(path)
 
@@ -40,7 +40,7 @@ def utf8(argument: str) -> str:
         argument.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(
-            f"{printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+            f"'{printable(argument)}' is not UTF-8: rename the file, or read it with '-'"
         ) from None
     return argument
 

@@ -38,8 +38,11 @@ ONE_DIRECTION = "one_direction"
 """The reason that has words of its own where it is the only one."""
 MOST_CHECKED = 1000
 """Connections that are checked, by their round trips, for holds too short to be counted."""
-FILTERED = "left out by the filter"
-"""How the engine counts the frames that `-f` drops."""
+DROPPED = {
+    "left out by the filter": "no TCP packet matches the filter",
+    "outside the times that were asked for": "no TCP packet is within --from and --to",
+}
+"""How the engine counts frames that options drop, and what it says where no others are left."""
 SHORT_LISTED_MS = 1.0
 """The `--min-wait` that lists every hold that the engine counts."""
 
@@ -80,9 +83,9 @@ def why_inconclusive(summary: _core.Summary) -> str:
 
 
 def _no_tcp(summary: _core.Summary) -> str:
-    if any(FILTERED in warning for _, warning, _ in summary.warnings):
-        return "no TCP packet matches the filter"
-    return "no usable TCP segment in the capture"
+    warnings = " ".join(warning for _, warning, _ in summary.warnings)
+    said = (said for dropped, said in DROPPED.items() if dropped in warnings)
+    return next(said, "no usable TCP segment in the capture")
 
 
 def of_connection(row: _core.ConnectionRow) -> str:

@@ -27,9 +27,13 @@ def file_names(paths: Iterable[str]) -> str:
 def printable(text: str) -> str:
     """`text` with control characters escaped, so that it cannot control a terminal."""
     return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
+        character if character.isprintable() else _escaped(character) for character in text
     )
+
+
+def _escaped(character: str) -> str:
+    """A byte of a name that is not UTF-8, which Python passes as a surrogate, is a byte again."""
+    return character.encode("unicode_escape").decode().replace(r"\udc", r"\x")
 
 
 def shortened(text: str, most: int) -> str:

@@ -15,7 +15,7 @@ const MAX_EXPRESSION_LEN: usize = 4096;
 
 pub struct Filter {
     /// Only frames of these times.
-    times: TimeRange,
+    pub times: TimeRange,
     /// BPF; empty where only times are asked for.
     expression: String,
     programs: Vec<(u32, BpfProgram)>,

@@ -100,6 +100,7 @@ named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Skip {
         Filtered = "left out by the filter",
+        Outside = "outside the times that were asked for",
         UnknownLink = "of a link type that is not supported",
         NotIp = "not IP (ARP and the like)",
         NotTcp = "IP but not TCP (UDP, ICMP, tunnels ...)",

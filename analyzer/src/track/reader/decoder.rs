@@ -121,7 +121,8 @@ impl Decoder {
             let is_missed = filter.misses_for_tags(frame)
                 && decode::segment(frame.link_type, frame.data, frame.wire_len).is_ok();
             range.found.missed_for_tags += u64::from(is_missed);
-            return Ok(Some(Skip::Filtered));
+            let is_outside = !filter.times.contains(frame.time_ns);
+            return Ok(Some(if is_outside { Skip::Outside } else { Skip::Filtered }));
         }
         match decode::segment(frame.link_type, frame.data, frame.wire_len) {
             Ok(mut segment) => {
