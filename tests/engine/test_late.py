@@ -49,6 +49,12 @@ def test_late_acks_of_several_connections_are_summed(run: Run, tmp_path: Path) -
         assert sentence in text
 
 
+def test_a_single_late_ack_has_no_median(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "late.pcap", pushed(late=1).frames)
+    for text in said(run, path, tmp_path):
+        assert "The client's ACKs came late 1 of 10 times (10 %), by 43.0 ms, in frame 21." in text
+
+
 def test_nothing_is_told_of_prompt_acks(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "prompt.pcap", pushed(late=0).frames)
     for text in said(run, path, tmp_path):

@@ -61,6 +61,7 @@ def test_what_is_only_possible_is_told_as_such(possible: Path, run: Run) -> None
     assert "10.0.0.2:8000 may have held data back once" in report
     assert "STALLS" not in report
     assert "What to change for 10.0.0.2:8000 (if it stalls)" in report
+    assert flat(run(possible, "-q").stdout).startswith("Possible: 1 stall, ")
 
 
 def test_a_verdict_in_one_line_says_that_the_capture_is_damaged(run: Run, tmp_path: Path) -> None:

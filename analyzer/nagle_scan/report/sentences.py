@@ -209,11 +209,11 @@ def late_acks(row: _core.LateAckRow, summary: _core.Summary) -> str:
     times = f"at least {count(row.late, 'time')}"
     if row.prompt is not None and not summary.waits_not_listed:
         acks = row.late + row.prompt
-        times = f"{row.late:,} of {acks:,} times ({percent(row.late / acks)})"
-    return sentence_start(
-        f"{late} came late {times}, by {duration(row.median_ms)} at the median, first in frame "
-        f"{row.first_frame}."
-    )
+        of_all = f"{row.late:,} of {acks:,} times ({percent(row.late / acks)})"
+        times = of_all if acks > 1 else "once"
+    at = " at the median, first" if row.late > 1 else ","
+    by = f"by {duration(row.median_ms)}{at} in frame {row.first_frame}"
+    return sentence_start(f"{late} came late {times}, {by}.")
 
 
 def holder(row: _core.ConnectionRow) -> str:

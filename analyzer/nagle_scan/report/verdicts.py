@@ -50,12 +50,17 @@ SHORT_LISTED_MS = 1.0
 def in_one_line(summary: _core.Summary) -> str:
     """The verdict for a title, without a full stop."""
     if summary.stalls:
-        said = certainty.on_connections(summary)
+        said = _after_heading(summary.verdict, certainty.on_connections(summary))
     elif summary.verdict == "clean":
         said = f"no Nagle stall on {certainty.clean_of(summary)}"
     else:
         said = why_inconclusive(summary)
     return f"{heading(summary)}: {said}{mark(summary)}"
+
+
+def _after_heading(verdict: str, said: str) -> str:
+    """'Possible: 1 possible stall' says it twice."""
+    return said.replace(" possible stall", " stall", 1) if verdict == "possible" else said
 
 
 def mark(summary: _core.Summary) -> str:
@@ -91,7 +96,7 @@ def _no_tcp(summary: _core.Summary) -> str:
 def of_connection(row: _core.ConnectionRow) -> str:
     """The verdict on one connection, without a full stop."""
     if row.stalls:
-        return f"{row.verdict.capitalize()}: {certainty.in_words(row)}"
+        return f"{row.verdict.capitalize()}: {_after_heading(row.verdict, certainty.in_words(row))}"
     if row.verdict == "clean":
         return "Clean: no Nagle stall"
     return "Inconclusive: this connection cannot be judged"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 """Heads of a server's latency columns."""
-ENOUGH = (2, 4, 10, 20, 100, 1)
+ENOUGH = (1, 4, 10, 20, 100, 1)
 """With fewer latencies, each of these percentiles is the largest latency anyway."""
 
 ROUND_TRIP_COUNTS = 1.1
