@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import itertools
 import json
 import os
 import pty
@@ -192,8 +193,9 @@ def found(scan: nagle_scan.Scan) -> list[Found]:
 
 @pytest.fixture
 def scan_frames(tmp_path: Path) -> ScanFrames:
-    """Writes frames as an Ethernet capture and scans it."""
-    return lambda frames: nagle_scan.scan(write(tmp_path / "frames.pcap", frames))
+    """Writes frames as an Ethernet capture, each time another, and scans it."""
+    numbers = itertools.count()
+    return lambda frames: nagle_scan.scan(write(tmp_path / f"frames{next(numbers)}.pcap", frames))
 
 
 def generated(folder: Path, work: str, connections: int, packets: int) -> Path:
