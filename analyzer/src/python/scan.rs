@@ -15,7 +15,7 @@ use crate::result::parts::{self, PARTS, Tenth};
 use crate::result::scan::{Scan, scan};
 use crate::result::segments::SegmentExcerpt;
 use crate::result::{
-    clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, worst,
+    clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, turns, worst,
 };
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
@@ -314,6 +314,22 @@ fn segment_columns(
     rows.into_iter().map(|rows| into_dict(py, table::segments(&rows))).collect()
 }
 
+/// Reads the captures again for what could have stalled on some connections.
+#[pyfunction(name = "turns")]
+fn turn_columns(
+    py: Python<'_>,
+    paths: Vec<String>,
+    options: PyOptions,
+    connections: Vec<u32>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let reading = Reading::of(&paths, options.threads);
+    let progress = Arc::default();
+    let rows = interruptible(py, reading, &progress, || {
+        turns::turns(&paths, options.filter.as_deref(), &connections, reading, &progress)
+    })??;
+    into_dict(py, table::turns(&rows))
+}
+
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
 fn into_dict(py: Python<'_>, table: DataTable) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
@@ -340,5 +356,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PARTS", PARTS)?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(turn_columns, module)?)?;
     Ok(())
 }

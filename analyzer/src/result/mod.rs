@@ -22,6 +22,7 @@ pub mod server_exchanges;
 pub mod servers;
 mod sums;
 pub mod totals;
+pub mod turns;
 pub mod warnings;
 pub mod why;
 pub mod worst;

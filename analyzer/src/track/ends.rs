@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 named! {
     /// One end of a connection, and the direction of what it sends.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
     #[repr(u8)]
     enum Side {
+        #[default]
         Client = "client",
         Server = "server",
     }

@@ -50,6 +50,8 @@ pub struct TrackedSegment {
     pub repeat: Repeat,
     /// The window it advertises in bytes, where the scale is known.
     pub window: Option<u32>,
+    /// True if it holds new data that is not a whole number of MSS.
+    pub is_small: bool,
 }
 
 /// The only shard of a reading, so that it opens connections in the order of their numbers.
@@ -98,6 +100,8 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let before = connection.half(by).odd().repeats;
         connection.take(by, &header, mark, &mut self.recorder);
         let repeat = Repeat::between(before, connection.half(by).odd().repeats);
-        (self.see)(number, TrackedSegment { mark, by, header, rel_seq, repeat, window });
+        let is_small = connection.half(by).is_last_small();
+        let segment = TrackedSegment { mark, by, header, rel_seq, repeat, window, is_small };
+        (self.see)(number, segment);
     }
 }

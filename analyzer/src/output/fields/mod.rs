@@ -12,6 +12,7 @@ mod hop;
 mod segment;
 mod server;
 mod stall;
+mod turn;
 mod wait;
 
 pub use self::connection::NamedConnection;

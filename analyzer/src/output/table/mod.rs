@@ -13,6 +13,7 @@ use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::first_findings;
 use crate::result::servers::servers as server_rows;
+use crate::result::turns::Turn;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::exchange::hours::Hour;
 
@@ -112,5 +113,10 @@ pub fn hours(scan: &Scan) -> DataTable {
 
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> DataTable {
+    columns(rows)
+}
+
+/// What could have stalled, as read again.
+pub fn turns(rows: &[Turn]) -> DataTable {
     columns(rows)
 }
