@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import stub
-from nagle_scan import _core, compare
+from nagle_scan import _core, chances, compare
 from nagle_scan.words import certainty
 from stub import searched
 
@@ -78,6 +78,7 @@ server_change
   addr: text
   port: count
   state: state  What became of its stalls.
+  +proof: proof  What shows that they are gone: `nodelay`, `one_write`, or enough `chances`.
   before: numbers?
   after: numbers?
   predicted_p50_ms: ms?
@@ -132,6 +133,7 @@ KINDS: dict[str, Schema] = {
     "contract": {"const": "nagle-scan/1"},
     "verdict": {"enum": list(certainty.VERDICTS)},
     "state": {"enum": list(get_args(compare.State))},
+    "proof": {"enum": [proof for proof in get_args(chances.Proof) if proof]},
     "outcome": {"enum": list(get_args(compare.Outcome))},
     "counts": record(dict.fromkeys(certainty.CONFIDENCES, COUNT)),
     "durations": record(dict.fromkeys(certainty.CONFIDENCES, MS)),

@@ -24,6 +24,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     messages    protocols
     advice      what to change
     moves       servers that moved between two captures
+    chances     could a stall have been seen?
     compare     two scans, before and after
     timeline    pictures
     report      one module for each output format, and what they share

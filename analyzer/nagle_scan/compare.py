@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from nagle_scan.chances import Chances, chances
 from nagle_scan.moves import check, only_pairs, servers
 from nagle_scan.result import Endpoint, Pairs, Result
 from nagle_scan.words import certainty
@@ -16,7 +17,9 @@ WORSE = 1.1
 LEAST_GAIN = 0.75
 """The part of what the stalls cost that must be gained: the rest is noise between two runs."""
 
-State = Literal["none", "gone", "slow", "remain", "worse", "new", "possible", "unseen", "hidden"]
+State = Literal[
+    "none", "gone", "slow", "remain", "worse", "new", "possible", "unseen", "hidden", "untested"
+]
 Outcome = Literal["clean", "fixed", "remain", "worse", "possible", "inconclusive"]
 
 
@@ -53,6 +56,8 @@ class ServerChange(NamedTuple):
     """The user's name for its address."""
     was: str = ""
     """How reports name the server of the baseline that only its port pairs with this one."""
+    chances: Chances | None = None
+    """Could a stall have been seen? Of a server that stalled before and shows none now."""
 
     @property
     def place(self) -> Endpoint:
@@ -67,9 +72,10 @@ class ServerChange(NamedTuple):
     @property
     def state(self) -> State:
         """The fate of its stalls: `unseen` if the server has no data in the second capture,
-        `hidden` if a stall would not show there, `slow` if none shows and exchanges take as long as
-        before, `possible` if no stall of it is more than that, `worse` if more time is lost per
-        exchange (in all, where there are no exchanges).
+        `hidden` if a stall would not show there, `untested` if hardly anything could have stalled,
+        `slow` if exchanges take as long as before for no reason that is seen, `possible` if no
+        stall of it is more than that, `worse` if more time is lost per exchange (in all, where
+        there are no exchanges).
         """
         before, after = self.before or Numbers(), self.after or Numbers()
         if certainty.is_only_possible(after):
@@ -79,7 +85,10 @@ class ServerChange(NamedTuple):
         if self.after is None:
             return "unseen"
         if not after.stalls:
-            return "hidden" if self.hidden else "slow" if self.missed else "gone"
+            proof = self.chances.proof if self.chances else "chances"
+            if self.hidden or not proof:
+                return "hidden" if self.hidden else "untested"
+            return "slow" if self.missed and proof == "chances" else "gone"
         per_exchange = before.exchanges > 0 and after.exchanges > 0
         grew = after.lost_ms(per_exchange) > WORSE * before.lost_ms(per_exchange)
         return "worse" if grew else "remain"
@@ -125,14 +134,14 @@ class Comparison(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """`inconclusive` if no server that stalled before can be judged after, or if one is as slow
-        as it was."""
-        states = {server.state for server in self.servers}
+        """`inconclusive` if the stalls of a server may be there still."""
         if certainty.is_only_possible(self.after):
             return "possible"
         if self.after.stalls:
             return "worse" if any(map(self._is_worse, self.servers)) else "remain"
-        stays = self.before.stalls and (states & {"slow", "hidden"} or "gone" not in states)
+        stays = any(
+            one.before and one.before.stalls and one.state != "gone" for one in self.servers
+        )
         if not self.conclusive or stays:
             return "inconclusive"
         return "fixed" if self.before.stalls else "clean"
@@ -159,21 +168,30 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
     """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it.
 
     `known` are pairs of endpoints that are the same server, before and after.
-    Raises `CaptureError` for one that is not in its capture.
+    Raises `CaptureError` for one that is not in its capture. Reports ask several times.
     """
+    comparison: Comparison | None = after.compared.get((before, known))
+    if comparison is None:
+        comparison = after.compared[before, known] = _compare(before, after, known)
+    return comparison
+
+
+def _compare(before: Result, after: Result, known: Pairs) -> Comparison:
     check(known, before, after)
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
     is_conclusive = servers(after)
     if stalled - new.keys():
         ports = {port for _, port in (*stalled, *(now for _, now in known))}
-        quiet = (place for place, seen in is_conclusive.items() if seen and place[1] in ports)
+        quiet = (place for place in is_conclusive if place[1] in ports)
         new = dict.fromkeys(quiet, Numbers()) | new
     moved = {now: was for was, now in known if now in new and was in old}
     rest = set(old) - set(moved.values()), set(new) - set(moved)
     by_port = only_pairs(*rest, lambda place: place[1])
     moved |= by_port
     names = before.core.names() | after.core.names()
+    was = {place: moved.get(place, place) for place in new if not new[place].stalls}
+    seen = chances(before, after, {now: at for now, at in was.items() if at in stalled})
     changes = [
         ServerChange(
             *place,
@@ -182,6 +200,7 @@ def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
             not is_conclusive.get(place, True),
             names.get(place[0], ""),
             _shown(by_port[place], names) if place in by_port else "",
+            seen.get(place),
         )
         for place in new
     ]

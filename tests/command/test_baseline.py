@@ -8,7 +8,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, ScanFrames, flat
-from conversation import Frame, connected
+from conversation import Conversation, Frame, connected, interleaved
 from nagle_scan.compare import Comparison, Numbers, ServerChange, compare
 from nagle_scan.words.wording import PERCENTILES
 
@@ -138,6 +138,66 @@ def test_a_stream_without_exchanges_is_compared_too(
     assert before.compare(moved, {"10.0.0.2:8000": "10.0.0.2:9000"}).verdict == "fixed"
 
 
+def in_turns(rounds: int, ack_ms: float, think_ms: float = 5.0, at: float = 0) -> Conversation:
+    """Synthetic, on one connection: replies in two pieces, the second one released by an ACK that
+    comes after `ack_ms`, of the first reply at once; the client asks again after `think_ms`."""
+    made = connected(("10.0.0.1", 40000 + round(at)), rtt_ms=0.05, now_ms=at)
+    for number in range(rounds):
+        made.wait(think_ms)
+        made.data("client", 40)
+        made.wait(0.1)
+        made.reply_in_two(ack_ms if number else 0.02, 0.02)
+        made.wait(0.02)
+        made.ack("client")
+    return made
+
+
+ONCE = interleaved(*(in_turns(1, 0.02, at=20.0 * number) for number in range(12)))
+UNTESTED = {
+    "one request per connection": ONCE,
+    "long pauses": in_turns(12, 0.02, think_ms=90.0).frames,
+    "cut off": in_turns(12, 0.02).frames[:6],
+    "held for a round trip": in_turns(12, 2.0).frames,
+}
+
+
+@pytest.mark.parametrize("name", UNTESTED)
+def test_what_could_not_stall_is_not_called_fixed(name: str, scan_frames: ScanFrames) -> None:
+    before, after = scan_frames(in_turns(12, 44.0).frames), scan_frames(UNTESTED[name])
+    compared = before.compare(after)
+    assert (compared.verdict, list(compared.table["state"])) == ("inconclusive", ["untested"])
+    few = "0 turns of 10.0.0.2:8000 are like those of which 11 of 11 stalled"
+    assert few in compared.sentence
+    assert "several requests on one connection" in compared.sentence
+    assert ("Still split into 90 and 30 bytes" in compared.sentence) == (name != "cut off")
+    assert ("was held for 2.0 ms" in compared.sentence) == (name == "held for a round trip")
+
+
+def test_what_could_have_stalled_is_counted(scan_frames: ScanFrames) -> None:
+    before = scan_frames(in_turns(12, 44.0).frames)
+    prompt = before.compare(scan_frames(in_turns(12, 0.02).frames))
+    assert prompt.verdict == "fixed"
+    assert "Of 11 turns of 10.0.0.2:8000 like those of which 11 of 11 stalled" in prompt.sentence
+    one_write = connected(rtt_ms=0.05)
+    for _ in range(3):
+        one_write.wait(90.0)
+        one_write.data("client", 40)
+        one_write.answer(120)
+    written = before.compare(scan_frames(one_write.frames))
+    assert written.verdict == "fixed"
+    assert "leaves in one piece now: 3 messages of 10.0.0.2:8000" in written.sentence
+
+
+def test_a_server_that_is_missing_is_not_called_fixed(scan_frames: ScanFrames) -> None:
+    """Two stalled; one is fixed, the other has no data."""
+    both = [*one_way(nagle=True), *one_way(nagle=True, port=9000)]
+    before = scan_frames(sorted(both, key=lambda frame: frame.time_ns))
+    compared = before.compare(scan_frames(one_way(nagle=False)))
+    assert compared.verdict == "inconclusive"
+    assert "1 server that stalled before is missing now" in compared.sentence
+    assert "No server" not in compared.sentence
+
+
 def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
     result, alone = tmp_path / "result.json", tmp_path / "alone.json"
     run(AFTER, "--baseline", BEFORE, "-o", result)
@@ -154,8 +214,9 @@ def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
     assert row["predicted_p50_ms"] == before["servers"][0]["predicted"]["p50_ms"]
 
 
-def test_a_server_that_moved_to_another_port_can_be_named(run: Run) -> None:
-    before, after = CAPTURES / "java-split.pcap", AFTER
+def test_a_server_that_moved_to_another_port_can_be_named(run: Run, tmp_path: Path) -> None:
+    before, after = CAPTURES / "java-split.pcap", tmp_path / "moved.pcap"
+    moved(CAPTURES / "java-split-nodelay.pcap", after, b"\x1f\x40", b"\x1f\x90")
     done = run(after, "--baseline", before)
     assert done.returncode == 4
     assert (

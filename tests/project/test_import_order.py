@@ -18,8 +18,8 @@ from nagle_scan import timeline
 PACKAGE = ROOT / "analyzer" / "nagle_scan"
 
 ROOMS = [
-    *("_core", "errors", "words", "system", "result", "messages", "advice", "moves", "compare"),
-    *("timeline", "report", "api", "fleet", "command"),
+    *("_core", "errors", "words", "system", "result", "messages", "advice", "moves", "chances"),
+    *("compare", "timeline", "report", "api", "fleet", "command"),
 ]
 """From the engine to the command."""
 

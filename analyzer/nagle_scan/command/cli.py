@@ -304,9 +304,11 @@ def _is_comparable(chosen: Options, scan: Result, path: str) -> bool:
     if comparison.outcome != "inconclusive":
         return True
     states = {server.state for server in comparison.servers}
-    why = "cannot be compared: no server that stalled before has data in it"
+    why = "cannot be compared: a server that stalled before has no data in it"
     if "hidden" in states:
         why = "cannot be compared: a stall would not show in it"
+    if "untested" in states:
+        why = "no stall is left, but hardly anything in it could have stalled"
     if "slow" in states:
         why = "no stall is left, but the latency is not as short as predicted"
     terminal.note(f"{printable(path)}: {why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.chances import Chances
 from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import (
@@ -25,6 +26,7 @@ STATES = {
     "gone": "no stalls left",
     "slow": "no stall, but slow",
     "hidden": "cannot be judged",
+    "untested": "could hardly stall",
     "remain": "stalls remain",
     "worse": "worse",
     "new": "new stalls",
@@ -79,7 +81,7 @@ def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
     now = certainty.in_words(after) if after.stalls else "no stall"
     head, text = {
         "clean": ("CLEAN", "No stall before, none now."),
-        "fixed": ("FIXED", f"No stalls left. Before: {was}."),
+        "fixed": ("FIXED", f"No stalls left. Before: {was}.{_proofs(comparison)}"),
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
@@ -129,11 +131,58 @@ def _unclear(comparison: Comparison) -> str:
             f"the predicted {duration(predicted_ms)}: the time is lost elsewhere, or the stalls "
             "are not visible."
         )
+    for server in comparison.servers:
+        if server.state == "untested" and server.chances:
+            return _untested(server, server.chances)
     if any(server.state == "hidden" for server in comparison.servers):
         return "The servers that stalled cannot be judged now."
     if not comparison.before.stalls:
         return "One of the captures is inconclusive."
-    return "" if comparison.moves else "No server of the baseline carries data now."
+    is_seen = any(server.before and server.after for server in comparison.servers)
+    return "" if comparison.moves or is_seen else "No server of the baseline carries data now."
+
+
+def _party(server: ServerChange, chances: Chances) -> str:
+    return f"the clients of {server.shown}" if chances.sender == "client" else server.shown
+
+
+def _proofs(comparison: Comparison) -> str:
+    """Why the first servers that stalled no longer do, in sentences."""
+    proven = [(one, one.chances) for one in comparison.servers if one.chances]
+    return "".join(f" {_proof(*one)}" for one in proven[:MOST_PAIRS])
+
+
+def _proof(server: ServerChange, chances: Chances) -> str:
+    party = _party(server, chances)
+    if chances.proof == "nodelay":
+        return f"TCP_NODELAY is in effect on {party} now."
+    if chances.proof == "one_write":
+        many = count(chances.chances, "message")
+        return f"What stalled leaves in one piece now: {many} of {party}."
+    many = count(chances.chances, "turn")
+    return f"Of {many} of {party} {_like(chances)}, none did."
+
+
+def _like(chances: Chances) -> str:
+    return f"like those of which {chances.stalled:,} of {chances.turns:,} stalled"
+
+
+def _untested(server: ServerChange, chances: Chances) -> str:
+    """Why no stall says little, and what would say more."""
+    party = _party(server, chances)
+    if not chances.is_read:
+        return f"What {party} sends could only be looked at in captures that are files."
+    like = f"are {_like(chances)}" if chances.turns else "could have stalled"
+    few = f"{count(chances.chances, 'turn')} of {party} {like}"
+    sentences = [f"No stalls, but too few chances of any: {few}."]
+    if chances.split:
+        first, second, frame, next_frame = chances.split
+        until = "an ACK that is delayed will hold the second, unless TCP_NODELAY is set"
+        if chances.held_ms:
+            until = f"the second one was held for {duration(chances.held_ms)} until the ACK"
+        frames = f"frames {frame:,} and {next_frame:,}"
+        sentences.append(f"Still split into {first:,} and {second:,} bytes ({frames}): {until}.")
+    return " ".join([*sentences, "Capture several requests on one connection, back to back."])
 
 
 def _rows(server: ServerChange) -> list[Row]:

@@ -90,6 +90,7 @@ def _server(change: ServerChange) -> dict[str, Any]:
         **({"was": change.was} if change.was else {}),
         "port": change.port,
         "state": change.state,
+        **({"proof": change.chances.proof} if change.chances and change.chances.proof else {}),
         "before": _numbers(change.before),
         "after": _numbers(change.after),
         "predicted_p50_ms": predicted_ms,

@@ -55,6 +55,8 @@ class Result:
         """Files that `paths` read as long as they are open: temporary ones, and open files."""
         self.doing: Callable[[str], None] = lambda _: None
         """Called with what takes time now, for a progress line."""
+        self.compared: dict[tuple[Result, Pairs], Any] = {}
+        """By baseline and known pairs of servers: `compare` reads the captures again."""
         self._kept: dict[int, Rows] = {}
         self._last: dict[int, Rows] = {}
         self._tables: dict[str, pd.DataFrame] = {}
