@@ -245,10 +245,10 @@ CAUSES = (
         colour=colours.PALE,
         by_turn={
             "midway": {
-                "client": "the client's program sent nothing, in the middle of a message or between "
-                "messages, or waited for an answer that did not come",
-                "server": "the server's program sent nothing, in the middle of a message or between "
-                "unrequested ones",
+                "client": "the client's program sent nothing, in the middle of a message or "
+                "between messages, or waited for an answer that did not come",
+                "server": "the server's program sent nothing, in the middle of a message or "
+                "between unrequested ones",
             },
             "idle": _both("no request was open: the {by} had nothing to send"),
             "first": {
