@@ -164,7 +164,7 @@ impl<'a> ExplainedStall<'a> {
         let delay = Ms(delay_ns);
         match delay_ns {
             ..=0 => format!("within the round trip to the {receiver}{elsewhere}: not delayed"),
-            ..SHORTEST_DELAYED_ACK_NS => format!(
+            1..SHORTEST_DELAYED_ACK_NS => format!(
                 "only {delay} later than the round trip to the {receiver}{elsewhere}: not delayed"
             ),
             _ => format!(
