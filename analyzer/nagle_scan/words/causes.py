@@ -63,15 +63,20 @@ ENDINGS = {
     "server_reset": "until the server reset the connection in {frame}",
 }
 """The end of a wait for something that never came, by the engine's name."""
-DROPPED = "it arrives at the {by}'s host, which drops it (checksum, firewall, full buffer)"
+DROPPED = (
+    "what was sent arrives at the {by}'s host, which drops it (checksum, firewall, full buffer)"
+)
 GONE = "lost on its way, or the host is gone"
+FORGOTTEN = (
+    "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often"
+)
 OWED = {
     "no_rest": "the {by} stopped in the middle of a message: nothing follows its frame {frame}, "
-    "which looks cut from a longer message, {until}; look into the {by}'s program",
+    "which looks cut from a longer message, {until}; look into the {by}'s program{lost}",
     "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in {frame}, were not "
     "acknowledged by the {by} {until}: {why}",
     "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
-    "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often",
+    "{why}",
 }
 """What was owed when a connection or the capture ended, by the row of the ledger."""
 TURNED_DOWN = {
@@ -341,9 +346,16 @@ def _in_vain(wait: _core.WaitRow) -> str:
     """Words for what was owed and never came."""
     until = ENDINGS[wait.ending].format(frame=wait.frame_to)
     if wait.row in OWED:
-        dropped = DROPPED.format(by=wait.sender) if wait.has_arrived else GONE
+        why = FORGOTTEN if wait.row == "no_answer_to_probes" else GONE
+        why = DROPPED.format(by=wait.sender) if wait.has_arrived else why
+        lost = "" if wait.has_arrived else ", unless the rest was lost on its way"
         return OWED[wait.row].format(
-            by=wait.sender, frame=wait.frame_from, len=wait.len_unacked, until=until, why=dropped
+            by=wait.sender,
+            frame=wait.frame_from,
+            len=wait.len_unacked,
+            until=until,
+            why=why,
+            lost=lost,
         )
     if wait.len_unacked:
         return _unacknowledged(wait, until)

@@ -25,8 +25,8 @@ const SETTLED: f64 = 1e-3;
 pub struct AckDelay {
     /// Nothing bounds the round trip to it where there is none.
     mixture: Option<Mixture>,
-    /// As late after its data as this an ACK was sent by a timer, in ms: its ticks show.
-    by_timer_ms: Option<f64>,
+    /// No round trip to it was measured, and its ACKs leave on the ticks of a timer.
+    is_on_ticks: bool,
     /// How long it took to answer the SYN, if that was long: no timer delays that.
     pub syn_took_ns: Option<i64>,
 }
@@ -53,18 +53,16 @@ impl AckDelay {
         };
         let acks = waits.iter().filter(is_own);
         let times = acks.clone().map(|wait| (wait.ack.time_ns, wait.ack_ns()));
-        let known_ms = if receiver.is_measured() { receiver.rtt_or_zero_ms() } else { 0.0 };
-        let by_timer_ms =
-            ticks::show(times, receiver.step_ms).then_some(known_ms + DELAY_KNOWN_MS.0);
+        let is_on_ticks = !receiver.is_measured() && ticks::show(times, receiver.step_ms);
         let Some(rtt_ms) = receiver.longest_ms else {
-            return Self { by_timer_ms, ..Self::default() };
+            return Self { is_on_ticks, ..Self::default() };
         };
         let late_ms = acks.map(|wait| wait.ack_ns() as f64 / 1e6);
         let late =
             |wait: &&Wait| wait.by != side && wait.is_connecting() && !wait.is(fact::RETRANSMITTED);
         Self {
             mixture: Some(Mixture::of(&late_ms.collect::<Vec<f64>>(), rtt_ms, receiver)),
-            by_timer_ms,
+            is_on_ticks,
             syn_took_ns: waits.iter().find(late).map(Wait::span_ns),
         }
     }
@@ -75,16 +73,19 @@ impl AckDelay {
         Self { mixture: Some(Mixture::of(&[rtt_ms + 42.0], rtt_ms, &path)), ..Self::default() }
     }
 
-    /// Do its ACKs leave on the ticks of a timer, whatever else happens?
+    /// Do its ACKs leave on the ticks of a timer, where nothing else tells how late they are?
     pub fn are_on_ticks(&self) -> bool {
-        self.by_timer_ms.is_some()
+        self.is_on_ticks
     }
 
     /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
     pub fn is_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;
-        let is_by_timer = self.by_timer_ms.is_some_and(|least_ms| ack_ms >= least_ms)
-            || self.mixture.is_some_and(|mixture| mixture.delayed(ack_ms) > 0.5);
+        let is_by_timer = match self.mixture {
+            _ if self.is_on_ticks => ack_ms >= DELAY_KNOWN_MS.0,
+            Some(mixture) => mixture.delayed(ack_ms) > 0.5,
+            None => false,
+        };
         if rules::off("delay") {
             return wait.is(fact::PURE_ACK) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS;
         }

@@ -44,7 +44,9 @@ impl Connection {
             server.segments == 0 && segment.len == 0
         };
         let took_ns = now.time_ns - client.last_data.time_ns;
-        self.handshake_ns = match is_first && client.has_syn() && client.bytes() == 0 {
+        // With TCP Fast Open data came with the SYN.
+        let is_silent = client.bytes() == 0 || client.last_data.time_ns == self.first_ns;
+        self.handshake_ns = match is_first && client.has_syn() && is_silent {
             true if (0..=DAY_NS).contains(&took_ns) => took_ns,
             _ => UNKNOWN,
         };

@@ -13,7 +13,7 @@ mod repeated;
 mod tests;
 
 use crate::decode::seq;
-use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN};
 use crate::track::clock::made_up::Times;
 use crate::track::ending::Ending;
 use crate::track::ends::{Ends, PackedEnds};
@@ -264,6 +264,17 @@ impl Connection {
         }
     }
 
+    /// TCP Fast Open (RFC 7413): the client's data came with its SYN, if the answer acknowledges that.
+    fn take_fast_open(&mut self, answer: &Header, recorder: &mut Recorder) {
+        let client = self.half(Side::Client);
+        let (seq, len, now) = (client.sequence.nxt, client.last_len, client.last_data);
+        if len > 0 && client.bytes() == 0 && answer.ack == seq.wrapping_add(len) {
+            let options = Options::default();
+            let data = Header { seq, ack: 0, len, window: 0, ip_id: 0, options, flags: PSH };
+            self.take_data(Sent { side: Side::Client, segment: &data, now }, recorder);
+        }
+    }
+
     #[cold]
     fn take_syn(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
         let Sent { side, segment, now } = sent;
@@ -278,12 +289,8 @@ impl Connection {
             return;
         }
         half.take_syn(segment, first_payload, now);
-        if segment.len > 0 {
-            // TCP Fast Open (RFC 7413): it begins behind the SYN.
-            let data = Header { seq: first_payload, flags: segment.flags & !SYN, ..*segment };
-            self.take_data(Sent { segment: &data, ..sent }, recorder);
-        }
         if side == Side::Server && self.halves[0].has_syn() {
+            self.take_fast_open(segment, recorder);
             self.note_connecting(now);
             self.push_late_answer(now, recorder);
         }

@@ -50,7 +50,8 @@ impl Connection {
             let each = Side::BOTH.map(|side| self.push_closed(side, ending, to, recorder));
             is_kept = each.contains(&true);
         }
-        if self.exchanges.open().is_some() && !self.half(Side::Client).is_last_cut() {
+        let client = self.half(Side::Client);
+        if self.exchanges.open().is_some() && (!client.is_last_cut() || client.is_recovering()) {
             is_kept |= self.push_unanswered(ending, to, recorder);
         }
         if !is_kept && !self.is_closed() {
@@ -66,7 +67,9 @@ impl Connection {
         let unacked_len = seq::distance(ack, half.sequence.nxt).max(0) as u32;
         let from = if half.last_data.after(closed) { half.last_data } else { closed };
         let is_long = to.time_ns - from.time_ns >= recorder.lengths.listed_ns.max(PROBE_NS);
-        let waits = unacked_len > 0 || half.last_probed().after(closed);
+        // Idle ends send keep-alives, too.
+        let probes = half.last_len >= self.effective_mss().0 && half.last_probed().after(closed);
+        let waits = unacked_len > 0 || probes;
         let is_kept = half.segments > 0 && waits && is_long;
         if is_kept {
             let wait = Wait::between(self.id, side, from, to);

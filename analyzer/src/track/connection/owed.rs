@@ -17,7 +17,9 @@ impl Connection {
     }
 
     /// Keeps the wait for what is owed at `to`, if that is so for long.
-    pub(super) fn push_owed(&mut self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn push_owed(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
         let Some(owed) = Side::BOTH.into_iter().find_map(|side| self.owed(side, ending, to)) else {
             return;
         };
@@ -25,10 +27,6 @@ impl Connection {
         let late_ns = FIRST_RTO_NS.max(OPEN_ROUND_TRIPS * rtt_ns).max(recorder.lengths.listed_ns);
         if owed.to.time_ns - owed.from.time_ns < late_ns {
             return;
-        }
-        if owed.is(fact::OWN_DATA_BEFORE) && owed.by == Side::Server {
-            // Its exchange is not finished.
-            self.exchanges.finish();
         }
         recorder.push_other(owed);
     }
@@ -49,8 +47,10 @@ impl Connection {
         }
         let is_given_up = ending == Ending::Capture || ending == Ending::reset(side);
         if unacked_len > 0 {
-            // What is not sent again was acknowledged, though that was not captured.
-            let is_owed = is_given_up && half.is_recovering();
+            // What is not sent again was acknowledged, though that was not captured. Timers back off by doubling.
+            let resent_ns = half.last_data.time_ns - half.last_new().time_ns;
+            let is_resent = to.time_ns - half.last_data.time_ns <= 2 * resent_ns + FIRST_RTO_NS;
+            let is_owed = is_given_up && half.is_recovering() && is_resent;
             return is_owed.then(|| wait(side.other(), half.last_new(), fact::RECOVERY));
         }
         let (count, first) = half.probes(peer.last_ns);
@@ -59,16 +59,11 @@ impl Connection {
         }
         let is_last = half.last_data.after(peer.last_data) && peer.sequence.window > 0;
         let is_left = ending != Ending::fin(side) && ending != Ending::reset(side);
-        // What a program wrote at once may happen to fill segments, and a request to be one.
-        let fills = || side == Side::Server && half.last_len >= self.effective_mss().0;
-        let is_cut = half.is_last_cut() || (is_given_up_by_all(ending) && fills());
+        // Where nobody gave up, a single full-sized segment of a server is mostly a part of more, though pushed.
+        let fills = side == Side::Server && self.announced_mss() == Some(half.last_len);
+        let is_cut = half.is_last_cut() || (fills && ending == Ending::Capture);
         (is_last && is_left && is_cut).then(|| wait(side, half.last_data, fact::OWN_DATA_BEFORE))
     }
-}
-
-/// Was nothing said in closing?
-fn is_given_up_by_all(ending: Ending) -> bool {
-    ending == Ending::Capture || ending.is_reset()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::decode::{ACK, FIN, Header, RST, SYN, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-use crate::track::thresholds::{COPY_IDS, FIRST_RTO_NS, LEAST_REORDER_NS, PROBE_NS};
+use crate::track::thresholds::{COPY_IDS, FIRST_RTO_NS, LEAST_REORDER_NS};
 
 /// Segments that brought nothing new, or brought it late.
 #[derive(Debug, Clone, Copy)]
@@ -148,13 +148,11 @@ impl Half {
 
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
     /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
-    /// its own: its timestamp and its IP identification are newer. Hosts that number all packets alike (scapy)
-    /// show nothing; a copy comes sooner than a timer fires.
+    /// its own: its timestamp and its IP identification are newer.
     pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
-        let is_soon = now.time_ns - self.last_data.time_ns < PROBE_NS;
         match (segment.options.tsval(), self.ids.behind(segment.ip_id)) {
             (Some(tsval), _) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
-            (_, Some(behind)) => behind < COPY_IDS && (behind > 0 || is_soon),
+            (_, Some(behind)) => behind < COPY_IDS,
             _ => {
                 now.time_ns - self.last_data.time_ns < LEAST_REORDER_NS
                     && segment.len == self.last_len

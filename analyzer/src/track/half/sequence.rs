@@ -164,6 +164,7 @@ impl Half {
         self.set_window_scale(options.window_scale());
         self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
         self.note_sent(segment, now);
+        self.last_len = segment.len;
         self.time_last(now.time_ns);
         // The SYN itself is unacknowledged.
         self.sequence.una = segment.seq;
