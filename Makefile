@@ -56,8 +56,8 @@ format: $(VENV)/.developer ## Format all code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-shared: $(VENV)/.developer ## Check the public captures in ../shared/public, which are not shipped
-	$(BIN)/python -m pytest tests/shared/public.py
+shared: $(VENV)/.developer ## Check the captures in ../shared, which are not shipped
+	$(BIN)/python -m pytest tests/shared/public.py tests/shared/pairs.py
 
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py

@@ -1,4 +1,4 @@
-"""Could a stall have been seen? What a server sent that is like what stalled before."""
+"""Could a stall have been seen? Turns of a server like those that stalled before."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ ALIKE = 1.25
 """Lengths that differ by a smaller factor are alike."""
 HELD_MS = 1.0
 """The shortest hold that is looked for."""
-KIND = ["pace", "begins"]
-"""What the receiver did before decides whether it delays its ACK."""
 
 Proof = Literal["", "nodelay", "one_write", "chances"]
-Side = tuple[set[str], "pd.DataFrame | None"]
-"""What is known of Nagle's algorithm on its sockets, and its turns if they could be read again."""
+Read = tuple["pd.DataFrame", "pd.DataFrame | None"]
+"""Connections, and their turns if they could be read again."""
 
 
 class Chances(NamedTuple):
-    """What shows that one side of a server no longer stalls."""
+    """The proof that one side of a server no longer stalls, and how often it could have."""
 
     sender: str
     proof: Proof = ""
@@ -38,8 +36,8 @@ class Chances(NamedTuple):
     stalled: int = 0
     turns: int = 0
     """How many of these stalled in the baseline, and how many there were."""
-    split: tuple[int, int, int, int] | None = None
-    """Lengths and frames of two small pieces that an ACK lies between."""
+    split: tuple[int, int, int] | None = None
+    """Lengths of two small pieces that an ACK lies between, and the frame of the second."""
     held_ms: float = 0.0
     """How long the second one was held until that ACK; 0 if it was not."""
     is_read: bool = True
@@ -53,69 +51,63 @@ def chances(
 
     If both sides of a server stalled, the side that is less sure.
     """
-    worst = [group.worst for group in before.core.groups()]
-    sides = sorted({(one.server_ip, one.server_port, one.sender) for one in worst})
-    found: dict[Endpoint, Chances] = {}
     if not was:
-        return found
-    old, new = _Turns(before, was.values()), _Turns(after, was)
+        return {}
+    worst = [group.worst for group in before.core.groups()]
+    stalled = sorted({(one.server_ip, one.server_port, one.sender) for one in worst})
+    old, new = _read(before, was.values()), _read(after, was)
+    found: dict[Endpoint, Chances] = {}
     for place, known in was.items():
-        for sender in (sender for *at, sender in sides if tuple(at) == known):
+        for sender in (sender for *at, sender in stalled if tuple(at) == known):
             if place not in found or found[place].proof:
-                found[place] = _of_side(sender, old.of(known, sender), new.of(place, sender))
+                sides = _side(old, known, sender), _side(new, place, sender)
+                found[place] = _of_side(sender, *sides)
     return found
 
 
-class _Turns:
-    """The turns of some servers."""
+def _read(result: Result, places: Collection[Endpoint]) -> Read:
+    import pandas as pd
 
-    def __init__(self, result: Result, places: Collection[Endpoint]) -> None:
-        import pandas as pd
-
-        ends = result.table("connections")
-        keys = pd.MultiIndex.from_frame(ends[["server_addr", "server_port"]])
-        self._ends = ends[keys.isin(list(places))]
-        self._turns: pd.DataFrame | None = None
-        if result.can_be_read_again:
-            turns = table(_core.turns(result.paths, result.options, list(self._ends.index)))
-            turns["stalled"] = turns["frame_next"].isin(result.core.columns("stalls")["frame_held"])
-            turns["short"] = turns["wait_ms"] < result.options.min_wait_ms
-            self._turns = turns
-
-    def of(self, place: Endpoint, sender: str) -> Side:
-        """Of one side of a server."""
-        ends, turns = self._ends, self._turns
-        ends = ends[(ends["server_addr"] == place[0]) & (ends["server_port"] == place[1])]
-        if turns is not None:
-            turns = turns[(turns["sender"] == sender) & turns["connection"].isin(ends.index)]
-        return set(ends[f"{sender}_nagle"]), turns
+    ends = result.table("connections")
+    ends = ends[pd.MultiIndex.from_frame(ends[["server_addr", "server_port"]]).isin(list(places))]
+    if not result.can_be_read_again:
+        return ends, None
+    turns = table(_core.turns(result.paths, result.options, list(ends.index)))
+    turns["stalled"] = turns["frame_next"].isin(result.core.columns("stalls")["frame_held"])
+    turns["short"] = turns["wait_ms"] < result.options.min_wait_ms
+    return ends, turns
 
 
-def _of_side(sender: str, before: Side, after: Side) -> Chances:
-    (_, old), (nagle, new) = before, after
-    known = Chances(sender, "nodelay" if nagle & {"off", "switched"} and "on" not in nagle else "")
+def _side(read: Read, place: Endpoint, sender: str) -> Read:
+    ends, turns = read
+    ends = ends[(ends["server_addr"] == place[0]) & (ends["server_port"] == place[1])]
+    if turns is not None:
+        turns = turns[(turns["sender"] == sender) & turns["connection"].isin(ends.index)]
+    return ends, turns
+
+
+def _of_side(sender: str, before: Read, after: Read) -> Chances:
+    (_, old), (ends, new) = before, after
+    nagle = set(ends[f"{sender}_nagle"])
+    is_off = bool(nagle & {"off", "switched"}) and "on" not in nagle
+    known = Chances(sender, "nodelay" if is_off else "")
     if old is None or new is None:
         return known._replace(is_read=False)
     stalled = old[old["stalled"]]
-    old_pairs = _alike(old, stalled, "first_bytes", "next_bytes").query("stalled or short")
-    new_pairs = _alike(new, stalled, "first_bytes", "next_bytes").query("short")
-    # What was held for a round trip left as the ACK came.
-    at_once = new_pairs["release_ms"] < new_pairs["wait_ms"] / 4
-    new_pairs["held"] = at_once & (new_pairs["wait_ms"] >= HELD_MS)
-    split = new_pairs[new_pairs["release_ms"].notna()]
+    whole = [len(_one_write(turns, stalled, sender)) for turns in (old, new)]
+    old, new = (_alike(turns, stalled, "first_bytes", "next_bytes") for turns in (old, new))
+    old, new = old[old["stalled"] | old["short"]], new[new["short"]]
+    # A segment that was held for a round trip leaves as the ACK comes.
+    is_held = new["wait_ms"].ge(HELD_MS) & new["release_ms"].lt(new["wait_ms"] / 4)
+    held, split = new[is_held], new[new["release_ms"].notna()]
     if len(split):
-        one = split.sort_values("held", ascending=False, kind="stable").iloc[0]
-        lengths = int(one["first_bytes"]), int(one["next_bytes"])
-        pieces = (*lengths, int(one["frame_first"]), int(one["frame_next"]))
-        known = known._replace(split=pieces, held_ms=float(one["wait_ms"]) * bool(one["held"]))
-    messages = [len(_whole(turns, stalled, sender)) for turns in (old, new)]
-    in_pieces = int(old_pairs["begins"].sum())
-    is_luck = _luck(in_pieces, in_pieces + messages[0]) ** messages[1] > LUCK
-    if not (known.proof or len(split) or is_luck):
-        return known._replace(proof="one_write", chances=messages[1])
-    kinds = old_pairs.groupby(KIND, observed=True)["stalled"].agg(["sum", "size"]).query("sum > 0")
-    could = new_pairs[~new_pairs["held"]].groupby(KIND, observed=True).size()
-    could = could.reindex(kinds.index, fill_value=0)
+        one = (held if len(held) else split).iloc[0]
+        pieces = int(one["first_bytes"]), int(one["next_bytes"]), int(one["frame_next"])
+        known = known._replace(split=pieces, held_ms=float(one["wait_ms"]) * bool(len(held)))
+    elif not is_off and _luck(len(old), len(old) + whole[0]) ** whole[1] <= LUCK:
+        return known._replace(proof="one_write", chances=whole[1])
+    kinds = old.groupby("pace", observed=True)["stalled"].agg(["sum", "size"]).query("sum > 0")
+    could = new[~is_held].groupby("pace", observed=True).size().reindex(kinds.index, fill_value=0)
     each = [list(map(int, column)) for column in (kinds["sum"], kinds["size"], could)]
     is_luck = prod(_luck(seen, of) ** many for seen, of, many in zip(*each, strict=True)) > LUCK
     proof, (seen, of, many) = known.proof or ("" if is_luck else "chances"), map(sum, each)
@@ -128,15 +120,14 @@ def _luck(seen: int, of: int) -> float:
 
 
 def _alike(turns: pd.DataFrame, others: pd.DataFrame, *lengths: str) -> pd.DataFrame:
-    """Turns of which these lengths are in the range of others."""
+    """The turns with lengths in the range of others."""
     for name in lengths:
         least, most = others[name].min() / ALIKE, others[name].max() * ALIKE
         turns = turns[turns[name].between(least, most)]
     return turns
 
 
-def _whole(turns: pd.DataFrame, stalled: pd.DataFrame, sender: str) -> pd.DataFrame:
-    """Messages in one write that are as long as those that stalled; replies, to like requests."""
-    lengths = ("bytes", "asked_bytes")[: 1 + (sender == "server")]
-    one_write = (turns["first_bytes"] == 0) & (turns["bytes"] > stalled["first_bytes"].max())
-    return _alike(turns[one_write], stalled, *lengths)
+def _one_write(turns: pd.DataFrame, stalled: pd.DataFrame, sender: str) -> pd.DataFrame:
+    """Messages in one write, as long as those that stalled; replies, to requests like theirs."""
+    is_whole = (turns["first_bytes"] == 0) & (turns["bytes"] > stalled["first_bytes"].max())
+    return _alike(turns[is_whole], stalled, *("bytes", "asked_bytes")[: 1 + (sender == "server")])

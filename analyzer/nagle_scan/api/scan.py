@@ -302,8 +302,8 @@ class Scan(Written):
         >>> import nagle_scan
         >>> before = nagle_scan.scan("captures/java-split.pcap")
         >>> after = nagle_scan.scan("captures/java-split-nodelay.pcap")
-        >>> before.compare(after).sentence
-        'Fixed: No stalls left. Before: 9 certain stalls, 391.6 ms lost.'
+        >>> before.compare(after).verdict
+        'fixed'
         """
         from nagle_scan.api import answers
 

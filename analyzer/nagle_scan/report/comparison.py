@@ -33,10 +33,15 @@ STATES = {
     "possible": "possible stalls only",
     "unseen": "not in this capture",
 }
-
-
+CHANCES = {
+    "nodelay": "TCP_NODELAY is in effect on {party} now.",
+    "one_write": "What stalled leaves in one piece now: {many} of {party}.",
+    "chances": "Of {many} of {party} {like}, none did.",
+    "": "No stalls, but too few chances of any: {many} of {party} are {like}.",
+}
+"""By what shows that stalls are gone."""
 MOST_PAIRS = 2
-"""Servers paired by their ports that a sentence names."""
+"""The most servers that a sentence names."""
 HEADS = ("server", "", "stalls", "lost", "exchanges", *PERCENTILES)
 Row = tuple[str, ...]
 
@@ -81,13 +86,14 @@ def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
     now = certainty.in_words(after) if after.stalls else "no stall"
     head, text = {
         "clean": ("CLEAN", "No stall before, none now."),
-        "fixed": ("FIXED", f"No stalls left. Before: {was}.{_proofs(comparison)}"),
+        "fixed": ("FIXED", f"No stalls left. Before: {was}."),
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
-    sentences = (text, *_paired_by_port(comparison), *_missing(comparison, can_map))
+    proofs = _proofs(comparison) if comparison.outcome == "fixed" else ()
+    sentences = (text, *proofs, *_paired_by_port(comparison), *_missing(comparison, can_map))
     return head, " ".join(filter(None, sentences))
 
 
@@ -142,46 +148,34 @@ def _unclear(comparison: Comparison) -> str:
     return "" if comparison.moves or is_seen else "No server of the baseline carries data now."
 
 
-def _party(server: ServerChange, chances: Chances) -> str:
-    return f"the clients of {server.shown}" if chances.sender == "client" else server.shown
+def _proofs(comparison: Comparison) -> Iterator[str]:
+    """Why the first servers that stalled no longer do."""
+    for server in comparison.servers[:MOST_PAIRS]:
+        if server.chances and server.chances.proof:
+            yield _shown_chances(server, server.chances)
 
 
-def _proofs(comparison: Comparison) -> str:
-    """Why the first servers that stalled no longer do, in sentences."""
-    proven = [(one, one.chances) for one in comparison.servers if one.chances]
-    return "".join(f" {_proof(*one)}" for one in proven[:MOST_PAIRS])
-
-
-def _proof(server: ServerChange, chances: Chances) -> str:
-    party = _party(server, chances)
-    if chances.proof == "nodelay":
-        return f"TCP_NODELAY is in effect on {party} now."
-    if chances.proof == "one_write":
-        many = count(chances.chances, "message")
-        return f"What stalled leaves in one piece now: {many} of {party}."
-    many = count(chances.chances, "turn")
-    return f"Of {many} of {party} {_like(chances)}, none did."
-
-
-def _like(chances: Chances) -> str:
-    return f"like those of which {chances.stalled:,} of {chances.turns:,} stalled"
+def _shown_chances(server: ServerChange, chances: Chances) -> str:
+    return CHANCES[chances.proof].format(
+        party=f"{'the clients of ' * (chances.sender == 'client')}{server.shown}",
+        many=count(chances.chances, "message" if chances.proof == "one_write" else "turn"),
+        like=f"like those of which {chances.stalled:,} of {chances.turns:,} stalled",
+    )
 
 
 def _untested(server: ServerChange, chances: Chances) -> str:
     """Why no stall says little, and what would say more."""
-    party = _party(server, chances)
     if not chances.is_read:
-        return f"What {party} sends could only be looked at in captures that are files."
-    like = f"are {_like(chances)}" if chances.turns else "could have stalled"
-    few = f"{count(chances.chances, 'turn')} of {party} {like}"
-    sentences = [f"No stalls, but too few chances of any: {few}."]
+        return f"What {server.shown} could have held is only known of captures that are files."
+    sentences = [_shown_chances(server, chances)]
     if chances.split:
-        first, second, frame, next_frame = chances.split
-        until = "an ACK that is delayed will hold the second, unless TCP_NODELAY is set"
+        first, second, frame = chances.split
+        then = "an ACK that is delayed will hold the second, unless TCP_NODELAY is set"
         if chances.held_ms:
-            until = f"the second one was held for {duration(chances.held_ms)} until the ACK"
-        frames = f"frames {frame:,} and {next_frame:,}"
-        sentences.append(f"Still split into {first:,} and {second:,} bytes ({frames}): {until}.")
+            then = f"the second was held for {duration(chances.held_ms)}, until the ACK"
+        sentences.append(
+            f"Still split into {first:,} and {second:,} bytes (frame {frame:,}): {then}."
+        )
     return " ".join([*sentences, "Capture several requests on one connection, back to back."])
 
 

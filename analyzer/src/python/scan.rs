@@ -311,7 +311,7 @@ fn segment_columns(
         segments::segments(&paths, filter, &connections, &excerpts, reading, &progress)
     })??;
     // Rows that are tables already make room.
-    rows.into_iter().map(|rows| into_dict(py, table::segments(&rows))).collect()
+    rows.into_iter().map(|rows| into_dict(py, table::read_again(&rows))).collect()
 }
 
 /// Reads the captures again for what could have stalled on some connections.
@@ -327,7 +327,7 @@ fn turn_columns(
     let rows = interruptible(py, reading, &progress, || {
         turns::turns(&paths, options.filter.as_deref(), &connections, reading, &progress)
     })??;
-    into_dict(py, table::turns(&rows))
+    into_dict(py, table::read_again(&rows))
 }
 
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).

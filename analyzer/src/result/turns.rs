@@ -18,6 +18,10 @@ use std::sync::Arc;
 const ACK_TIMEOUT_NS: i64 = 36_000_000;
 /// A sender that is silent for as long begins another message: no ACK is delayed longer.
 const SILENCE_NS: i64 = 200_000_000;
+/// A message that never ends is cut into parts, and turns beyond the first ones (some 300 MB) are left out: far
+/// fewer show what there is to see.
+const MOST_OF_MESSAGE: usize = 4096;
+const MOST_TURNS: usize = 2_000_000;
 
 named! {
     /// How soon the receiver of a message last answered what it had received.
@@ -37,12 +41,11 @@ pub struct Turn {
     pub connection: u32,
     pub by: Side,
     pub pace: Pace,
-    /// Is `first` the first piece of its message?
-    pub begins: bool,
-    /// Frame and length of a piece; 0 of a message in one write.
-    pub first: (u32, u32),
-    /// Of the small piece behind it.
-    pub next: (u32, u32),
+    /// Length of a piece; 0: a message in one write.
+    pub first_bytes: u32,
+    /// The small piece behind it.
+    pub next_bytes: u32,
+    pub frame_next: u32,
     /// From the first piece to the next.
     pub wait_ns: i64,
     /// From the ACK of the first piece to the next; unknown where the next left before it.
@@ -68,7 +71,8 @@ struct Message {
     /// The last piece, also of the message before.
     last: Piece,
     pieces: u32,
-    small: u32,
+    /// True if a small piece came before the last one.
+    is_split: bool,
     bytes: u64,
     /// True if the peer has sent since.
     is_answered: bool,
@@ -76,7 +80,7 @@ struct Message {
     pace: Pace,
     /// The pairs of its pieces.
     turns: Vec<Turn>,
-    /// What its turns have in common.
+    /// All that its turns have in common.
     start: Turn,
 }
 
@@ -84,18 +88,19 @@ impl Message {
     /// True if a segment at `time_ns` begins another message.
     fn is_over(&self, time_ns: i64) -> bool {
         let is_silent = |acked_ns| time_ns - acked_ns >= SILENCE_NS;
-        self.is_answered || self.last.acked_ns.is_some_and(is_silent)
+        self.is_answered
+            || self.turns.len() >= MOST_OF_MESSAGE
+            || self.last.acked_ns.is_some_and(is_silent)
     }
 
     /// Moves its turns to `turns`.
     fn close(&mut self, turns: &mut Vec<Turn>) {
         let bytes = self.bytes;
-        if self.pieces > 0 && self.small == u32::from(self.last.is_small) {
-            let next = (self.last.mark.frame, self.last.len);
-            turns.push(Turn { next, bytes, ..self.start });
+        if self.pieces > 0 && !self.is_split {
+            turns.push(Turn { bytes, ..self.start });
         }
         turns.extend(self.turns.drain(..).map(|turn| Turn { bytes, ..turn }));
-        (self.pieces, self.small, self.bytes, self.is_answered) = (0, 0, 0, false);
+        (self.pieces, self.is_split, self.bytes, self.is_answered) = (0, false, 0, false);
     }
 
     fn acknowledge(&mut self, ack: u32, time_ns: i64) {
@@ -109,17 +114,17 @@ impl Message {
         if self.pieces > 0 && piece.is_small {
             let since_ns = |time_ns| piece.mark.time_ns - time_ns;
             self.turns.push(Turn {
-                begins: self.pieces == 1,
-                first: (self.last.mark.frame, self.last.len),
-                next: (piece.mark.frame, piece.len),
+                first_bytes: self.last.len,
+                next_bytes: piece.len,
+                frame_next: piece.mark.frame,
                 wait_ns: since_ns(self.last.mark.time_ns),
                 release_ns: self.last.acked_ns.map(since_ns),
                 ..self.start
             });
         }
+        self.is_split |= self.pieces > 0 && self.last.is_small;
         self.last = piece;
         self.pieces += 1;
-        self.small += u32::from(piece.is_small);
         self.bytes += u64::from(piece.len);
     }
 }
@@ -137,7 +142,8 @@ impl Turns {
         let [client, server] = self.open.entry(connection).or_default();
         let (own, peer) = if by == Side::Client { (client, server) } else { (server, client) };
         peer.acknowledge(header.ack, mark.time_ns);
-        if header.len == 0 || segment.repeat != Repeat::No {
+        let is_full = self.closed.len() >= MOST_TURNS;
+        if header.len == 0 || segment.repeat != Repeat::No || is_full {
             return;
         }
         if own.is_over(mark.time_ns) {
@@ -157,12 +163,12 @@ impl Turns {
         peer.is_answered = true;
     }
 
-    /// The turns of all messages in the order of their frames; the last ones are still open.
+    /// The turns of all messages, by the frames of later pieces.
     fn end(mut self) -> Vec<Turn> {
         for message in self.open.values_mut().flatten() {
             message.close(&mut self.closed);
         }
-        self.closed.sort_unstable_by_key(|turn| turn.next.0);
+        self.closed.sort_unstable_by_key(|turn| turn.frame_next);
         self.closed
     }
 }
@@ -188,60 +194,41 @@ pub fn turns(
 mod tests {
     use super::*;
     use crate::decode::{ACK, Header, Options};
+    use Side::{Client, Server};
 
-    /// One connection, without its handshake: (ms after the segment before, sender, bytes).
-    fn turns(segments: &[(i64, Side, u32)]) -> Vec<Turn> {
+    /// Pace, lengths of the pieces, and of the message, of what the server sends on a connection: (ms after the
+    /// segment before, sender, bytes).
+    fn of_server(segments: &[(i64, Side, u32)]) -> Vec<(Pace, u32, u32, u64)> {
         let (mut turns, mut sent, mut time_ns) = (Turns::default(), [0, 0], 0);
         for (frame, &(ms, by, len)) in (1..).zip(segments) {
             time_ns += ms * 1_000_000;
             let (seq, ack) = (sent[by as usize], sent[by.other() as usize]);
             let (window, ip_id, options) = (0, 0, Options::default());
             let header = Header { seq, ack, len, flags: ACK, window, ip_id, options };
-            let mark = Mark { time_ns, frame };
-            let (rel_seq, repeat) = (seq.into(), Repeat::No);
-            let is_small = len < 1460;
-            let segment =
-                TrackedSegment { mark, by, header, rel_seq, repeat, window: None, is_small };
+            let (mark, rel_seq, repeat) = (Mark { time_ns, frame }, seq.into(), Repeat::No);
+            let (window, is_small) = (None, len < 1460);
+            let segment = TrackedSegment { mark, by, header, rel_seq, repeat, window, is_small };
             turns.take(0, &segment);
             sent[by as usize] += len;
         }
-        turns.end()
+        let all = turns.end().into_iter().filter(|turn| turn.by == Server);
+        all.map(|turn| (turn.pace, turn.first_bytes, turn.next_bytes, turn.bytes)).collect()
     }
 
-    use Side::{Client, Server};
-
     #[test]
-    fn what_the_receiver_did_before_is_known() {
-        let all = turns(&[
-            (0, Client, 80),
-            (1, Server, 50),
-            (0, Server, 20),
-            (60, Client, 80),
-            (1, Server, 70),
-            (1, Client, 80),
-            (1, Server, 50),
-            (0, Client, 0),
-            (2, Server, 20),
-        ]);
-        let of_server = all.iter().filter(|turn| turn.by == Server);
-        let seen = of_server.map(|turn| (turn.pace, turn.first.1, turn.next.1, turn.release_ns));
-        let expected = [
-            (Pace::None, 50, 20, None),
-            (Pace::Slow, 0, 70, None),
-            (Pace::Quick, 50, 20, Some(2_000_000)),
-        ];
-        assert_eq!(seen.collect::<Vec<_>>(), expected);
-        assert!(all.iter().all(|turn| turn.by == Client || turn.asked_bytes == 80));
-        assert!(all.iter().all(|turn| turn.by == Client || turn.bytes == 70));
+    fn how_soon_the_receiver_answered_before_is_known() {
+        let reply = [(1, Server, 50), (0, Server, 20)];
+        let after_ms = |ms| [(ms, Client, 80), reply[0], reply[1]];
+        let found = of_server(&[after_ms(0), after_ms(60), after_ms(1)].concat());
+        let paces = [Pace::None, Pace::Slow, Pace::Quick];
+        assert_eq!(found, paces.map(|pace| (pace, 50, 20, 70)));
     }
 
     #[test]
     fn full_segments_are_part_of_one_write_and_silence_ends_a_message() {
-        let all = turns(&[(0, Client, 1460), (0, Client, 40), (1, Server, 0), (300, Client, 30)]);
-        let seen = |turn: &Turn| (turn.first.1, turn.next.1, turn.bytes);
-        assert_eq!(
-            all.iter().map(seen).collect::<Vec<_>>(),
-            [(0, 40, 1500), (1460, 40, 1500), (0, 30, 30),]
-        );
+        let found =
+            of_server(&[(0, Server, 1460), (0, Server, 40), (1, Client, 0), (300, Server, 30)]);
+        let one_write = |bytes| (Pace::None, 0, 0, bytes);
+        assert_eq!(found, [one_write(1500), one_write(30), (Pace::None, 1460, 40, 1500)]);
     }
 }

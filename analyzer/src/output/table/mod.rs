@@ -6,14 +6,12 @@ pub(super) mod columns;
 use self::column::{DataTable, Halves};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
-use crate::output::fields::{HourRow, NamedConnection, StallRow};
+use crate::output::fields::{HourRow, NamedConnection, Row, StallRow};
 use crate::result::connections::Chunk;
 use crate::result::parts::taken_apart;
 use crate::result::scan::Scan;
-use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::first_findings;
 use crate::result::servers::servers as server_rows;
-use crate::result::turns::Turn;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::exchange::hours::Hour;
 
@@ -111,12 +109,7 @@ pub fn hours(scan: &Scan) -> DataTable {
     columns(&scan.hours.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The segments of one connection, as read again.
-pub fn segments(rows: &[TrackedSegment]) -> DataTable {
-    columns(rows)
-}
-
-/// What could have stalled, as read again.
-pub fn turns(rows: &[Turn]) -> DataTable {
+/// The segments of one connection, or turns, as read again.
+pub fn read_again<R: Row>(rows: &[R]) -> DataTable {
     columns(rows)
 }
