@@ -82,7 +82,7 @@ impl AckDelay {
     pub fn is_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;
         let is_by_timer = match self.mixture {
-            _ if self.is_on_ticks => ack_ms >= DELAY_KNOWN_MS.0,
+            _ if self.is_on_ticks => ack_ms >= DELAY_SHORTEST_MS,
             Some(mixture) => mixture.delayed(ack_ms) > 0.5,
             None => false,
         };
