@@ -213,10 +213,11 @@ def test_what_is_counted_once_is_no_other_wait() -> None:
 def test_a_segment_is_less_than_the_mss_or_ends_in_one_that_is() -> None:
     for one in seen():
         for shown, than, mss in re.findall(
-            r"\((\d+) bytes?, (less than|not a multiple of) the (?:estimated )?MSS of (\d+)\)",
+            r"\(([\d,]+) bytes?, (less than|not a multiple of) the (?:estimated )?MSS of ([\d,]+)",
             one.report,
         ):
-            assert (int(shown) < int(mss)) == (than == "less than"), one.path
+            length, least = (int(number.replace(",", "")) for number in (shown, mss))
+            assert (length < least) == (than == "less than"), one.path
 
 
 def test_a_stream_is_promised_no_other_latency() -> None:

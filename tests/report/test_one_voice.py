@@ -35,6 +35,14 @@ UNTRUE = ("1 of 1 connection", "their servers", "None", "at best", "cannot be ex
 """Words of sentences that were wrong, or that a reader had to guess at."""
 
 
+@pytest.mark.parametrize(
+    ("took_s", "said"),
+    [(9.94, "9.9 s"), (90, "90 s"), (599, "599 s"), (1536, "26 min"), (90_000, "25 h")],
+)
+def test_durations_have_a_unit_that_fits(took_s: float, said: str) -> None:
+    assert duration(1000 * took_s) == said
+
+
 class Formats(NamedTuple):
     """A scan in all formats, without line breaks and markup of texts."""
 
@@ -171,7 +179,7 @@ def assert_same_stall(said: Formats, result: dict[str, Any]) -> None:
     assert shown[2].startswith(f" {surest}:")
     ladder = said.ticket.partition(f"The clearest stall is {surest} ")[2]
     assert list(map(int, re.findall(r"frame (\d+): ", ladder)[:3])) == frames
-    assert f": {stall['wait_ms']:.1f} ms: the next {stall['len']} B " in ladder
+    assert f": {stall['wait_ms']:.1f} ms: the next {stall['len']:,} B " in ladder
     assert f"The clearest stall is {surest}." in said.page
     assert f"frame.number >= {frames[0]} && frame.number <= {frames[2]}<" in said.page
     since_ms = float(re.findall(rf" {frames[2]} ([\d.]+) ms ", shown[0])[0])

@@ -74,8 +74,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *SENT_AGAIN],
-            "not acknowledged until the capture ended, after 901 s without a packet: a firewall or "
-            "NAT forgot the connection",
+            "not acknowledged until the capture ended, after 15 min without a packet: a firewall "
+            "or NAT forgot the connection",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],

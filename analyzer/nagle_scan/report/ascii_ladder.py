@@ -25,13 +25,13 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     yield ""
     unacked, ack, held = (frame.after_ms for frame in frames(stall))
     are_held = certainty.IS_HELD[stall.confidence].replace("is", "are")
-    yield _right(unacked, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
+    yield _right(unacked, f"frame {stall.frame_from}: {stall.len_unacked:,} B, unacknowledged")
     yield _band("")
-    yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B {are_held} by Nagle")
+    yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len:,} B {are_held} by Nagle")
     since = waits_since(stall)
     yield _band(f":  (at most, {since})" if since else "")
     yield _left(ack, f"frame {stall.frame_ack}: {causes.ack(stall)}")
-    yield _right(held, f"frame {stall.frame_to}: {stall.len} B, released")
+    yield _right(held, f"frame {stall.frame_to}: {stall.len:,} B, released")
 
 
 def _right(time_ms: float, label: str) -> str:

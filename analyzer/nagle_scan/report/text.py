@@ -149,7 +149,7 @@ def clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
             f"{frame.after_ms:.3f} ms",
             frame.sender,
             frame.receiver,
-            f"{frame.length} B",
+            f"{frame.length:,} B",
             frame.what,
         )
         for frame in frames(stall)

@@ -63,6 +63,9 @@ def count(count: int, noun: str) -> str:
 
 def duration(milliseconds: float) -> str:
     """Milliseconds with a unit that fits."""
+    for unit, unit_ms in (("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 10 * unit_ms:
+            return f"{milliseconds / unit_ms:,.0f} {unit}"
     if milliseconds >= 9950:
         return f"{milliseconds / 1000:,.0f} s"
     if milliseconds >= 999.95:

@@ -1,6 +1,7 @@
 //! Why data is said to have released a segment, where that differs from a pure ACK, with frames.
 
-use crate::judge::words::evidence::{Decimals, ExplainedStall, Likelier, Ms, plural};
+use crate::capture::progress::grouped;
+use crate::judge::words::evidence::{Decimals, ExplainedStall, Likelier, Ms, bytes, plural};
 use std::fmt::{self, Write};
 
 impl ExplainedStall<'_> {
@@ -8,10 +9,10 @@ impl ExplainedStall<'_> {
         let (wait, receiver) = (self.wait, self.receiver);
         write!(
             out,
-            "frame {} is data of the {receiver} ({} bytes) and acknowledges all that was outstanding, {} after frame {}: no \
+            "frame {} is data of the {receiver} ({}) and acknowledges all that was outstanding, {} after frame {}: no \
              delayed-ACK timer fired",
             wait.ack.frame,
-            wait.ack_len,
+            bytes(wait.ack_len.into()),
             Ms(wait.ack.time_ns - wait.from.time_ns),
             wait.from.frame
         )
@@ -29,8 +30,9 @@ impl ExplainedStall<'_> {
             0 => write!(out, "How soon this {by} reacts to other data is not shown"),
             count => write!(
                 out,
-                "While nothing of its own was outstanding, this {by} reacted {count} time{} to data, the quickest \
+                "While nothing of its own was outstanding, this {by} reacted {} time{} to data, the quickest \
                  twentieth within {}",
+                grouped(count.into()),
                 plural(count),
                 Ms::of(model.quickest_ms)
             ),

@@ -1,6 +1,7 @@
 //! Why a stall is believed: the terms of its probability in sentences with frame numbers, for JSON,
 //! tables and reports.
 
+use crate::capture::progress::grouped;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -102,10 +103,10 @@ impl<'a> ExplainedStall<'a> {
         let last_is_full = unacked_len.is_multiple_of(mss);
         match (wait.is(fact::UNACKED_SMALL), last_is_full) {
             (true, true) => write!(out, "a small segment before frame {from}"),
-            (false, true) => write!(out, "frame {from} ({unacked_len} bytes, full-sized)"),
+            (false, true) => write!(out, "frame {from} ({}, full-sized)", bytes(unacked_len)),
             (_, false) => {
                 let end = if unacked_len < mss { "small" } else { "its last segment small" };
-                write!(out, "frame {from} ({unacked_len} byte{}, {end})", plural(unacked_len))
+                write!(out, "frame {from} ({}, {end})", bytes(unacked_len))
             }
         }?;
         let had_to = match self.finding.confidence() {
@@ -117,8 +118,9 @@ impl<'a> ExplainedStall<'a> {
         let small = if len < mss { "less than" } else { "not a multiple of" };
         write!(
             out,
-            " was unacknowledged, so frame {to} ({len} byte{}, {small} the {estimated}MSS of {mss}) {had_to}",
-            plural(len)
+            " was unacknowledged, so frame {to} ({}, {small} the {estimated}MSS of {}) {had_to}",
+            bytes(len),
+            grouped(mss.into())
         )
     }
 
@@ -220,6 +222,7 @@ impl<'a> ExplainedStall<'a> {
                 UNTELLING.. => "little",
                 _ => "the opposite",
             };
+            let count = grouped(count.into());
             let others = format!("{count} other connection{plural} of this server with such waits");
             write!(out, " ({others} {say} {same})")?;
         }
@@ -246,7 +249,10 @@ impl Display for UnheldCount {
         match self.0 {
             0 => out.write_str("no small segment sent while another was unacknowledged"),
             1 => out.write_str("1 small segment sent while another was unacknowledged"),
-            count => write!(out, "{count} small segments sent while another was unacknowledged"),
+            count => {
+                let many = grouped(count.into());
+                write!(out, "{many} small segments sent while another was unacknowledged")
+            }
         }
     }
 }
@@ -267,19 +273,7 @@ impl Display for Likelier {
         match times {
             ..1.05 => out.write_str("no likelier"),
             ..9.95 => write!(out, "{times:.1} times {word}"),
-            _ => write!(out, "{} times {word}", Grouped(times.round() as u64)),
-        }
-    }
-}
-
-/// A whole number with separators.
-struct Grouped(u64);
-
-impl Display for Grouped {
-    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        match (self.0 / 1000, self.0 % 1000) {
-            (0, rest) => write!(out, "{rest}"),
-            (thousands, rest) => write!(out, "{},{rest:03}", Self(thousands)),
+            _ => write!(out, "{} times {word}", grouped(times.round() as u64)),
         }
     }
 }
@@ -293,6 +287,11 @@ impl Display for Digits {
         let decimals = (3.0 - magnitude).clamp(0.0, 9.0) as usize;
         write!(out, "{:.decimals$}", self.0)
     }
+}
+
+/// A number of bytes with its unit.
+pub(super) fn bytes(count: u32) -> String {
+    format!("{} byte{}", grouped(count.into()), plural(count))
 }
 
 pub(super) fn plural(count: u32) -> &'static str {

@@ -4,7 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, left};
+use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, bytes, left};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -54,8 +54,9 @@ fn window(stall: &ExplainedStall<'_>) -> (bool, String) {
     let (receiver, handshake) = (stall.receiver, stall.judged.handshake);
     let why = if handshake {
         format!(
-            "the window that the {receiver} had announced had room for the {} bytes of frame {}",
-            stall.wait.len, stall.wait.to.frame
+            "the window that the {receiver} had announced had room for the {} of frame {}",
+            bytes(stall.wait.len),
+            stall.wait.to.frame
         )
     } else {
         format!(
