@@ -145,11 +145,17 @@ const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 impl LateRelay {
     fn of(set: &CandidateSet<'_>, releases: &Releases) -> Self {
         let path = set.path();
+        // A single release may have crossed a network that nothing shows.
+        let many = releases.count >= FEW_RELEASES.into();
         if rules::off("late") {
             Self::Unknown
-        } else if path.far && releases.count >= FEW_RELEASES.into() {
+        } else if path.far && many {
             Self::far(path, releases)
-        } else if !path.far && path.behind_ms == 0.0 && !is_one_host(set) {
+        } else if !path.far
+            && path.behind_ms == 0.0
+            && !is_one_host(set)
+            && (path.is_known() || many)
+        {
             Self::here(path, releases)
         } else {
             Self::Unknown
