@@ -187,7 +187,7 @@ pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {
 
 /// Findings in which no other connection has a say.
 const MEASURED: [&str; 5] = ["first_ns", "last_ns", "handshake", "mss", "exchanges"];
-/// Those of the path: others have none, unless a report says that it borrowed a round trip of theirs.
+/// Findings on the path: others have none, unless a report says that it borrowed a round trip of theirs.
 const OF_PATH: [&str; 3] = ["rtt_ms", "capture_point", "connect_ms"];
 
 /// The findings that two reports on a connection, with others and without, share.

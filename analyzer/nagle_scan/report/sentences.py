@@ -151,7 +151,7 @@ def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> b
 
 
 def in_vain(others: Sequence[_core.CauseRow], meaning: Callable[[_core.CauseRow], str]) -> str:
-    """What was owed when connections or the capture ended; empty if nothing was."""
+    """Debts when connections or the capture ended; empty if there were none."""
     rows = [row for row in others if row.cause == "unanswered"]
     if not rows:
         return ""

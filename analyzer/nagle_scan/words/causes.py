@@ -78,7 +78,7 @@ OWED = {
     "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
     "{why}",
 }
-"""What was owed when a connection or the capture ended, by the row of the ledger."""
+"""Words for a debt at the end of a connection or the capture, by the row of the ledger."""
 TURNED_DOWN = {
     "refused": "the SYN was refused with RST, and sent again; look whether the program listens "
     "there",

@@ -310,7 +310,7 @@ thresholds! {
         from "RFC 6298, section 2.1",
         larger "takes SYNs that were sent again for copies";
 
-    /// What is owed for fewer round trips when a connection ends may be on its way.
+    /// Round trips after which a debt at the end of a connection is late: before, it may be on its way.
     OPEN_ROUND_TRIPS: i64 = 4 round_trips,
         from "derived: the way there and back, twice over for a queue",
         larger "misses hangs just before the end of a capture";

@@ -166,7 +166,7 @@ pub mod fact {
         OWN_PAUSE,
         /// It was kept as one of the longest after the list was full: not a sample of the rest.
         LONGEST,
-        /// The other end's probes got no answer.
+        /// Probes of the other end got no answer.
         PROBED,
         /// The program passed on what had just arrived on another connection. Set before judging.
         PASSED_ON,

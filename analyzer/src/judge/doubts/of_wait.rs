@@ -25,7 +25,7 @@ pub struct DoubtedWait<'a> {
     pub before: &'a [Wait],
 }
 
-/// What a doubt leaves of a hold.
+/// The effect of a doubt on the question whether a wait was a hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
     /// It was no hold.

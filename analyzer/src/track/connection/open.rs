@@ -24,7 +24,7 @@ impl Connection {
         self.finish(recorder);
     }
 
-    /// What follows the first FIN or RST ends nothing more but a wait for room.
+    /// Has a FIN or RST been seen? The next one ends nothing more but a wait for room.
     fn is_closed(&self) -> bool {
         self.halves.iter().any(|half| half.has_finished() || half.has_reset())
     }

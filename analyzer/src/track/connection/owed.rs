@@ -1,4 +1,4 @@
-//! What one end still owes the other when their connection ends, besides an answer and room: the rest of a message,
+//! Debts of one end to the other when their connection ends, besides an answer and room: the rest of a message,
 //! an ACK of bytes, an answer to probes.
 
 use crate::track::connection::{Connection, Recorder, Sent};
@@ -31,7 +31,7 @@ impl Connection {
         recorder.push_other(owed);
     }
 
-    /// What `side` waits for, or keeps the other end waiting for.
+    /// The wait of `side` for what it is owed, or of the other end for what `side` owes.
     fn owed(&self, side: Side, ending: Ending, to: Mark) -> Option<Wait> {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let unacked_len = half.sequence.in_flight();
@@ -47,7 +47,7 @@ impl Connection {
         }
         let is_given_up = ending == Ending::Capture || ending == Ending::reset(side);
         if unacked_len > 0 {
-            // What is not sent again was acknowledged, though that was not captured. Timers back off by doubling.
+            // Bytes that are not sent again were acknowledged, though that was not captured: timers back off by doubling.
             let resent_ns = half.last_data.time_ns - half.last_new().time_ns;
             let is_resent = to.time_ns - half.last_data.time_ns <= 2 * resent_ns + FIRST_RTO_NS;
             let is_owed = is_given_up && half.is_recovering() && is_resent;

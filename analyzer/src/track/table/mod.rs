@@ -314,7 +314,7 @@ mod tests {
         let by = |src, dst| find(&mut Table::default(), Ports { src, dst }, ACK, 100).by;
         assert_eq!([by(1047, 5222), by(5222, 1047)], [Side::Client, Side::Server]);
         assert_eq!([by(6667, 80), by(80, 6667)], [Side::Client, Side::Server]);
-        // Those of industry are registered among the ephemeral ones.
+        // Ports of industry are registered among the ephemeral ones.
         assert_eq!([by(3033, 44_818), by(44_818, 3033)], [Side::Client, Side::Server]);
         // An NFS client on a reserved port, and one of a protocol nobody knows.
         assert_eq!([by(909, 2049), by(2049, 909)], [Side::Client, Side::Server]);
