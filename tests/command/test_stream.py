@@ -87,7 +87,7 @@ def test_the_range_is_told_and_can_be_asked_for_in_python(whole: Path, run: Run)
     assert nagle_scan.scan(whole, filter=asked).summary.stalls == result["summary"]["stalls"]
     empty = run(whole, "--to", str(START))
     assert (empty.returncode, b"no TCP packet matches" in empty.stdout.lower()) == (4, False)
-    assert b"o TCP packet matches the filter" in empty.stdout
+    assert b"o TCP packet is within --from and --to" in empty.stdout
 
 
 def test_a_baseline_is_of_another_time(whole: Path, run: Run) -> None:

@@ -29,9 +29,8 @@ impl Observation<'_> {
         };
         // When the capture point saw what the sender waited for last, if that was not its own data.
         let seen_ns = if own_before { arrived.map(|data| data.time_ns) } else { Some(since_ns) };
-        // A turn begins when that has arrived; what only bounds the way is not taken off.
-        let is_known = own_before || half.is_path_measured();
-        let way_ns = if is_known { half.rtt_or_zero_ns() } else { 0 };
+        // A turn begins when that has arrived.
+        let way_ns = if own_before { half.rtt_or_zero_ns() } else { self.way_ns() };
         Wait {
             facts,
             ack,

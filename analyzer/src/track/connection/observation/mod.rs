@@ -52,6 +52,11 @@ pub struct EndedWaits {
 }
 
 impl Observation<'_> {
+    /// How long the data of the peer took to its sender and this segment back; what only bounds it is not taken off.
+    fn way_ns(&self) -> i64 {
+        if self.half.is_path_measured() { self.half.rtt_or_zero_ns() } else { 0 }
+    }
+
     /// True if its sender had sent an ACK without data before, while all of its own data was acknowledged.
     /// Its kernel had nothing to send then, and held nothing. Only a capture near the sender shows it.
     fn had_nothing(&self) -> bool {
@@ -99,6 +104,7 @@ impl Observation<'_> {
             if wait_ns - half.rtt_or_zero_ns() < recorder.lengths.listed_ns {
                 return None;
             }
+            let wait_ns = wait_ns - self.way_ns();
             // A client that was hindered did not pause: its wait is of another kind, with its own room.
             let has_room = |facts| recorder.waits.has_room_for(self.by, facts, wait_ns);
             if !has_room(Facts::NONE) && !has_room(self.hindrances(idle.from)) {
