@@ -92,13 +92,10 @@ impl fmt::Display for Stopped {
 
 /// A number with a comma between the thousands, as reports write them.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let places = digits.char_indices();
-    let grouped = places.flat_map(|(at, digit)| {
-        let comma = (at > 0 && (digits.len() - at).is_multiple_of(3)).then_some(',');
-        comma.into_iter().chain([digit])
-    });
-    grouped.collect()
+    match (number / 1000, number % 1000) {
+        (0, rest) => itoa::Buffer::new().format(rest).to_owned(),
+        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::track::connection::{Connection, Recorder};
 use crate::track::ending::Ending;
 use crate::track::exchange::exchanged::Stale;
 use crate::track::half::Half;
-use crate::track::thresholds::{FIRST_RTO_NS, PROBE_NS};
+use crate::track::thresholds::{FIRST_RTO_NS, LEAST_MSS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact, when};
 use crate::track::{Mark, Side};
 
@@ -13,15 +13,31 @@ impl Connection {
     /// FIN or RST ends the connection.
     #[inline]
     pub(super) fn close(&mut self, ending: Ending, now: Mark, recorder: &mut Recorder) {
-        self.push_open(ending, now, recorder);
+        if self.is_open() {
+            self.push_open(ending, now, recorder);
+        }
     }
 
     /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows.
     pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder) {
-        let frame = self.last_known_frame();
-        let time_ns = end_ns(frame).max(self.last_ns());
-        self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
+        if self.is_open() {
+            let frame = self.last_known_frame();
+            let time_ns = end_ns(frame).max(self.last_ns());
+            self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
+        }
         self.finish(recorder);
+    }
+
+    /// May something be owed? Nothing is to most connections that end.
+    #[inline]
+    fn is_open(&self) -> bool {
+        let may_owe = |half: &Half| {
+            half.sequence.window == 0
+                || half.sequence.in_flight() > 0
+                || half.last_len >= LEAST_MSS
+                || half.has_odd()
+        };
+        self.exchanges.open().is_some() || self.halves.iter().any(may_owe)
     }
 
     /// Has a FIN or RST been seen? The next one ends nothing more but a wait for room.
@@ -37,6 +53,7 @@ impl Connection {
         self.halves.iter().map(of_half).max().unwrap_or_default()
     }
 
+    #[cold]
     fn push_open(&mut self, ending: Ending, to: Mark, recorder: &mut Recorder) {
         if let (true, Some(begin)) = (ending == Ending::ServerReset, self.exchanges.open())
             && self.half(Side::Server).has_finished()

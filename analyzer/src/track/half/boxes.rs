@@ -122,6 +122,11 @@ impl Half {
         self.rare_mut().odd.get_or_insert_with(|| Box::new(Odd::NONE))
     }
 
+    /// Has anything odd happened?
+    pub fn has_odd(&self) -> bool {
+        self.rare().odd.is_some()
+    }
+
     /// Is nothing boxed?
     pub fn is_plain(&self) -> bool {
         self.rare.is_none()
