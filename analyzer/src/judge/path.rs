@@ -204,9 +204,9 @@ impl Path {
         self.known() > ENOUGH_KNOWN
     }
 
-    /// Is the sender known to be beside the capture point, by one clock for both directions?
-    pub fn is_seen_here(&self) -> bool {
-        !self.far && self.is_known() && self.behind_ms == 0.0
+    /// Do releases show the sender's reaction: beside the capture point, by one clock for both directions?
+    pub fn shows_reactions(&self) -> bool {
+        !self.far && self.behind_ms == 0.0
     }
 
     /// The round trip, if releases are to be compared with it.

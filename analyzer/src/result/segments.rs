@@ -23,7 +23,7 @@ pub struct SegmentExcerpt {
 /// Reads the captures again for segments by connection: all, or those of an excerpt.
 ///
 /// # Errors
-/// As of a scan.
+/// The errors of a scan.
 pub fn segments(
     paths: &[String],
     filter: Option<&str>,
@@ -62,7 +62,7 @@ impl SegmentExcerpt {
 /// Reads the captures again and shows each segment of some connections, with their numbers.
 ///
 /// # Errors
-/// As of a scan.
+/// The errors of a scan.
 pub fn each_segment(
     paths: &[String],
     filter: Option<&str>,

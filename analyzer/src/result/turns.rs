@@ -176,7 +176,7 @@ impl Turns {
 /// Reads the captures again for the turns of some connections.
 ///
 /// # Errors
-/// As of a scan.
+/// The errors of a scan.
 pub fn turns(
     paths: &[String],
     filter: Option<&str>,

@@ -43,8 +43,7 @@ fn relay(set: &CandidateSet<'_>, releases: &Releases, holds: &[(&Wait, f64)]) ->
     if !passes_on && asked >= 1.0 && !is_one_host(set) {
         return asked_relay;
     }
-    // Stamps that differ between the directions tell no reaction.
-    let is_timed = !path.far && path.behind_ms == 0.0;
+    let is_timed = path.shows_reactions();
     let quartile_ms = if is_timed { quartile_ms(path, holds) } else { f64::INFINITY };
     // Reactions that take longer came over a network, whatever the handshake says: two captures were merged.
     let is_one_host = is_one_host(set)
@@ -151,11 +150,7 @@ impl LateRelay {
             Self::Unknown
         } else if path.far && many {
             Self::far(path, releases)
-        } else if !path.far
-            && path.behind_ms == 0.0
-            && !is_one_host(set)
-            && (path.is_known() || many)
-        {
+        } else if path.shows_reactions() && (path.is_known() || many) && !is_one_host(set) {
             Self::here(path, releases)
         } else {
             Self::Unknown
@@ -286,7 +281,7 @@ fn is_one_host(set: &CandidateSet<'_>) -> bool {
         || path_of_both_ns(set).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
 }
 
-/// The same, where nothing but handshakes and ACKs shows it.
+/// That round trip, where nothing but handshakes and ACKs shows it.
 fn measured_ns(set: &CandidateSet<'_>) -> Option<i64> {
     let is_measured = set.directions.iter().all(|direction| direction.path.is_measured());
     path_of_both_ns(set).filter(|_| is_measured)
