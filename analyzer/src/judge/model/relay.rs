@@ -281,7 +281,7 @@ fn is_one_host(set: &CandidateSet<'_>) -> bool {
         || path_of_both_ns(set).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
 }
 
-/// That round trip, where nothing but handshakes and ACKs shows it.
+/// The round trip between both ends, in ns, where handshakes and ACKs alone show it.
 fn measured_ns(set: &CandidateSet<'_>) -> Option<i64> {
     let is_measured = set.directions.iter().all(|direction| direction.path.is_measured());
     path_of_both_ns(set).filter(|_| is_measured)
