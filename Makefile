@@ -36,7 +36,7 @@ quick: $(VENV)/.developer ## Run the engine's tests and the quick ones of Python
 check: check-engine check-python
 
 check-engine:
-	cargo fmt --manifest-path analyzer/Cargo.toml --check
+	cargo fmt --manifest-path analyzer/Cargo.toml --all --check
 	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
 	cargo clippy --manifest-path analyzer/Cargo.toml --no-default-features --features python --quiet -- -D warnings
@@ -51,7 +51,7 @@ check-python: $(VENV)/.developer
 	$(BIN)/mypy
 
 format: $(VENV)/.developer ## Format all code
-	cargo fmt --manifest-path analyzer/Cargo.toml
+	cargo fmt --manifest-path analyzer/Cargo.toml --all
 	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -131,7 +131,7 @@ clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/installed analyzer/nagle_scan/*.so analyzer/nagle_scan/_core.pyi bench/build docs/_build dist
 
 # With the folders: a file that is moved keeps its time, its folder does not.
-ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')
+ENGINE := $(wildcard analyzer/Cargo.* analyzer/texts/Cargo.toml analyzer/build.rs) $(shell find analyzer/src analyzer/texts/src -type d -o -name '*.rs')
 
 $(VENV)/.built: pyproject.toml scripts/stub.py $(ENGINE)
 	@sh scripts/prerequisites.sh

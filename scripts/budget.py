@@ -29,6 +29,7 @@ MEASURED = {"benchmark.md", "rules.md"}
 """Pages that `make bench` and `make rules` write."""
 ROOMS = {
     "analyzer/src": ["analyzer/src"],
+    "analyzer/texts": ["analyzer/texts"],
     "analyzer/nagle_scan": ["analyzer/nagle_scan"],
     "tests": ["tests"],
     "captures": ["captures"],

@@ -4,7 +4,6 @@
 //! frame before the first damage.
 
 pub mod error;
-pub mod flags;
 pub mod link;
 pub mod progress;
 
@@ -26,9 +25,10 @@ use crate::capture::progress::Progress;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
-use printed::{AboutText, Text};
+use printed::Text;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use texts::AboutText;
 use unpack::Unpacked;
 use utf16::Utf16;
 

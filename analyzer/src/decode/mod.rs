@@ -20,12 +20,12 @@ mod plain;
 mod tcp;
 mod time_range;
 
-pub use crate::capture::flags::{ACK, FIN, PSH, RST, SYN, URG};
 #[cfg(not(feature = "filter"))]
 use no_bpf as bpf;
 pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
 pub use tcp::{Addresses, Header, Ports, Segment, Skip};
+pub use texts::flags::{ACK, FIN, PSH, RST, SYN, URG};
 
 /// Decodes one captured frame.
 ///

@@ -1,6 +1,6 @@
 //! The TCP options of a segment.
 
-use crate::capture::flags::SYN;
+use texts::flags::SYN;
 
 /// The TCP options the analysis uses. Bytes need no alignment: with the flags they take eight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! A decoded TCP segment, and why a frame is none.
 
-use crate::capture::flags::{ACK, FIN, RST, SYN};
 use crate::decode::Options;
 use crate::decode::tunnel::Tunnel;
 use crate::named::named;
+use texts::flags::{ACK, FIN, RST, SYN};
 
 /// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).
 pub(super) const IPV4_HEADER_LEN: usize = 20;

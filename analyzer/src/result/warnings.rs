@@ -1,11 +1,11 @@
 //! Warnings: the facts about a capture without which its report misleads.
 
 use crate::capture::InputEnd;
-use crate::capture::printed::AboutText;
 use crate::capture::progress::grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
 use crate::track::reader::capture_summary::CaptureSummary;
+use texts::AboutText;
 
 impl CaptureSummary {
     pub fn is_complete(&self) -> bool {

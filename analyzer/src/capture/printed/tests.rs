@@ -1,10 +1,10 @@
 //! Texts as they are pasted.
 
 use crate::capture::error::ScanError;
-use crate::capture::printed::AboutText;
 use crate::capture::{Capture, InputEnd, link};
 use crate::decode::{self, Header, Skip};
 use std::io::Cursor;
+use texts::AboutText;
 
 fn open(text: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")

@@ -1,12 +1,12 @@
 //! One input file, summarised.
 
 use crate::capture::InputEnd;
-use crate::capture::printed::AboutText;
 use crate::decode::Skip;
 use crate::track::clock::Clocks;
 use crate::track::clock::stamps::Stamps;
 use crate::track::reader::index::FrameIndex;
 use crate::track::reader::range::Found;
+use texts::AboutText;
 
 /// One input file.
 #[derive(Debug, Clone, Default)]

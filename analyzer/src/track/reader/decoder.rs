@@ -2,7 +2,6 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::link;
-use crate::capture::printed::AboutText;
 use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
@@ -10,6 +9,7 @@ use crate::decode::{self, Skip};
 use crate::track::reader::range::Range;
 use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 use std::sync::Arc;
+use texts::AboutText;
 
 /// Frames after which progress is reported: a pipe may give few.
 const TELL_AFTER: u32 = 256;

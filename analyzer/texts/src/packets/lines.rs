@@ -13,9 +13,9 @@
 
 use super::forms::Forms;
 use super::packet::{Outcome, PrintedPacket, Stamped};
-use super::plain::Plain;
-use super::{record, rows, tcpdump, time, tokens};
-use crate::capture::buffer::Buffer;
+use super::{record, rows, tcpdump, tokens};
+use crate::paste::Plain;
+use crate::{Source, times};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::{io, mem};
@@ -31,10 +31,10 @@ const MOST_LINES: usize = 8;
 ///
 /// # Errors
 /// The read failed.
-pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
+pub fn next_len(source: &mut impl Source) -> io::Result<usize> {
     let mut seen = 0;
     loop {
-        let available = buffer.at_least(seen + 1)?;
+        let available = source.at_least(seen + 1)?;
         let len = available.len().min(LONGEST);
         if let Some(at) = available[seen..len].iter().position(|&byte| byte == b'\n') {
             return Ok(seen + at + 1);
@@ -230,14 +230,14 @@ fn next_packet(line: &str, is_within: bool) -> Option<usize> {
     while let Some(word) = words.next() {
         is_in_packet |= matches!(word, "win" | "length") || tokens::is_arrow(word);
         let next = words.peek().copied().unwrap_or_default();
-        if time::is_whole(word) && is_in_packet && is_head(next) {
+        if times::is_whole(word) && is_in_packet && is_head(next) {
             // A row begins with its number, and a date may stand before the time.
             let is_row = next.parse::<IpAddr>().is_ok();
             let begin = match before {
-                [number, date] if time::is_date(date) && is_row && tokens::is_digits(number) => {
+                [number, date] if times::is_date(date) && is_row && tokens::is_digits(number) => {
                     number
                 }
-                [_, date] if time::is_date(date) => date,
+                [_, date] if times::is_date(date) => date,
                 [_, number] if is_row && tokens::is_digits(number) => number,
                 _ => word,
             };

@@ -1,7 +1,9 @@
 //! Times as they are printed: of day, since the epoch, with a date, since another packet.
 
-use crate::capture::times::{DAY_NS, FARTHEST_NS, SECOND_NS, clamped, decimals_ns};
-
+pub const SECOND_NS: i64 = 1_000_000_000;
+pub const DAY_NS: i64 = 86_400 * SECOND_NS;
+/// Later times would overflow: in 2116.
+const FARTHEST_NS: i64 = i64::MAX / 2;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
 
 /// A time as printed, in ns.
@@ -124,6 +126,13 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(days - 719_468)
 }
 
+/// The decimals of a second in ns, 0 for none; `None` unless they are up to nine digits.
+pub fn decimals_ns(decimals: &str) -> Option<i64> {
+    let are_digits = decimals.len() <= 9 && decimals.bytes().all(|digit| digit.is_ascii_digit());
+    let digits = decimals.bytes().chain(std::iter::repeat(b'0')).take(9);
+    are_digits.then(|| digits.fold(0, |ns, digit| 10 * ns + i64::from(digit - b'0')))
+}
+
 fn digits(text: &str, len: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if all_digits && len.contains(&text.len()) { text.parse().ok() } else { None }
@@ -159,7 +168,7 @@ impl Course {
             }
             PrintedTime::Clock(of_day_ns) => self.of_day(of_day_ns) + FIRST_DAY_NS,
         };
-        clamped(time_ns)
+        time_ns.clamp(0, FARTHEST_NS)
     }
 
     fn of_day(&mut self, of_day_ns: i64) -> i64 {

@@ -3,7 +3,7 @@
 use super::messages::{self, Messages};
 use super::numbers::PrintedConnections;
 use super::packet::{PrintedPacket, TimedPacket};
-use super::time::RowOrder;
+use crate::times::RowOrder;
 use std::collections::VecDeque;
 
 /// Rows that are sorted at once: some 40 MB.

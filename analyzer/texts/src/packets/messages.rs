@@ -13,8 +13,9 @@
 //! Where several connections fit, the one that went on first is taken, and the message counted.
 
 use super::numbers::{self, PrintedConnections, PrintedDirection};
-use super::packet::{PADDED, PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
-use crate::capture::flags::{ACK, PSH};
+use super::packet::{PADDED, PrintedPacket, PrintedSegment, TimedPacket};
+use crate::ends::{SocketPair, keyed};
+use crate::flags::{ACK, PSH};
 use std::collections::VecDeque;
 use std::iter;
 use std::net::SocketAddr;

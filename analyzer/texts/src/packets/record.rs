@@ -3,10 +3,10 @@
 //! An export with details prints a packet's row before them: with its time, and unless it is a
 //! message, its numbers.
 
-use super::ends::EndNames;
 use super::fields::{Role, RowFields, role};
 use super::packet::{PrintedPacket, Stamped};
 use super::rows;
+use crate::ends::EndNames;
 use std::mem;
 
 /// One packet, as far as it was read.

@@ -3,11 +3,11 @@
 //! The first form that a line fits reads it. A new form is a row here, and a file in
 //! `tests/printed/forms` with the four packets that every form there has.
 
-use super::ends::EndNames;
 use super::packet::Outcome;
 use super::record::Record;
 use super::rows::{self, Columns};
 use super::tcpdump;
+use crate::ends::EndNames;
 
 /// How one form is read.
 type Read = fn(&mut Forms, &str) -> Outcome;

@@ -4,11 +4,11 @@
 //! what stands before the protocol are time and hosts, whatever they are called, and other columns;
 //! what stands behind its length are ports, flags and numbers.
 
-use super::ends::EndNames;
 use super::fields::{Role, RowFields, role};
 use super::packet::Outcome;
-use super::time;
 use super::tokens::{at, is_arrow, is_digits, is_name, is_protocol};
+use crate::ends::EndNames;
+use crate::times;
 use std::net::IpAddr;
 
 /// The columns of a list, as its heading names them.
@@ -64,7 +64,7 @@ pub fn is_without_heading(line: &str) -> bool {
 pub fn begins(line: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\";,|".contains(c);
     let mut words = line.split(is_end).filter(|word| !word.is_empty()).take(4);
-    let is_time = |word: &str| time::listed(word).is_some();
+    let is_time = |word: &str| times::listed(word).is_some();
     line.starts_with('"')
         || words
             .next()
@@ -238,7 +238,7 @@ fn ends(words: &[&str]) -> Option<(usize, usize)> {
 
 /// Names without an arrow come after number and time.
 fn by_place(words: &[&str]) -> Option<(usize, usize)> {
-    let time = words.iter().take(8).rposition(|word| time::listed(word).is_some())?;
+    let time = words.iter().take(8).rposition(|word| times::listed(word).is_some())?;
     let names = words.get(time + 1..time + 3)?;
     let has_protocol = is_protocol(words.get(time + 3)?) && is_digits(words.get(time + 4)?);
     let has_number = is_digits(words[0]) || time > 0 && is_digits(words[time - 1]);
@@ -259,7 +259,7 @@ fn by_arrow(words: &[&str]) -> Option<(usize, usize)> {
 /// The words of the time, where so many others come before; one with a date or of day is it anyway.
 fn time_of(words: &[&str], before: usize) -> Option<std::ops::Range<usize>> {
     let is_date = |at: usize| words[at].len() == 10 && words[at].matches('-').count() == 2;
-    let times = || (0..words.len()).filter(|&at| time::listed(words[at]).is_some());
+    let times = || (0..words.len()).filter(|&at| times::listed(words[at]).is_some());
     let of_day = times().find(|&at| words[at].contains(':'));
     let time = of_day.or_else(|| times().nth(before)).or_else(|| times().next())?;
     let begin = if time > 0 && is_date(time - 1) { time - 1 } else { time };

@@ -1,38 +1,19 @@
-//! Text that tcpdump, tshark or Wireshark printed, as users paste it into tickets.
-//!
-//! [`plain`] takes away what pasting added, [`lines`] puts the lines of a packet together,
-//! [`forms`] reads them, [`ahead`] sorts them and places [`messages`], and [`frame`] makes of each
-//! packet a frame of headers. What was not printed is not there, and what was inferred is marked.
+//! A text of packets, from its first line to its last packet.
 
-mod ahead;
-mod copies;
-mod ends;
-mod fields;
-mod forms;
-mod frame;
-mod lines;
-mod messages;
-mod numbers;
-mod packet;
-mod plain;
-mod record;
-mod refusal;
-mod rows;
-mod tcpdump;
-mod time;
-mod tokens;
-
-use crate::capture::buffer::Buffer;
-use crate::capture::error::ScanError;
-use crate::capture::{Frame, InputEnd};
-use ahead::Ahead;
-use copies::RowCopies;
-use frame::FrameMaker;
-use lines::Joiner;
-use packet::TimedPacket;
+use super::ahead::Ahead;
+use super::copies::RowCopies;
+use super::lines::{self, Joiner};
+use super::numbers::PrintedConnections;
+use super::packet::{PrintedPacket, TimedPacket};
+use super::refusal;
+use crate::Source;
+use crate::times::{Course, PrintedTime};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
-use time::{Course, PrintedTime};
+
+pub use super::numbers::WireNumbers;
+pub use super::refusal::Refusal;
 
 /// A text that is being read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -41,10 +22,20 @@ pub struct Text {
     copies: RowCopies,
     course: Course,
     ahead: Ahead,
-    frames: FrameMaker,
-    /// How the text ended; rows that were read are still to come.
-    stop: Option<InputEnd>,
+    connections: PrintedConnections,
+    /// No more lines come, but rows that were read may.
+    is_read: bool,
     has_dates: bool,
+    has_ip_ids: bool,
+}
+
+/// The next packet of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentPacket {
+    pub time_ns: i64,
+    pub packet: PrintedPacket,
+    /// Of a TCP segment, unless its sequence number cannot be inferred.
+    pub numbers: Option<WireNumbers>,
 }
 
 /// Notices about a text.
@@ -74,12 +65,12 @@ pub struct AboutText {
 }
 
 impl Text {
-    /// Begins to read the text in `buffer`; `otherwise` is the error if it is not a packet text.
+    /// Begins to read the text in `source`.
     ///
     /// # Errors
-    /// It holds no packet, or lacks what the analysis needs.
-    pub fn open(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Self, ScanError> {
-        let survey = refusal::survey(buffer, path, otherwise)?;
+    /// It cannot be read, holds no packet, or lacks what the analysis needs.
+    pub fn open(source: &mut impl Source) -> Result<Self, Refusal> {
+        let survey = refusal::survey(source)?;
         Ok(Self {
             course: Course::new(survey.is_relative()),
             ahead: Ahead::new(survey.order()),
@@ -87,40 +78,45 @@ impl Text {
         })
     }
 
-    /// The next frame, if its line begins before `until`; where there is none, `end` is set.
-    // Kept out of the hot loop of other formats.
-    #[cold]
-    pub fn next_frame(
-        &mut self,
-        buffer: &mut Buffer,
-        until: u64,
-        end: &mut Option<InputEnd>,
-    ) -> Option<Frame<'_>> {
-        if buffer.at() >= until {
-            return None;
-        }
+    /// The next packet; `None` at the end.
+    ///
+    /// # Errors
+    /// The read failed. The packets before come next.
+    pub fn next_packet(&mut self, source: &mut impl Source) -> io::Result<Option<SentPacket>> {
         loop {
-            if let Some(row) = self.ahead.next(self.stop.is_some(), &self.frames.connections) {
-                return Some(self.frames.frame(row));
+            if let Some(row) = self.ahead.next(self.is_read, &self.connections) {
+                return Ok(Some(self.sent(row)));
             }
-            if self.stop.is_some() {
-                end.clone_from(&self.stop);
-                return None;
+            if self.is_read {
+                return Ok(None);
             }
-            if let Err(stop) = self.read_line(buffer) {
-                self.stop = Some(stop);
-            }
+            let read = self.read_line(source);
+            self.is_read = !matches!(read, Ok(true));
+            read?;
         }
     }
 
-    fn read_line(&mut self, buffer: &mut Buffer) -> Result<(), InputEnd> {
-        let len = lines::next_len(buffer)?;
+    fn sent(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> SentPacket {
+        let numbers = match packet {
+            PrintedPacket::Tcp(ends, printed) => {
+                self.has_ip_ids |= printed.ip_id != 0;
+                self.connections.sent(ends, &printed)
+            }
+            _ => None,
+        };
+        SentPacket { time_ns, packet, numbers }
+    }
+
+    /// Takes the next line; `false` at the end.
+    fn read_line(&mut self, source: &mut impl Source) -> io::Result<bool> {
+        let read = lines::next_len(source);
+        let len = *read.as_ref().unwrap_or(&0);
         if len > 0 {
-            self.joiner.take(&buffer.available()[..len]);
+            self.joiner.take(&source.available()[..len]);
         } else {
             self.joiner.end();
         }
-        buffer.consume(len);
+        source.consume(len);
         while let Some((stamp, packet)) = self.joiner.next() {
             self.has_dates |= matches!(stamp, PrintedTime::At(_));
             let row = TimedPacket { time_ns: self.course.time_ns(stamp), packet };
@@ -129,14 +125,14 @@ impl Text {
                 self.ahead.push(row);
             }
         }
-        if len > 0 { Ok(()) } else { Err(InputEnd::Complete) }
+        Ok(read? > 0)
     }
 
     /// Remarks on the text that was read so far.
     pub fn about(&self) -> AboutText {
         AboutText {
             has_dates: self.has_dates,
-            has_ip_ids: self.frames.has_ip_ids,
+            has_ip_ids: self.has_ip_ids,
             messages_placed: self.ahead.messages.placed,
             messages_unplaced: self.ahead.messages.unplaced,
             messages_in_doubt: self.ahead.messages.in_doubt,
@@ -150,6 +146,3 @@ impl Text {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

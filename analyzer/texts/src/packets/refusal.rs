@@ -2,13 +2,21 @@
 
 use super::lines::Joiner;
 use super::packet::{PrintedPacket, Stamped};
-use super::plain::Plain;
-use super::time::Survey;
 use super::{rows, tcpdump};
-use crate::capture::buffer::Buffer;
-use crate::capture::error::ScanError;
-use crate::named::named;
+use crate::Source;
+use crate::paste::Plain;
+use crate::times::Survey;
 use std::io;
+
+/// Why a text is not read.
+#[derive(Debug)]
+pub enum Refusal {
+    Unreadable(io::Error),
+    /// It holds no packet, as far as it was looked at.
+    NoText,
+    /// Its packets lack this: what to do about it.
+    Lacks(String),
+}
 
 /// A text without a packet in its first bytes is not a capture.
 const LOOKED_AT: usize = 256 << 10;
@@ -21,34 +29,55 @@ const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 /// A list, with its columns as they are by default.
 const WHOLE_LIST: &str = "paste whole rows (Time, Source, Destination, Protocol, Length, Info), as 'tshark -r FILE' prints them";
 
-named! {
-    /// The facts that a text may lack, as refusals say it: of several, the first one.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    enum Lack {
-        Ports = "text of packets without ports",
-        Numbers = "text that tcpdump printed with -q, so without sequence numbers and ACKs",
-        Seconds = "text with times in whole seconds, in which no wait of 40 ms shows",
-        Times = "text without the times of its packets, as tcpdump prints it with -t",
-        ListTimes = "a packet list without the times of its packets",
-        Heading = "rows of fields without a line that names them",
-        Segments = "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
-        Whole = "text of packets that are cut off before their sequence numbers and lengths",
-        Tcp = "text of packets, none of which is TCP",
-        Lines = "a hex dump without the lines of its packets",
-        Calls = "a trace of system calls",
-    }
+/// The facts that a text may lack: of several, the first one is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lack {
+    Ports,
+    Numbers,
+    Seconds,
+    Times,
+    ListTimes,
+    Heading,
+    Segments,
+    Whole,
+    Tcp,
+    Lines,
+    Calls,
 }
 
 impl Lack {
-    fn remedy(self) -> &'static str {
+    /// It in words, and what to do.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::ListTimes => WHOLE_LIST,
-            Self::Heading => "print them with 'tshark -T fields -E header=y -e ...'",
-            Self::Tcp => "capture with the filter 'tcp'",
-            Self::Calls => {
-                "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)"
+            Self::Ports => ("text of packets without ports", AGAIN),
+            Self::Numbers => {
+                ("text that tcpdump printed with -q, so without sequence numbers and ACKs", AGAIN)
             }
-            _ => AGAIN,
+            Self::Seconds => {
+                ("text with times in whole seconds, in which no wait of 40 ms shows", AGAIN)
+            }
+            Self::Times => {
+                ("text without the times of its packets, as tcpdump prints it with -t", AGAIN)
+            }
+            Self::ListTimes => ("a packet list without the times of its packets", WHOLE_LIST),
+            Self::Heading => (
+                "rows of fields without a line that names them",
+                "print them with 'tshark -T fields -E header=y -e ...'",
+            ),
+            Self::Segments => (
+                "a packet list of messages alone, without the TCP rows that tell Seq, Ack and Len",
+                AGAIN,
+            ),
+            Self::Whole => (
+                "text of packets that are cut off before their sequence numbers and lengths",
+                AGAIN,
+            ),
+            Self::Tcp => ("text of packets, none of which is TCP", "capture with the filter 'tcp'"),
+            Self::Lines => ("a hex dump without the lines of its packets", AGAIN),
+            Self::Calls => (
+                "a trace of system calls",
+                "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
+            ),
         }
     }
 }
@@ -56,13 +85,13 @@ impl Lack {
 /// The course of the times of a text.
 ///
 /// # Errors
-/// It has no packet that can be read: the error names what they lack, or is `otherwise`.
-pub fn survey(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Survey, ScanError> {
-    let beginning = Beginning::read(buffer).map_err(|error| ScanError::unreadable(path, &error))?;
+/// It has no packet that can be read.
+pub fn survey(source: &mut impl Source) -> Result<Survey, Refusal> {
+    let beginning = Beginning::read(source).map_err(Refusal::Unreadable)?;
     match beginning.lack() {
         _ if beginning.packets > 0 => Ok(beginning.survey),
-        Some(lack) => Err(ScanError::not_a_capture(path, &lack)),
-        None => Err(otherwise),
+        Some(lack) => Err(Refusal::Lacks(lack)),
+        None => Err(Refusal::NoText),
     }
 }
 
@@ -79,10 +108,10 @@ struct Beginning {
 
 impl Beginning {
     /// Looks at as much of the input as is needed.
-    fn read(buffer: &mut Buffer) -> io::Result<Self> {
+    fn read(source: &mut impl Source) -> io::Result<Self> {
         let mut wanted = LOOKED_AT_FIRST;
         loop {
-            let start = buffer.at_least(wanted)?;
+            let start = source.at_least(wanted)?;
             let is_all = start.len() < wanted;
             let found = Self::of(if is_all { start } else { whole_lines(start) });
             if found.packets >= ENOUGH_PACKETS || is_all || wanted >= LOOKED_AT {
@@ -101,8 +130,8 @@ impl Beginning {
                  ...), or {AGAIN}"
             ));
         }
-        let lack = self.lack?;
-        Some(format!("{}: {}", lack.name(), lack.remedy()))
+        let (lack, remedy) = self.lack?.words();
+        Some(format!("{lack}: {remedy}"))
     }
 
     fn of(start: &[u8]) -> Self {

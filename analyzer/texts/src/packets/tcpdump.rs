@@ -1,16 +1,16 @@
 //! One packet of tcpdump: a line, or the two of `-v`, which come here as one.
 
-use super::ends::EndNames;
-use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment, SocketPair};
-use super::time::{self, PrintedTime};
-use crate::capture::flags::{ACK, LETTERS};
+use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment};
+use crate::ends::{EndNames, SocketPair};
+use crate::flags::{ACK, LETTERS};
+use crate::times::{self, PrintedTime};
 use std::net::IpAddr;
 
 const CUT: &str = "[|tcp]";
 
 /// Reads a packet with its time.
 pub fn read(line: &str, names: &mut EndNames) -> Outcome {
-    time::stamp(line).map_or(Outcome::Nothing, |(stamp, text)| packet(stamp, text, names))
+    times::stamp(line).map_or(Outcome::Nothing, |(stamp, text)| packet(stamp, text, names))
 }
 
 /// Is it a packet but for its time?
@@ -21,7 +21,7 @@ pub fn is_timeless(line: &str) -> bool {
 
 /// Does the line begin a packet? What others print of one is more of it.
 pub fn begins(line: &str) -> bool {
-    time::stamp(line).is_some()
+    times::stamp(line).is_some()
 }
 
 fn packet(stamp: PrintedTime, text: &str, names: &mut EndNames) -> Outcome {
@@ -61,7 +61,7 @@ fn is_ip(text: &str) -> bool {
 
 /// A packet of another protocol than IP. Programs print times of this form, too.
 pub fn other(line: &str) -> Outcome {
-    match time::stamp(line) {
+    match times::stamp(line) {
         Some((stamp, text)) if text.contains(" > ") || text.contains(", length ") => {
             Outcome::Packet((stamp, PrintedPacket::NotIp))
         }

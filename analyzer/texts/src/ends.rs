@@ -3,9 +3,16 @@
 //! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849),
 //! and a service with a name that is not known here a port that no program uses. Reports list both.
 
-use super::packet::SocketPair;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Sender and receiver.
+pub type SocketPair = [SocketAddr; 2];
+
+/// The ends in order, and the place of the first one given among them.
+pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
+    if from <= to { ([from, to], 0) } else { ([to, from], 1) }
+}
 
 /// Longer names are none (RFC 1035, section 2.3.4).
 const LONGEST: usize = 255;

@@ -4,8 +4,9 @@
 //! behind what followed it: a sender sends it again with another time (`TSval`), and a SYN not
 //! after the handshake. Its rows are left out, up to one that shows more than the first.
 
-use super::packet::{PrintedPacket, PrintedSegment, SocketPair, TimedPacket, keyed};
-use crate::capture::flags::SYN;
+use super::packet::{PrintedPacket, PrintedSegment, TimedPacket};
+use crate::ends::{SocketPair, keyed};
+use crate::flags::SYN;
 use std::collections::HashMap;
 
 /// The first capture of a connection.

@@ -2,8 +2,9 @@
 //! are, and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no
 //! ACK is printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
-use super::packet::{PrintedSegment, SocketPair, keyed};
-use crate::capture::flags::{FIN, RST, SYN};
+use super::packet::PrintedSegment;
+use crate::ends::{SocketPair, keyed};
+use crate::flags::{FIN, RST, SYN};
 use std::collections::HashMap;
 use std::net::IpAddr;
 

@@ -1,48 +1,73 @@
 //! The fields of one row of a list, whatever its columns are called: tshark's and Wireshark's
 //! packet lists, CSV, `-T fields`, `-T json` and `-V`.
 
-use super::ends::EndNames;
 use super::packet::{Outcome, PrintedOptions, PrintedPacket, PrintedSegment};
-use super::{time, tokens};
-use crate::capture::flags::{self, ACK, PSH, SYN};
-use crate::named::named;
+use super::tokens;
+use crate::ends::EndNames;
+use crate::flags::{self, ACK, PSH, SYN};
+use crate::times;
 use std::{iter, mem};
 
-named! {
-    /// The roles of columns and named values, each with its names: those of columns, of display
-    /// filter fields, in the details of a packet and in its info. Case is ignored, `_` is `.`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    enum Role {
-        Time = "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc|arrival time|\
-            epoch time|epoch arrival time",
-        Source = "source|src|ip.src|ipv6.src",
-        Destination = "destination|dst|ip.dst|ipv6.dst",
-        SourcePort = "source port|src port|srcport|sport|tcp.srcport",
-        DestinationPort = "destination port|dest port|dst port|dstport|dport|tcp.dstport",
-        Protocol = "protocol|frame.protocols",
-        /// Length of the frame, and of as much as was captured.
-        Length = "length|frame.len",
-        Captured = "frame.cap.len|capture length",
-        Info = "info|description",
-        Flags = "flags|tcp.flags|tcp.flags.str",
-        Seq = "seq|sequence number|tcp.seq",
-        Ack = "ack|acknowledgment number|tcp.ack",
-        /// Length of the payload.
-        Len = "len|payloadlen|tcp.len",
-        Window = "win|tcp.window.size|calculated window size",
-        /// Not scaled.
-        RawWindow = "tcp.window.size.value|window|window size value",
-        Mss = "mss|tcp.options.mss.val|mss value",
-        /// The factor of windows, and its logarithm. `WS` is always written so.
-        Scale = "",
-        Shift = "tcp.options.wscale.shift|shift count",
-        TsVal = "tsval|timestamp value|tcp.options.timestamp.tsval",
-        TsEcr = "tsecr|timestamp echo reply|tcp.options.timestamp.tsecr",
-        /// All that follows the ports.
-        Sack = "",
-        IpId = "ip.id|identification",
-    }
+/// The roles of columns and named values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Time,
+    Source,
+    Destination,
+    SourcePort,
+    DestinationPort,
+    Protocol,
+    /// Length of the frame, and of as much as was captured.
+    Length,
+    Captured,
+    Info,
+    Flags,
+    Seq,
+    Ack,
+    /// Length of the payload.
+    Len,
+    Window,
+    /// Not scaled.
+    RawWindow,
+    Mss,
+    /// The factor of windows, and its logarithm. `WS` is always written so.
+    Scale,
+    Shift,
+    TsVal,
+    TsEcr,
+    IpId,
+    /// All that follows the ports.
+    Sack,
 }
+
+/// Their names: of columns, of display filter fields, in the details of a packet and in its info.
+/// Case is ignored, `_` is `.`.
+const NAMES: [(Role, &str); 20] = [
+    (
+        Role::Time,
+        "time|frame.time|frame.time.epoch|frame.time.relative|frame.time.utc|arrival time|\
+            epoch time|epoch arrival time",
+    ),
+    (Role::Source, "source|src|ip.src|ipv6.src"),
+    (Role::Destination, "destination|dst|ip.dst|ipv6.dst"),
+    (Role::SourcePort, "source port|src port|srcport|sport|tcp.srcport"),
+    (Role::DestinationPort, "destination port|dest port|dst port|dstport|dport|tcp.dstport"),
+    (Role::Protocol, "protocol|frame.protocols"),
+    (Role::Length, "length|frame.len"),
+    (Role::Captured, "frame.cap.len|capture length"),
+    (Role::Info, "info|description"),
+    (Role::Flags, "flags|tcp.flags|tcp.flags.str"),
+    (Role::Seq, "seq|sequence number|tcp.seq"),
+    (Role::Ack, "ack|acknowledgment number|tcp.ack"),
+    (Role::Len, "len|payloadlen|tcp.len"),
+    (Role::Window, "win|tcp.window.size|calculated window size"),
+    (Role::RawWindow, "tcp.window.size.value|window|window size value"),
+    (Role::Mss, "mss|tcp.options.mss.val|mss value"),
+    (Role::Shift, "tcp.options.wscale.shift|shift count"),
+    (Role::TsVal, "tsval|timestamp value|tcp.options.timestamp.tsval"),
+    (Role::TsEcr, "tsecr|timestamp echo reply|tcp.options.timestamp.tsecr"),
+    (Role::IpId, "ip.id|identification"),
+];
 
 /// The role of a column or a value of this name, if it is needed.
 pub fn role(name: &str) -> Option<Role> {
@@ -65,7 +90,7 @@ pub fn role(name: &str) -> Option<Role> {
     match name {
         "" => None,
         "WS" => Some(Role::Scale),
-        _ => Role::MEMBERS.into_iter().find(|role| role.name().split('|').any(is_same)),
+        _ => NAMES.iter().find(|(_, names)| names.split('|').any(is_same)).map(|(role, _)| *role),
     }
 }
 
@@ -78,7 +103,7 @@ const LONGEST_ACK: u32 = 72;
 
 /// The values of one row, as printed; empty where there is none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct RowFields<'a>([&'a str; Role::NAMES.len()]);
+pub struct RowFields<'a>([&'a str; Role::Sack as usize + 1]);
 
 impl<'a> RowFields<'a> {
     /// The last of several values counts: that of the innermost packet.
@@ -100,7 +125,7 @@ impl<'a> RowFields<'a> {
     /// The packet of a row. Its info may go on in the next line; `Nothing` without time or ends.
     pub fn outcome(mut self, names: &mut EndNames) -> Outcome {
         let is_cut = self.read_info().is_none() && self.is_info_cut();
-        let stamp = self.get(Role::Time).and_then(time::listed);
+        let stamp = self.get(Role::Time).and_then(times::listed);
         match stamp.and_then(|stamp| Some((stamp, self.packet_of(names)?))) {
             Some(packet) if is_cut => Outcome::More(Some(packet)),
             Some(packet) => Outcome::Packet(packet),

@@ -1,16 +1,8 @@
 //! A packet as a text prints it.
 
-use super::time::PrintedTime;
-use crate::capture::flags::SYN;
-use std::net::SocketAddr;
-
-/// Sender and receiver.
-pub type SocketPair = [SocketAddr; 2];
-
-/// The ends in order, and the place of the first one given among them.
-pub fn keyed([from, to]: SocketPair) -> (SocketPair, usize) {
-    if from <= to { ([from, to], 0) } else { ([to, from], 1) }
-}
+use crate::ends::SocketPair;
+use crate::flags::SYN;
+use crate::times::PrintedTime;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintedPacket {

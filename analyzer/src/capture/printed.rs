@@ -1,60 +1,113 @@
-//! A printed packet as the frame that it may have been: headers, and no payload.
+//! Printed packets as the frames that they may have been: headers, and no payload.
 
-use super::numbers::{PrintedConnections, WireNumbers};
-use super::packet::{PrintedOptions, PrintedPacket, PrintedSegment, SocketPair, TimedPacket};
-use crate::capture::{Frame, link};
+use super::buffer::Buffer;
+use super::times::clamped;
+use super::{Frame, InputEnd, link};
+use crate::capture::error::ScanError;
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement};
-use std::iter;
 use std::net::IpAddr;
 use std::ops::Deref;
+use std::{io, iter};
+use texts::{
+    AboutText, PrintedOptions, PrintedPacket, PrintedSegment, Refusal, SentPacket, SocketPair,
+    Source, WireNumbers,
+};
 
-/// Too short for a header.
-const CUT: [u8; 1] = [0x45];
-/// An Ethernet header without addresses, of ARP.
-const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
+impl Source for Buffer {
+    fn at_least(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        Self::at_least(self, wanted)
+    }
 
-/// Makes frames of the packets of a text.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct FrameMaker {
-    pub connections: PrintedConnections,
-    bytes: Vec<u8>,
-    /// IP identifications are printed.
-    pub has_ip_ids: bool,
+    fn available(&self) -> &[u8] {
+        Self::available(self)
+    }
+
+    fn consume(&mut self, count: usize) {
+        Self::consume(self, count);
+    }
 }
 
-impl FrameMaker {
+/// A text that is being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    packets: texts::Text,
+    /// How the text ended; packets that were read are still to come.
+    stop: InputEnd,
+    bytes: Vec<u8>,
+}
+
+impl Text {
+    /// Begins to read the text in `buffer`; `otherwise` is the error if it is not a packet text.
+    ///
+    /// # Errors
+    /// It holds no packet, or lacks what the analysis needs.
+    pub fn open(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Self, ScanError> {
+        let packets = texts::Text::open(buffer).map_err(|refusal| match refusal {
+            Refusal::Unreadable(error) => ScanError::unreadable(path, &error),
+            Refusal::Lacks(reason) => ScanError::not_a_capture(path, &reason),
+            Refusal::NoText => otherwise,
+        })?;
+        Ok(Self { packets, stop: InputEnd::Complete, bytes: Vec::new() })
+    }
+
+    /// The next frame, if its line begins before `until`; where there is none, `end` is set.
+    // Kept out of the hot loop of other formats.
+    #[cold]
+    pub fn next_frame(
+        &mut self,
+        buffer: &mut Buffer,
+        until: u64,
+        end: &mut Option<InputEnd>,
+    ) -> Option<Frame<'_>> {
+        if buffer.at() >= until {
+            return None;
+        }
+        loop {
+            match self.packets.next_packet(buffer) {
+                Ok(Some(packet)) => return Some(self.frame(packet)),
+                Ok(None) => {
+                    *end = Some(self.stop.clone());
+                    return None;
+                }
+                Err(error) => self.stop = error.into(),
+            }
+        }
+    }
+
+    /// Remarks on the text that was read so far.
+    pub fn about(&self) -> AboutText {
+        self.packets.about()
+    }
+
     /// The frame of the next packet. Without a TCP segment it is skipped for the same reason.
-    pub fn frame(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> Frame<'_> {
+    fn frame(&mut self, SentPacket { time_ns, packet, numbers }: SentPacket) -> Frame<'_> {
         self.bytes.clear();
         let mut wire_len = None;
-        match packet {
-            PrintedPacket::Tcp(ends, printed) => wire_len = self.segment(ends, &printed),
-            PrintedPacket::NotTcp => other(false, &mut self.bytes),
-            PrintedPacket::Fragment => other(true, &mut self.bytes),
-            PrintedPacket::NotIp => self.bytes.extend(NOT_IP),
-            _ => {}
-        }
-        if self.bytes.is_empty() {
-            self.bytes.extend(CUT);
+        match (packet, &numbers) {
+            (PrintedPacket::Tcp(ends, printed), Some(numbers)) => {
+                wire_len = Some(segment(ends, &printed, numbers, &mut self.bytes));
+            }
+            (PrintedPacket::NotTcp, _) => other(false, &mut self.bytes),
+            (PrintedPacket::Fragment, _) => other(true, &mut self.bytes),
+            (PrintedPacket::NotIp, _) => self.bytes.extend(NOT_IP),
+            _ => self.bytes.extend(CUT),
         }
         let is_ip = packet != PrintedPacket::NotIp;
         let is_inferred = packet.segment().is_some_and(|(_, segment)| segment.is_inferred);
         let inferred = if is_inferred { link::INFERRED } else { 0 };
         Frame {
-            time_ns,
+            time_ns: clamped(time_ns),
             wire_len: wire_len.unwrap_or(self.bytes.len() as u32),
             link_type: if is_ip { link::RAW } else { link::ETHERNET } | inferred,
             data: &self.bytes,
         }
     }
-
-    /// Length on the wire; `None` if the sequence number cannot be inferred.
-    fn segment(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<u32> {
-        self.has_ip_ids |= printed.ip_id != 0;
-        let sent = self.connections.sent(ends, printed)?;
-        Some(segment(ends, printed, &sent, &mut self.bytes))
-    }
 }
+
+/// Too short for a header.
+const CUT: [u8; 1] = [0x45];
+/// An Ethernet header without addresses, of ARP.
+const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
 
 /// Where these are in a TCP header (RFC 9293, section 3.1).
 const DATA_OFFSET: usize = 12;
@@ -161,3 +214,6 @@ fn options(
     }
     (options, count.min(MOST_OPTIONS))
 }
+
+#[cfg(test)]
+mod tests;
