@@ -18,7 +18,6 @@ pub mod printed;
 pub mod system;
 pub mod times;
 pub mod unpack;
-mod utf16;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
@@ -29,8 +28,8 @@ use printed::Text;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use texts::AboutText;
+use texts::utf16::{self, Utf16};
 use unpack::Unpacked;
-use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 

@@ -216,4 +216,66 @@ fn options(
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use crate::capture::{Capture, link};
+    use crate::decode::{self, Header, Skip};
+    use std::io::Cursor;
+
+    /// The segment of each frame, or why there is none, and whether it was inferred.
+    fn frames(text: &str) -> Vec<(Result<Header, Skip>, bool)> {
+        let mut capture = Capture::new(Box::new(Cursor::new(text.to_owned())), "pasted").unwrap();
+        let mut found = Vec::new();
+        while let Some(frame) = capture.next_frame() {
+            let segment = decode::segment(frame.link_type, frame.data, frame.wire_len);
+            let header = segment.map(|segment| segment.header());
+            found.push((header, frame.link_type & link::INFERRED != 0));
+        }
+        found
+    }
+
+    #[test]
+    fn a_frame_has_all_that_was_printed_of_its_segment() {
+        let text = "\
+            10:00:00.000000 IP 10.0.0.1.4 > 10.0.0.2.80: Flags [S], seq 5000, win 64240, options \
+            [mss 1460,sackOK,TS val 7 ecr 0,nop,wscale 7], length 0\n\
+            10:00:00.000100 IP 10.0.0.2.80 > 10.0.0.1.4: Flags [S.], seq 9000, ack 5001, win 65160, \
+            options [mss 1400], length 0\n\
+            10:00:00.080000 IP 10.0.0.2.80 > 10.0.0.1.4: Flags [.], ack 1, win 510, options \
+            [nop,nop,sack 1 {201:301}], length 0\n\
+            10:00:00.080001 IP 10.0.0.1.4 > 10.0.0.2.80: Flags [S], seq 7000, win 9, length 0\n";
+        let found: Vec<_> = frames(text).into_iter().map(|(header, _)| header.unwrap()).collect();
+        let [syn, syn_ack, ack, bare] = found[..] else { panic!("{found:?}") };
+        assert!(syn.is_opening() && !syn.options.is_cut() && bare.options.is_cut());
+        assert_eq!((syn.seq, syn.options.mss(), syn.options.window_scale()), (5000, 1460, Some(7)));
+        assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (9000, 5001, 1400));
+        assert_eq!((syn.options.tsval(), ack.window, ack.len), (Some(7), 510, 0));
+        assert!(ack.is_pure_ack() && ack.options.is_sack_from(5201));
+    }
+
+    #[test]
+    fn a_segment_beyond_64_kb_is_as_long_as_it_was_printed() {
+        for (from, to) in [("IP6 fe80::1", "2001:db8::2"), ("IP 10.0.0.1", "10.0.0.2")] {
+            let text = format!(
+                "10:00:00.000000 {from}.4000 > {to}.8080: Flags [P.], seq 1:70001, \
+                                ack 1, win 64, length 70000\n"
+            );
+            assert_eq!(frames(&text)[0].0.unwrap().len, 70_000, "{text}");
+        }
+    }
+
+    /// Frames keep the numbers that they had in the capture.
+    #[test]
+    fn what_is_no_segment_is_skipped_for_the_same_reason() {
+        for (packet, skip) in [
+            ("IP 10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)", Skip::NotTcp),
+            ("IP 10.0.0.1 > 10.0.0.2: ip-proto-6", Skip::Fragment),
+            ("ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28", Skip::NotIp),
+            ("IP 10.0.0.1.4000 > 10.0.0.2.80: [|tcp]", Skip::Cut),
+        ] {
+            let segment = "10:00:00.100000 IP 10.0.0.1.4 > 10.0.0.2.80: Flags [.], seq 1:9, ack 1, \
+                           win 64, length 8";
+            let found = frames(&format!("10:00:00.000001 {packet}\n{segment}\n"));
+            assert_eq!((found[0], found[1].0.is_ok()), ((Err(skip), false), true), "{packet}");
+        }
+    }
+}

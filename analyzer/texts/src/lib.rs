@@ -9,6 +9,7 @@ pub mod flags;
 mod packets;
 mod paste;
 mod times;
+pub mod utf16;
 
 pub use ends::SocketPair;
 pub use packets::packet::{PrintedOptions, PrintedPacket, PrintedSegment};

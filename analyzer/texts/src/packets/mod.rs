@@ -18,3 +18,6 @@ mod rows;
 mod tcpdump;
 pub mod text;
 mod tokens;
+
+#[cfg(test)]
+mod tests;

@@ -1,27 +1,87 @@
 //! Texts as they are pasted.
 
-use crate::capture::error::ScanError;
-use crate::capture::{Capture, InputEnd, link};
-use crate::decode::{self, Header, Skip};
-use std::io::Cursor;
-use texts::AboutText;
+use super::packet::{PrintedPacket, PrintedSegment};
+use super::text::{AboutText, Refusal, SentPacket, Text};
+use crate::Source;
+use crate::flags::{self, ACK as ACK_FLAG, PSH, SYN as SYN_FLAG};
+use crate::utf16::{self, Utf16};
+use std::io::{self, Read as _};
 
-fn open(text: &[u8]) -> Result<Capture, ScanError> {
-    Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")
+impl Source for &[u8] {
+    fn at_least(&mut self, _wanted: usize) -> io::Result<&[u8]> {
+        Ok(self)
+    }
+
+    fn available(&self) -> &[u8] {
+        self
+    }
+
+    fn consume(&mut self, count: usize) {
+        *self = &self[count..];
+    }
 }
 
-type HeaderOrSkip = Result<Header, Skip>;
+/// A segment as it was sent, with what was printed of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    seq: u32,
+    ack: u32,
+    window: u16,
+    len: u32,
+    flags: u8,
+    /// Where the first block of SACK begins.
+    sack_from: Option<u32>,
+    printed: PrintedSegment,
+}
 
-/// Each frame with its time, and what is said of the text.
-fn read(text: &str) -> (Vec<(i64, HeaderOrSkip)>, AboutText) {
-    let mut capture = open(text.as_bytes()).unwrap();
-    let mut frames = Vec::new();
-    while let Some(frame) = capture.next_frame() {
-        let segment = decode::segment(frame.link_type, frame.data, frame.wire_len);
-        frames.push((frame.time_ns, segment.map(|segment| segment.header())));
+impl Header {
+    #[expect(clippy::result_large_err, reason = "it is the other half of what is compared")]
+    fn of(SentPacket { packet, numbers, .. }: SentPacket) -> Result<Self, PrintedPacket> {
+        let Some(((_, printed), sent)) = packet.segment().zip(numbers) else {
+            let is_known = packet.segment().is_none();
+            return Err(if is_known { packet } else { PrintedPacket::Unreadable });
+        };
+        let PrintedSegment { len, flags, .. } = printed;
+        let sack_from = printed.options.sack[0].map(|(begin, _)| sent.sack(begin));
+        Ok(Self {
+            seq: sent.seq,
+            ack: sent.ack,
+            window: sent.window,
+            len,
+            flags,
+            sack_from,
+            printed,
+        })
     }
-    assert_eq!(capture.end(), Some(&InputEnd::Complete));
-    (frames, capture.about_text().unwrap())
+
+    fn mss(&self) -> u16 {
+        self.printed.options.mss.unwrap_or(0)
+    }
+
+    fn timestamps(&self) -> Option<(u32, u32)> {
+        self.printed.options.timestamps
+    }
+}
+
+type Read = Vec<(i64, Result<Header, PrintedPacket>)>;
+
+fn opened(mut bytes: &[u8]) -> (&[u8], Text) {
+    let text = Text::open(&mut bytes).unwrap();
+    (bytes, text)
+}
+
+/// Each packet with its time, and what is said of the text.
+fn read_bytes(mut bytes: &[u8]) -> Result<(Read, AboutText), Refusal> {
+    let mut text = Text::open(&mut bytes)?;
+    let mut packets = Vec::new();
+    while let Some(packet) = text.next_packet(&mut bytes).unwrap() {
+        packets.push((packet.time_ns, Header::of(packet)));
+    }
+    Ok((packets, text.about()))
+}
+
+fn read(text: &str) -> (Read, AboutText) {
+    read_bytes(text.as_bytes()).unwrap()
 }
 
 fn headers(text: &str) -> Vec<Header> {
@@ -29,7 +89,10 @@ fn headers(text: &str) -> Vec<Header> {
 }
 
 fn refused(text: &str) -> String {
-    open(text.as_bytes()).err().unwrap().to_string()
+    match read_bytes(text.as_bytes()) {
+        Err(Refusal::Lacks(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
 }
 
 const SYN: &str = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [S], seq 5000, win 64240, \
@@ -44,42 +107,46 @@ const ACK: &str =
 /// Flags, relative Seq and Ack, Len, MSS and time in us of the packets in `tests/printed/forms`.
 const SAME: [(u8, u32, u32, u32, u16, i64); 4] = [
     (SYN_FLAG, 0, 0, 0, 1460, 0),
-    (SYN_FLAG | decode::ACK, 0, 1, 0, 1400, 100),
-    (decode::PSH | decode::ACK, 1, 1, 100, 0, 40_000),
-    (decode::ACK, 1, 101, 0, 0, 80_000),
+    (SYN_FLAG | ACK_FLAG, 0, 1, 0, 1400, 100),
+    (PSH | ACK_FLAG, 1, 1, 100, 0, 40_000),
+    (ACK_FLAG, 1, 101, 0, 0, 80_000),
 ];
-const SYN_FLAG: u8 = decode::SYN;
 
 /// A form is a file: what it prints is the same.
 #[test]
 fn every_form_tells_the_same() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/printed/forms");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/printed/forms");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut count = 0;
     for path in files {
-        let text = std::fs::read(&path).unwrap();
-        let mut capture = open(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut found = Vec::new();
-        while let Some(frame) = capture.next_frame() {
-            let header = decode::segment(frame.link_type, frame.data, frame.wire_len);
-            let header = header.unwrap_or_else(|skip| panic!("{}: {skip:?}", path.display()));
-            found.push((frame.time_ns, header.header()));
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(order) = utf16::order(&bytes) {
+            let units = std::mem::take(&mut bytes);
+            Utf16::new(units.as_slice(), order).read_to_end(&mut bytes).unwrap();
         }
+        let (packets, about) =
+            read_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+        let of = |(time_ns, packet): (i64, Result<Header, _>)| {
+            (time_ns, packet.unwrap_or_else(|packet| panic!("{}: {packet:?}", path.display())))
+        };
+        let found: Vec<_> = packets.into_iter().map(of).collect();
         let first_ns = found[0].0;
         // The first numbers of each end.
         let isn = [found[0].1.seq, found[1].1.seq];
         let same = found.iter().enumerate().map(|(at, (time_ns, header))| {
-            let ack =
-                if header.flags & decode::ACK == 0 { 0 } else { header.ack - isn[1 - at % 2] };
+            let ack = if header.flags & ACK_FLAG == 0 { 0 } else { header.ack - isn[1 - at % 2] };
             // Network Monitor prints none.
-            let is_told = header.flags & decode::SYN != 0 && !path.ends_with("network-monitor.txt");
-            let mss = if is_told { header.options.mss() } else { SAME[at % SAME.len()].4 };
+            let is_told = header.flags & SYN_FLAG != 0 && !path.ends_with("network-monitor.txt");
+            let mss = if is_told { header.mss() } else { SAME[at % SAME.len()].4 };
             let seq = header.seq - isn[at % 2];
             (header.flags, seq, ack, header.len, mss, (time_ns - first_ns) / 1_000)
         });
         assert_eq!(same.collect::<Vec<_>>(), SAME, "{}", path.display());
-        let foreign = capture.about_text().unwrap().lines_without_packet;
-        assert!(foreign == 0 || path.to_string_lossy().contains("ml.txt"), "{}", path.display());
+        assert!(
+            about.lines_without_packet == 0 || path.to_string_lossy().contains("ml.txt"),
+            "{}",
+            path.display()
+        );
         count += 1;
     }
     assert!(count > 60);
@@ -90,12 +157,12 @@ fn a_segment_has_the_numbers_that_were_printed() {
     let [syn, syn_ack, data, ack] = headers(&[SYN, SYN_ACK, DATA, ACK].concat())[..] else {
         panic!("four frames");
     };
-    assert!(syn.is_opening());
-    assert_eq!((syn.seq, syn.options.mss(), syn.options.window_scale()), (5000, 1460, Some(7)));
-    assert_eq!(syn.options.tsval(), Some(7));
-    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (9000, 5001, 1400));
+    assert!(syn.flags == SYN_FLAG);
+    assert_eq!((syn.seq, syn.mss(), syn.printed.options.window_shift), (5000, 1460, Some(7)));
+    assert_eq!(syn.timestamps().map(|(value, _)| value), Some(7));
+    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.mss()), (9000, 5001, 1400));
     assert_eq!((data.seq, data.ack, data.len, data.window), (5001, 9001, 100, 502));
-    assert!(ack.is_pure_ack());
+    assert!(ack.flags == ACK_FLAG && ack.len == 0);
     assert_eq!((ack.seq, ack.ack, ack.len), (9001, 5101, 0));
 }
 
@@ -124,64 +191,70 @@ fn blocks_of_sack_are_counted_as_the_acks_are() {
     let absolute = absolute.replace("ack 101", "ack 5101").replace("201:301", "5201:5301");
     for text in [relative, absolute] {
         let found = *headers(&text).last().unwrap();
-        assert!(found.ack == 5101 && found.options.is_sack_from(5201), "{text}");
+        assert!(found.ack == 5101 && found.sack_from == Some(5201), "{text}");
     }
 }
 
 #[test]
 fn other_packets_keep_the_numbers_of_frames() {
     let others = [
-        ("10:00:00.000001 IP 10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)", Skip::NotTcp),
+        ("10:00:00.000001 IP 10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)", PrintedPacket::NotTcp),
         (
             "10:00:00.000001 IP6 fe80::1 > ff02::1: ICMP6, router advertisement, length 24",
-            Skip::NotTcp,
+            PrintedPacket::NotTcp,
         ),
         (
             "10:00:00.000001 IP 1.1.1.1 > 2.2.2.2: GREv0, length 72: IP 10.0.0.1.4 > 10.0.0.2.80: UDP",
-            Skip::NotTcp,
+            PrintedPacket::NotTcp,
         ),
         (
             "10:00:00.000001 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto UDP (17), \
           length 49)\n    10.0.0.1.5000 > 10.0.0.2.53: 0+ A? a.b. (21)",
-            Skip::NotTcp,
+            PrintedPacket::NotTcp,
         ),
         (
             "10:00:00.000001 IP (tos 0x0, ttl 64, id 1, offset 80, flags [none], proto TCP (6), \
           length 44)\n    10.0.0.1 > 10.0.0.2: tcp",
-            Skip::Fragment,
+            PrintedPacket::Fragment,
         ),
-        ("10:00:00.000001 IP 10.0.0.1 > 10.0.0.2: ip-proto-6", Skip::Fragment),
-        ("10:00:00.000001 ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28", Skip::NotIp),
+        ("10:00:00.000001 IP 10.0.0.1 > 10.0.0.2: ip-proto-6", PrintedPacket::Fragment),
+        (
+            "10:00:00.000001 ARP, Request who-has 10.0.0.1 tell 10.0.0.2, length 28",
+            PrintedPacket::NotIp,
+        ),
         (
             "10:00:00.000001 02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype ARP (0x0806), \
           length 42: Request who-has 10.0.0.1 tell 10.0.0.2, length 28",
-            Skip::NotIp,
+            PrintedPacket::NotIp,
         ),
-        ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: [|tcp]", Skip::Cut),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: [|tcp]", PrintedPacket::Unreadable),
         (
             "10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80:  tcp 64 [bad hdr length 4 - too short, \
           < 20]",
-            Skip::Cut,
+            PrintedPacket::Quiet,
         ),
-        ("10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:10", Skip::Cut),
-        ("10:00:00.000001 IP 10.0.0.1.4000 > 1", Skip::Cut),
+        (
+            "10:00:00.000001 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:10",
+            PrintedPacket::Unreadable,
+        ),
+        ("10:00:00.000001 IP 10.0.0.1.4000 > 1", PrintedPacket::Unreadable),
         // Nothing tells the sequence number of a pure ACK before all others of its sender.
-        (ACK.trim_end(), Skip::Cut),
+        (ACK.trim_end(), PrintedPacket::Unreadable),
         // In an error of ICMP.
         (
             "10:00:00.100000 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto ICMP (1), \
           length 96)\n    10.0.0.9 > 10.0.0.1: ICMP 10.0.0.2 tcp port 80 unreachable, length \
           76\n\tIP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto TCP (6), length 68)\n    \
           10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:29, ack 1, win 8192, length 28",
-            Skip::NotTcp,
+            PrintedPacket::NotTcp,
         ),
     ];
-    for (line, skip) in others {
+    for (line, packet) in others {
         let (frames, about) = read(&format!("{line}\n{DATA}"));
         let found: Vec<_> = frames.iter().map(|(_, decoded)| decoded.err()).collect();
         assert_eq!(
             (&found[..], about.lines_without_packet),
-            (&[Some(skip), None][..], 0),
+            (&[Some(packet), None][..], 0),
             "{line}"
         );
     }
@@ -194,9 +267,9 @@ fn flags_without_an_ack_and_options_that_were_cut_are_read() {
     let none = rst.replace("[R], seq 5101", "[none]");
     let cut = SYN.replace(",nop,wscale 7], length 0", ", [|tcp]");
     let found = headers(&[SYN, SYN_ACK, DATA, rst, &none, &cut].concat());
-    assert_eq!((found[3].seq, found[3].flags), (5101, decode::RST));
+    assert_eq!((found[3].seq, found[3].flags), (5101, flags::RST));
     assert_eq!((found[4].seq, found[4].flags), (5101, 0));
-    assert_eq!((found[5].options.mss(), found[5].options.is_cut()), (1460, true));
+    assert_eq!((found[5].mss(), found[5].printed.is_cut), (1460, true));
 }
 
 /// Who pastes lines without them would read that 63 bytes of room kept the server waiting.
@@ -205,13 +278,10 @@ fn a_syn_printed_without_its_options_tells_no_window_scale() {
     let cut = SYN.replace("nop,wscale 7]", "[|tcp]");
     let bare = format!("{}, length 0\n", SYN.split_once(", options").unwrap().0);
     let listed = LISTED.replace(" WS=128", "[Packet size limited during capture]");
-    assert!(headers(&listed)[0].options.is_cut() && !headers(LISTED)[0].options.is_cut());
+    assert!(headers(&listed)[0].printed.is_cut && !headers(LISTED)[0].printed.is_cut);
     let found = headers(&[SYN, &cut, &bare].concat());
-    assert_eq!(
-        found.iter().map(|syn| syn.options.is_cut()).collect::<Vec<_>>(),
-        [false, true, true]
-    );
-    assert_eq!(found.iter().map(|syn| syn.options.mss()).collect::<Vec<_>>(), [1460, 1460, 0]);
+    assert_eq!(found.iter().map(|syn| syn.printed.is_cut).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(found.iter().map(Header::mss).collect::<Vec<_>>(), [1460, 1460, 0]);
     assert!(found.iter().all(|syn| syn.len == 0));
 }
 
@@ -223,8 +293,12 @@ fn ipv6_and_segments_beyond_64_kb_are_read() {
         [text, &text.replace("IP6 fe80::1", "IP 10.0.0.1").replace("2001:db8::2", "10.0.0.2")]
     {
         let found = headers(text)[0];
-        assert_eq!((found.len, found.options.tsval()), (70_000, Some(u32::MAX)), "{text}");
-        assert_eq!(found.options.echo(), Some(0x0203));
+        assert_eq!(
+            (found.len, found.timestamps().map(|(value, _)| value)),
+            (70_000, Some(u32::MAX)),
+            "{text}"
+        );
+        assert_eq!(found.timestamps().unwrap().1, 66051);
     }
 }
 
@@ -238,12 +312,12 @@ const LISTED: &str = "\
 #[test]
 fn a_packet_list_has_the_numbers_that_were_sent() {
     let [syn, syn_ack, data, ack] = headers(LISTED)[..] else { panic!("four frames") };
-    assert!(syn.is_opening());
-    assert_eq!((syn.window, syn.options.mss(), syn.options.window_scale()), (64240, 1460, Some(7)));
-    assert_eq!(syn.options.tsval(), Some(7));
-    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (0, 1, 1400));
+    assert!(syn.flags == SYN_FLAG);
+    assert_eq!((syn.window, syn.mss(), syn.printed.options.window_shift), (64240, 1460, Some(7)));
+    assert_eq!(syn.timestamps().map(|(value, _)| value), Some(7));
+    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.mss()), (0, 1, 1400));
     assert_eq!((data.seq, data.ack, data.len, data.window), (1, 1, 100, 64256 >> 7));
-    assert!(ack.is_pure_ack() && ack.options.is_sack_from(201));
+    assert!(ack.flags == ACK_FLAG && ack.len == 0 && ack.sack_from == Some(201));
     assert_eq!((ack.seq, ack.ack, ack.window), (1, 101, 512));
 }
 
@@ -296,12 +370,10 @@ fn a_message_that_fits_two_connections_proves_nothing() {
     let rows = MESSAGES.lines().zip(other.lines());
     let both: String = rows.flat_map(|(one, other)| [one, "\n", other, "\n"]).collect();
     for (text, expected) in [(both.as_str(), 3), (MESSAGES, 0)] {
-        let mut capture = open(text.as_bytes()).unwrap();
-        let mut inferred = 0;
-        while let Some(frame) = capture.next_frame() {
-            inferred += u64::from(frame.link_type & link::INFERRED != 0);
-        }
-        let about = capture.about_text().unwrap();
+        let (packets, about) = read(text);
+        let is_inferred =
+            |(_, packet): &&(i64, Result<Header, _>)| packet.unwrap().printed.is_inferred;
+        let inferred = packets.iter().filter(is_inferred).count() as u64;
         assert_eq!(
             (inferred, about.messages_in_doubt, about.messages_unplaced),
             (expected, expected, 0)
@@ -347,11 +419,13 @@ fn a_message_that_fits_no_connection_is_left_out_and_told() {
     let elsewhere = "9 0.100000 10.0.0.9 → 10.0.0.2 HTTP 72 HTTP/1.1 200 OK  (text/html)\n";
     let again = "9 0.100000 10.0.0.2 → 10.0.0.1 HTTP 86 [TCP Retransmission] HTTP/1.1 200 OK\n";
     let dns = "9 0.300000 10.0.0.9 → 10.0.0.2 DNS 72 Standard query 0x1 A a.b\n";
-    for (row, skip, unplaced) in
-        [(elsewhere, Skip::Cut, 1), (again, Skip::Cut, 1), (dns, Skip::NotTcp, 0)]
-    {
+    for (row, packet, unplaced) in [
+        (elsewhere, PrintedPacket::Unreadable, 1),
+        (again, PrintedPacket::Unreadable, 1),
+        (dns, PrintedPacket::NotTcp, 0),
+    ] {
         let (frames, about) = read(&[MESSAGES, row].concat());
-        assert_eq!((frames[8].1, about.messages_unplaced), (Err(skip), unplaced), "{row}");
+        assert_eq!((frames[8].1, about.messages_unplaced), (Err(packet), unplaced), "{row}");
     }
     assert!(refused(elsewhere).contains("messages alone"), "{}", refused(elsewhere));
 }
@@ -370,8 +444,8 @@ fn rows_out_of_order_are_sorted_and_that_is_said() {
 #[test]
 fn a_text_that_begins_late_is_found_and_one_that_begins_too_late_is_not() {
     let before = "a line of a ticket, and of what was tried before\n";
-    assert!(open([&before.repeat(2_000), DATA].concat().as_bytes()).is_ok());
-    assert!(open([&before.repeat(200_000), DATA].concat().as_bytes()).is_err());
+    assert!(read_bytes([&before.repeat(2_000), DATA].concat().as_bytes()).is_ok());
+    assert!(read_bytes([&before.repeat(200_000), DATA].concat().as_bytes()).is_err());
 }
 
 #[test]
@@ -380,21 +454,22 @@ fn a_line_without_an_end_takes_no_memory() {
     text.resize(3 << 20, b'x');
     text.extend(b"\n");
     text.extend(DATA.as_bytes());
-    let mut capture = open(&text).unwrap();
-    let mut frames = 0;
+    let mut packets = 0;
+    let (mut bytes, mut text) = opened(&text);
     let allocated = allocation_counter::measure(|| {
-        while capture.next_frame().is_some() {
-            frames += 1;
+        while text.next_packet(&mut bytes).unwrap().is_some() {
+            packets += 1;
         }
     });
-    assert_eq!(frames, 2);
+    assert_eq!(packets, 2);
     assert!(allocated.bytes_max < 1 << 20, "{} bytes", allocated.bytes_max);
 }
 
 #[test]
 fn no_packet_takes_memory_of_its_own() {
     let text = [SYN, SYN_ACK].concat() + &[DATA, ACK].concat().repeat(1_000);
-    let mut capture = open(text.as_bytes()).unwrap();
-    let allocated = allocation_counter::measure(|| while capture.next_frame().is_some() {});
+    let (mut bytes, mut text) = opened(text.as_bytes());
+    let allocated =
+        allocation_counter::measure(|| while text.next_packet(&mut bytes).unwrap().is_some() {});
     assert!(allocated.count_total < 20, "{} allocations", allocated.count_total);
 }
