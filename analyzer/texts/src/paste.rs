@@ -1,9 +1,17 @@
-//! A line without what pasting and mailing added to it.
+//! What pasting, mailing, pages and logs add to lines, and how it is taken away.
+//!
+//! [`Paste`] puts lines together that quoted-printable or a table of HTML broke, [`decoded`] gives
+//! their signs back, [`unquoted`] the lines within a string or Markdown, and [`Plain`] is one of
+//! these without the marks before and behind it.
 
 use std::borrow::Cow;
+use std::mem;
 
-/// Tags of HTML, as issue trackers and blogs put them around packets.
-const TAGS: &str = "span code br p pre div li td tr b i em strong font tt a";
+/// Tags of HTML, as issue trackers and blogs put them around lines: those that end a line or
+/// begin one, those that end a cell, and others.
+const LINES: &str = "br p div li tr pre";
+const CELLS: &str = "td th";
+const TAGS: &str = "span code b i em strong font tt a table tbody thead html body";
 const ENTITIES: [(&str, char); 8] = [
     ("gt", '>'),
     ("lt", '<'),
@@ -16,76 +24,153 @@ const ENTITIES: [(&str, char); 8] = [
 ];
 /// Longer ones are none.
 const LONGEST_ENTITY: usize = 8;
+/// Pages of pages escape signs so often.
+const MOST_TIMES_ESCAPED: usize = 4;
+/// A longer line is not put together.
+const LONGEST: usize = 16 << 10;
+/// Quoted-printable has no longer lines (RFC 2045, section 6.7).
+const LONGEST_QUOTED: usize = 76;
 
-/// The text of a line.
-#[derive(Debug)]
-pub struct Plain<'a> {
-    pub text: Cow<'a, str>,
-    /// Marks of quoting (`>`) before it.
-    pub quotes: usize,
-    /// Escapes of quoted-printable were in it.
-    pub has_escapes: bool,
-    /// The blank before it.
-    pub indent: Option<char>,
+/// The lines of a text that are not whole yet.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Paste {
+    begun: Vec<u8>,
+    /// Escapes of quoted-printable were seen.
+    has_escapes: bool,
 }
 
-impl<'a> Plain<'a> {
-    /// Without quote marks, indents, line ends of Windows, HTML, and escapes of quoted-printable.
-    pub fn of(line: &'a [u8]) -> Self {
-        let indent =
-            line.first().filter(|byte| b" \t".contains(byte)).map(|byte| char::from(*byte));
-        let is_html = line.contains(&b'&') || line.contains(&b'<');
-        let is_escaped = line.contains(&b'=')
-            && line.windows(3).any(|part| matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09"));
-        let has_line_ends = line.contains(&b'\\') && line.windows(2).any(|part| part == b"\\n");
-        let is_plain = !is_html && !is_escaped && !has_line_ends && !line.contains(&0xc2);
-        let (text, quotes) = match String::from_utf8_lossy(line) {
-            Cow::Borrowed(text) if is_plain => {
-                let (text, quotes) = trimmed(text);
-                (Cow::Borrowed(text), quotes)
-            }
-            text => {
-                let text = if is_escaped { unescaped(&text) } else { text.into_owned() };
-                // Strings of programs have line ends of letters.
-                let text = text.replace('\u{a0}', " ").replace("\\n", " ");
-                let mut text = without_tags(&text);
-                if text.contains("&gt;") {
-                    // Escaped twice.
-                    text = without_tags(&text);
-                }
-                let (text, quotes) = trimmed(&text);
-                (Cow::Owned(text.to_owned()), quotes)
-            }
+impl Paste {
+    /// The line with those before that it ends; `None` while it goes on.
+    pub fn whole<'a>(&mut self, line: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let text = line.trim_ascii();
+        let is_escaped = text.windows(3).any(|part| is_surely_escaped(part));
+        self.has_escapes |= is_escaped;
+        let is_broken = text.ends_with(b"=")
+            && (self.has_escapes
+                || line.trim_ascii_end().len() == LONGEST_QUOTED && !has_numbers(text));
+        let is_in_row = || {
+            let begins =
+                |tag: &[u8]| text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(tag));
+            let ends = text.windows(4).any(|word| word.eq_ignore_ascii_case(b"</tr"));
+            (begins(b"<td") || begins(b"<th")) && !ends
         };
-        Self { text, quotes, has_escapes: is_escaped, indent }
+        let is_more = is_broken || is_in_row();
+        if self.begun.is_empty() && !is_more {
+            return Some(if is_escaped { Cow::Owned(bytes_of(line)) } else { Cow::Borrowed(line) });
+        }
+        let part = match is_more {
+            true if is_broken => line.trim_ascii_end().strip_suffix(b"=").unwrap_or(line),
+            true => text,
+            false => line,
+        };
+        self.begun.extend(part);
+        if is_more && self.begun.len() < LONGEST {
+            return None;
+        }
+        self.end().map(Cow::Owned)
+    }
+
+    /// The line that goes on at the end of the text.
+    pub fn end(&mut self) -> Option<Vec<u8>> {
+        let begun = mem::take(&mut self.begun);
+        let is_escaped = begun.windows(3).any(|part| is_surely_escaped(part));
+        (!begun.is_empty()).then(|| if is_escaped { bytes_of(&begun) } else { begun })
     }
 }
 
-fn trimmed(text: &str) -> (&str, usize) {
-    let is_added = |c: char| c.is_whitespace() || ">`\u{feff}".contains(c);
-    let inner = text.trim_start_matches(is_added);
-    let before = &text[..text.len() - inner.len()];
-    (inner.trim_end(), before.matches('>').count())
+/// An escape of quoted-printable that is no value of a row.
+fn is_surely_escaped(part: &[u8]) -> bool {
+    matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09")
 }
 
-/// Escapes of quoted-printable, `=E2=86=92`, become their bytes (RFC 2045, section 6.7).
-fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+/// A row may break behind the name of a number, too.
+fn has_numbers(line: &[u8]) -> bool {
+    line.windows(4).any(|part| part == b"Seq=")
+}
+
+/// Escapes of quoted-printable, `=E2=86=92`, become their bytes.
+fn bytes_of(mut rest: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(rest.len());
     while let Some((&byte, after)) = rest.split_first() {
         let hex = after.get(..2).filter(|hex| byte == b'=' && hex.iter().copied().all(is_hex));
         let hex = hex.and_then(|hex| u8::from_str_radix(str::from_utf8(hex).ok()?, 16).ok());
         bytes.push(hex.unwrap_or(byte));
         rest = if hex.is_some() { &after[2..] } else { after };
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 fn is_hex(byte: u8) -> bool {
     byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte)
 }
 
-/// Tags go, entities become what they stand for.
+/// The text of a line with its signs as they were printed: without HTML and colours, and with
+/// blanks, quotes and wide letters of ASCII.
+pub fn decoded(line: &[u8]) -> Cow<'_, str> {
+    let mut text = characters(line);
+    if text.contains('\u{1b}') {
+        text = Cow::Owned(without_colours(&text));
+    }
+    for _ in 0..MOST_TIMES_ESCAPED {
+        if !text.contains(['&', '<']) {
+            break;
+        }
+        let plain = without_tags(&text);
+        if plain == text {
+            break;
+        }
+        text = Cow::Owned(plain);
+    }
+    if !text.is_ascii() && text.chars().any(|sign| usual(sign) != Some(sign)) {
+        text = Cow::Owned(text.chars().filter_map(usual).collect());
+    }
+    text
+}
+
+/// Bytes that are no UTF-8 are Windows' of the West.
+fn characters(line: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = str::from_utf8(line) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(match chunk.invalid() {
+            [] => None,
+            [0xa0] => Some(' '),
+            [0x96 | 0x97] => Some('–'),
+            _ => Some(char::REPLACEMENT_CHARACTER),
+        });
+    }
+    Cow::Owned(text)
+}
+
+/// The sign that was printed; `None` for one that takes no room.
+fn usual(sign: char) -> Option<char> {
+    match sign {
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => None,
+        '\u{2028}' | '\u{2029}' => Some('\n'),
+        '“' | '”' => Some('"'),
+        '‘' | '’' => Some('\''),
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(sign) - 0xfee0),
+        _ if sign.is_whitespace() && !sign.is_ascii() => Some(' '),
+        _ => Some(sign),
+    }
+}
+
+/// Without what tells a terminal colours: `ESC [ 1 ; 32 m`.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_end = |sign: char| ('@'..='~').contains(&sign);
+        let rest = part.strip_prefix('[').and_then(|part| Some(&part[part.find(is_end)? + 1..]));
+        plain.push_str(rest.unwrap_or(part));
+    }
+    plain
+}
+
+/// Tags go, or end their line or cell; entities become what they stand for.
 fn without_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -104,7 +189,13 @@ fn without_tags(text: &str) -> String {
 fn tag(from: &str) -> Option<(Option<char>, &str)> {
     let (inside, after) = from.strip_prefix('<')?.split_once('>')?;
     let name = inside.trim_start_matches('/').split([' ', '/']).next()?;
-    TAGS.split(' ').any(|tag| tag.eq_ignore_ascii_case(name)).then_some((None, after))
+    let is_of = |tags: &str| tags.split(' ').any(|tag| tag.eq_ignore_ascii_case(name));
+    match () {
+        () if is_of(LINES) => Some((Some('\n'), after)),
+        () if is_of(CELLS) => Some((inside.starts_with('/').then_some('\t'), after)),
+        () if is_of(TAGS) => Some((None, after)),
+        () => None,
+    }
 }
 
 fn entity(from: &str) -> Option<(Option<char>, &str)> {
@@ -121,9 +212,68 @@ fn entity(from: &str) -> Option<(Option<char>, &str)> {
     found.map(|found| (Some(found), after))
 }
 
+/// Line ends, tabs and signs that a string of a program or Markdown escapes with `\`.
+pub fn unquoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some((before, from)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let by_number = || {
+            let sign = u32::from_str_radix(from.strip_prefix('u')?.get(..4)?, 16).ok()?;
+            Some((char::from_u32(sign)?, 5))
+        };
+        let (sign, len) = match from.chars().next() {
+            Some('n' | 'r') => ('\n', 1),
+            Some('t') => ('\t', 1),
+            Some(sign) if "\"'[]<>()_*`#|-.".contains(sign) => (sign, 1),
+            _ => by_number().unwrap_or(('\\', 0)),
+        };
+        plain.push(sign);
+        rest = &from[len..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// A line without its quote marks, indent and line end.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<'a> {
+    pub text: &'a str,
+    /// Marks of quoting (`>`) before it.
+    pub quotes: usize,
+    /// The blank before it.
+    pub indent: Option<char>,
+}
+
+impl<'a> Plain<'a> {
+    pub fn of(line: &'a str) -> Self {
+        let is_added = |c: char| c.is_whitespace() || ">`\u{feff}".contains(c);
+        let text = line.trim_start_matches(is_added);
+        let quotes = line[..line.len() - text.len()].matches('>').count();
+        let indent = line.chars().next().filter(|sign| [' ', '\t'].contains(sign));
+        Self { text: text.trim_end(), quotes, indent }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The lines that were printed.
+    fn plain(text: &str) -> Vec<String> {
+        let mut paste = Paste::default();
+        let mut found = Vec::new();
+        for line in text.split_inclusive('\n') {
+            let Some(whole) = paste.whole(line.as_bytes()) else { continue };
+            let text = unquoted(decoded(&whole)).into_owned();
+            let lines = text.split('\n').map(|line| Plain::of(line).text.to_owned());
+            found.extend(lines.filter(|line| !line.is_empty()));
+        }
+        found
+    }
 
     #[test]
     fn what_pasting_html_and_mail_add_is_taken_away() {
@@ -132,12 +282,28 @@ mod tests {
             ("<p>a<br/>", "a"),
             ("Flags <span class=\"e\">&#91;S&#x5D;</span>, <span>seq </span>1", "Flags [S], seq 1"),
             ("a\u{a0}&rarr;&nbsp;b &unknown; & <mss 1460>", "a → b &unknown; & <mss 1460>"),
-            ("1 =E2=86=92 2 Seq=3D10 Ack=3D1=", "1 → 2 Seq=10 Ack=1="),
+            ("a &amp;amp;gt;&#160;b", "a > b"),
+            ("1 =E2=86=92 2 Seq=3D10 Ack=3D1", "1 → 2 Seq=10 Ack=1"),
             ("Seq=10 Ack=20", "Seq=10 Ack=20"),
+            ("\u{1b}[1;32m1 ＞\u{200b} 2\u{1b}[0m \u{1b}x", "1 > 2 x"),
+            (r"1 \> 2: \[S\] \u003e \x", r"1 > 2: [S] > \x"),
         ] {
-            assert_eq!(Plain::of(line.as_bytes()).text, expected, "{line}");
+            assert_eq!(plain(line), [expected], "{line}");
         }
-        assert_eq!(Plain::of(b"a \xe2\x86 b").text, "a \u{fffd} b");
-        assert_eq!(Plain::of(b"> > b").quotes, 2);
+        assert_eq!(decoded(b"a\xa0b \xe2\x86 c"), "a b \u{fffd} c");
+        assert_eq!(Plain::of("> > b").quotes, 2);
+    }
+
+    #[test]
+    fn lines_that_pasting_broke_or_joined_are_as_they_were_printed() {
+        for (text, expected) in [
+            ("1 =3D 2, wi=\r\nn 5\r\n3\n", &["1 = 2, win 5", "3"][..]),
+            ("<tr>\n<td>1</td>\n <TD>a</td>\n</tr>\nb", &["1\ta", "b"]),
+            ("<tr><td>1</td><td>a</td></tr><p>b</p>", &["1\ta", "b"]),
+            (r#"{"log":"a\nb\r\n"}"#, &["{\"log\":\"a", "b", "\"}"]),
+            ("Len=1 Seq=\n2", &["Len=1 Seq=", "2"]),
+        ] {
+            assert_eq!(plain(text), expected, "{text}");
+        }
     }
 }

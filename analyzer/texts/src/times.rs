@@ -25,26 +25,52 @@ pub fn stamp(line: &str) -> Option<(PrintedTime, &str)> {
     let (mut found, mut day, mut at) = (None, None, 0);
     for word in line[..ends_at].split([' ', '\t']).take(MOST_WORDS) {
         at += word.len() + 1;
-        let inner = word.rsplit(['"', '\'', '|', '[', '(', '>']).next().unwrap_or(word);
-        // A difference of two texts begins its lines so.
-        let inner = inner.strip_prefix('+').unwrap_or(inner);
-        let time = if has_fraction(inner) { of_word(inner, day) } else { None };
+        let time = last(word).and_then(|(before, time)| {
+            of_word(time, before.strip_suffix('T').map_or(day, date_behind))
+        });
         found = time.zip(line.get(at..)).or(found);
         if !word.is_empty() {
-            day = date(inner);
+            day = date_behind(word);
         }
     }
     found
 }
 
-/// tcpdump and tshark print microseconds or nanoseconds.
-fn has_fraction(word: &str) -> bool {
-    matches!(word.split_once('.'), Some((_, fraction)) if [6, 9].contains(&fraction.len()))
+/// The time that a word ends with, of microseconds or nanoseconds as tcpdump and tshark print it,
+/// and what stands before it: `out.txt:12:10:00:00.000000`, `+10:00:00.000000`, `[0.040000]`.
+fn last(word: &str) -> Option<(&str, &str)> {
+    let word = word.trim_end_matches([']', ')', ',', '|']);
+    let (whole, fraction) = word.rsplit_once('.')?;
+    let digits = |text: &str| text.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let mut at = whole.len() - digits(whole);
+    // Hours and minutes, or neither.
+    if let Some(minutes) = whole[..at].strip_suffix(':')
+        && let Some(hours) = minutes[..minutes.len() - digits(minutes)].strip_suffix(':')
+        && digits(hours) > 0
+    {
+        at = hours.len() - digits(hours);
+    }
+    let is_negative = |before: &str| !before.ends_with(|sign: char| sign.is_alphanumeric());
+    if whole[..at].strip_suffix('-').is_some_and(is_negative) {
+        at -= 1;
+    }
+    let (before, time) = word.split_at(at);
+    // A difference of two texts begins its lines with `+`.
+    let is_apart = before == "+"
+        || before.ends_with('T')
+        || !before.ends_with(|sign: char| sign.is_alphanumeric() || "+.".contains(sign));
+    (is_apart && [6, 9].contains(&fraction.len())).then_some((before, time))
 }
 
 /// Is the word a time as tcpdump and tshark print it?
 pub fn is_whole(word: &str) -> bool {
-    has_fraction(word) && of_word(word, None).is_some()
+    last(word).is_some_and(|(_, time)| of_word(time, None).is_some())
+}
+
+/// The date that a word ends with.
+fn date_behind(word: &str) -> Option<i64> {
+    const LEN: usize = "2023-11-14".len();
+    date(word.get(word.len().checked_sub(LEN)?..)?)
 }
 
 pub fn is_date(word: &str) -> bool {

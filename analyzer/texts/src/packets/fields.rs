@@ -287,7 +287,7 @@ impl<'a> RowFields<'a> {
             return flags.split(' ').next().and_then(number).unwrap_or(0) as u8;
         }
         // Some escape the dots of tshark's string.
-        let is_letters = flags.contains(['·', '*', '.']) || flags.contains("\\u00b7");
+        let is_letters = flags.contains(['·', '*', '.']);
         let is_set = |name: &str| {
             flags.split([',', ' ']).any(|flag| flag == name)
                 || is_letters && flags.contains(&name[..1])
@@ -304,6 +304,8 @@ fn last(values: &str) -> &str {
 
 /// `1`, `0x1`, or `1    (relative sequence number)`.
 fn number(text: &str) -> Option<u32> {
+    // Quotes and commas of lists may stand behind it.
+    let text = text.trim_end_matches(|sign: char| !sign.is_alphanumeric());
     let word = last(text).split([' ', '(']).next()?;
     match word.strip_prefix("0x") {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),

@@ -14,7 +14,7 @@
 use super::forms::Forms;
 use super::packet::{Outcome, PrintedPacket, Stamped};
 use super::{record, rows, tcpdump, tokens};
-use crate::paste::Plain;
+use crate::paste::{Paste, Plain, decoded, unquoted};
 use crate::{Source, times};
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -27,22 +27,37 @@ const LONGEST_PACKET: usize = 8 << 10;
 /// A packet of `-v` takes two lines, each of which mail programs break at 72 characters.
 const MOST_LINES: usize = 8;
 
-/// The length of the next line with its end; 0 at the end of the text.
+/// The length of the next line with its end, also that of old Macs (`\r`); 0 at the end of the
+/// text.
 ///
 /// # Errors
 /// The read failed.
 pub fn next_len(source: &mut impl Source) -> io::Result<usize> {
-    let mut seen = 0;
+    let (mut seen, mut wanted) = (0, 1);
     loop {
-        let available = source.at_least(seen + 1)?;
+        let available = source.at_least(wanted)?;
         let len = available.len().min(LONGEST);
-        if let Some(at) = available[seen..len].iter().position(|&byte| byte == b'\n') {
-            return Ok(seen + at + 1);
-        }
-        if len == seen || len == LONGEST {
+        let is_all = available.len() < wanted;
+        let is_end = |byte: &u8| [b'\r', b'\n'].contains(byte);
+        if let Some(at) = available[seen..len].iter().position(is_end) {
+            let rest = &available[seen + at..len];
+            let returns = rest.iter().take_while(|byte| **byte == b'\r').count();
+            let end = seen + at + returns;
+            match rest.get(returns) {
+                // The line feed may come with the next read.
+                None if end < LONGEST && !is_all => wanted = end + 1,
+                Some(b'\n') => return Ok(end + 1),
+                _ => return Ok(end),
+            }
+        } else if len == LONGEST {
+            // Not within a tag or an escape.
+            let at = available[..len].iter().rposition(|byte| b"<\\".contains(byte));
+            return Ok(at.filter(|at| *at > LONGEST / 2).unwrap_or(len));
+        } else if is_all {
             return Ok(len);
+        } else {
+            (seen, wanted) = (len, len + 1);
         }
-        seen = len;
     }
 }
 
@@ -63,8 +78,7 @@ pub struct Joiner {
     is_behind_packet: bool,
     /// The next line goes on within a word.
     is_within_word: bool,
-    /// Quoted-printable escapes were seen.
-    has_escapes: bool,
+    paste: Paste,
     /// Packets that are complete.
     complete: VecDeque<Stamped>,
     /// Lines that belong to no packet.
@@ -74,28 +88,44 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Takes the next line; `true` if it holds nothing of a packet.
-    pub fn take(&mut self, line: &[u8]) -> bool {
-        let has_end = line.len() < LONGEST || line.ends_with(b"\n");
-        let plain = Plain::of(line);
-        let text: &str = &plain.text;
-        self.has_escapes |= plain.has_escapes;
-        if text.is_empty() {
-            self.is_closed = true;
-            return false;
+    /// Takes the next line; `other` gets what holds nothing of a packet.
+    pub fn take(&mut self, line: &[u8], mut other: impl FnMut(&str)) {
+        let Some(whole) = self.paste.whole(line) else { return };
+        let has_end = line.len() <= LONGEST / 2 || line.ends_with(b"\n");
+        self.take_whole(&whole, has_end, &mut other);
+    }
+
+    fn take_whole(&mut self, line: &[u8], has_end: bool, other: &mut impl FnMut(&str)) {
+        let text = unquoted(decoded(line));
+        let mut lines = text.split('\n').peekable();
+        while let Some(line) = lines.next() {
+            let plain = Plain::of(line);
+            let is_last = lines.peek().is_none();
+            if !plain.text.is_empty() {
+                self.take_plain(&plain, has_end || !is_last, other);
+            } else if !is_last {
+                self.end_word();
+            } else {
+                self.is_closed |= text.trim().is_empty();
+            }
         }
-        let (mut rest, mut is_nothing) = (text, false);
+    }
+
+    fn take_plain(&mut self, plain: &Plain<'_>, has_end: bool, other: &mut impl FnMut(&str)) {
+        let mut rest = plain.text;
         loop {
             let at = next_packet(rest, self.is_within_word);
             let part = rest[..at.unwrap_or(rest.len())].trim_end();
+            let has_end = has_end || at.is_some();
             if self.goes_on(part) {
-                self.append(part, &plain, has_end || at.is_some());
+                self.append(part, plain, has_end);
+            } else if self.begin(part, plain) {
+                self.is_within_word = !has_end;
             } else {
-                is_nothing = !self.begin(part, &plain);
-                let is_cut = at.is_none() && !has_end;
-                self.is_within_word = !is_nothing && (is_cut || is_broken(part, self.has_escapes));
+                self.is_within_word = false;
+                other(part);
             }
-            let Some(at) = at else { return is_nothing };
+            let Some(at) = at else { return };
             rest = &rest[at..];
         }
     }
@@ -107,6 +137,13 @@ impl Joiner {
 
     /// No more lines come.
     pub fn end(&mut self) {
+        if let Some(line) = self.paste.end() {
+            self.take_whole(&line, true, &mut |_| {});
+        }
+        self.close();
+    }
+
+    fn close(&mut self) {
         self.flush();
         self.complete.extend(self.forms.record.end(&mut self.forms.names));
     }
@@ -123,7 +160,7 @@ impl Joiner {
             // The row of the same packet stands before its details.
             let is_of_row = number.is_some() && number == rows::number(&self.begun);
             let row = if is_of_row { mem::take(&mut self.outcome).ended() } else { None };
-            self.end();
+            self.close();
             self.forms.record.begin(text, row);
             return true;
         }
@@ -142,11 +179,9 @@ impl Joiner {
                 self.is_closed = true;
                 return is_elision;
             }
-            Outcome::Packet(_) | Outcome::More(Some(_)) => self.end(),
+            Outcome::Packet(_) | Outcome::More(Some(_)) => self.close(),
             Outcome::More(None) | Outcome::Heading => self.flush(),
         }
-        let is_cut_heading = outcome == Outcome::Heading && is_broken(text, self.has_escapes);
-        let outcome = if is_cut_heading { Outcome::More(None) } else { outcome };
         self.begun.clear();
         self.begun.push_str(text);
         (self.lines, self.quotes, self.is_closed, self.outcome) = (1, plain.quotes, false, outcome);
@@ -160,7 +195,8 @@ impl Joiner {
         let is_more = || match self.outcome {
             Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
             Outcome::More(_) => {
-                !tcpdump::begins(text) && !rows::begins(text) && !record::begins(text)
+                let begins = tcpdump::begins(text) || rows::begins(text) || record::begins(text);
+                !begins || tcpdump::is_rest(text)
             }
             Outcome::Packet((_, PrintedPacket::Tcp(..))) => {
                 !self.is_closed && rows::are_options(text)
@@ -173,9 +209,6 @@ impl Joiner {
 
     fn append(&mut self, text: &str, plain: &Plain<'_>, has_end: bool) {
         if mem::take(&mut self.is_within_word) {
-            if is_broken(&self.begun, self.has_escapes) {
-                self.begun.pop();
-            }
             self.begun.extend(plain.indent);
         } else if !self.begun.ends_with('=') {
             self.begun.push(' ');
@@ -186,17 +219,18 @@ impl Joiner {
         }
         self.begun.push_str(text);
         self.lines += 1;
-        self.is_within_word = !has_end || is_broken(&self.begun, self.has_escapes);
-        if !self.is_within_word {
+        self.is_within_word = true;
+        if has_end {
+            self.end_word();
+        }
+    }
+
+    /// The word in which a line went on has ended.
+    fn end_word(&mut self) {
+        if mem::take(&mut self.is_within_word) {
             self.outcome = self.forms.read(&self.begun);
         }
     }
-}
-
-/// Quoted-printable breaks a line with `=`, also within a word (RFC 2045, section 6.7). A row may
-/// break behind the name of a number, too: then it has no escapes.
-fn is_broken(line: &str, has_escapes: bool) -> bool {
-    line.ends_with('=') && (has_escapes || !line.contains("Seq="))
 }
 
 /// `[...]`, `...` or `<snip>`, where rows were left out.

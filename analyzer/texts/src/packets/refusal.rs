@@ -4,7 +4,6 @@ use super::lines::Joiner;
 use super::packet::{PrintedPacket, Stamped};
 use super::{rows, tcpdump};
 use crate::Source;
-use crate::paste::Plain;
 use crate::times::Survey;
 use std::io;
 
@@ -137,9 +136,7 @@ impl Beginning {
     fn of(start: &[u8]) -> Self {
         let (mut found, mut joiner) = (Self::default(), Joiner::default());
         for line in start.split_inclusive(|&byte| byte == b'\n') {
-            if joiner.take(line) {
-                found.lacks(lack_of(&Plain::of(line).text));
-            }
+            joiner.take(line, |text| found.lacks(lack_of(text)));
             while let Some(packet) = joiner.next() {
                 found.see(packet);
             }

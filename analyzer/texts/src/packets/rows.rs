@@ -80,7 +80,12 @@ pub fn number(line: &str) -> Option<u32> {
 pub fn are_options(line: &str) -> bool {
     let first = line.split([' ', '\t']).next().unwrap_or_default();
     let is_named = first.split_once('=').is_some_and(|(name, _)| role(name).is_some());
-    is_named || first.starts_with("SACK_PERM") || first == "(DF)" || line.starts_with('<')
+    is_named
+        || first.starts_with("SACK_PERM")
+        || first == "(DF)"
+        || ["<mss ", "<nop", "<sack", "<timestamp ", "<wscale "]
+            .iter()
+            .any(|option| line.starts_with(option))
 }
 
 /// Are these more names of fields, that were broken off a heading?
@@ -181,8 +186,10 @@ const MOST_WORDS: usize = 24;
 
 /// A row without a heading of cells: time, hosts, protocol, length, and other columns between them.
 pub fn of_words(line: &str, times_before: usize, names: &mut EndNames) -> Outcome {
-    if let Some(separator) = ["\",\"", "\";\""].into_iter().find(|cells| line.contains(cells)) {
-        let unquoted = line.replace(&separator[1..], " ").replace('"', " ");
+    if let Some(separator) =
+        ["\",\"", "\";\"", "','"].into_iter().find(|cells| line.contains(cells))
+    {
+        let unquoted = line.replace(&separator[1..], " ").replace(['"', '\''], " ");
         return of_words(&unquoted, times_before, names);
     }
     let words: Vec<&str> = line.split_whitespace().take(MOST_WORDS).collect();

@@ -24,6 +24,11 @@ pub fn begins(line: &str) -> bool {
     times::stamp(line).is_some()
 }
 
+/// Is it what `-v` prints in its second line, maybe behind a prefix of all lines?
+pub fn is_rest(line: &str) -> bool {
+    !begins(line) && pair(line).is_some_and(|pair| pair.after.starts_with("Flags ["))
+}
+
 fn packet(stamp: PrintedTime, text: &str, names: &mut EndNames) -> Outcome {
     match pair(text) {
         _ if is_fragment(text) => Outcome::Packet((stamp, PrintedPacket::Fragment)),

@@ -112,7 +112,7 @@ impl Text {
         let read = lines::next_len(source);
         let len = *read.as_ref().unwrap_or(&0);
         if len > 0 {
-            self.joiner.take(&source.available()[..len]);
+            self.joiner.take(&source.available()[..len], |_| {});
         } else {
             self.joiner.end();
         }
