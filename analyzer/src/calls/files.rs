@@ -6,10 +6,12 @@ use crate::capture::input::Input;
 use crate::capture::progress::Progress;
 use crate::capture::times::DAY_NS;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
+use texts::paste::{Paste, decoded};
+use texts::utf16::{self, Utf16};
 
 /// A longer line is not strace's.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -68,10 +70,14 @@ impl Files {
 /// One file, line by line.
 pub struct File {
     path: String,
-    reader: BufReader<Input>,
-    pub line: Vec<u8>,
-    /// The line behind it, where that had to be looked at.
-    ahead: Option<Vec<u8>>,
+    reader: Box<dyn BufRead>,
+    /// Without what pasting added.
+    pub line: String,
+    /// Lines behind it that were read with it, or had to be looked at, each with its number.
+    ahead: VecDeque<(u32, String)>,
+    /// The lines that were read, as they stand in the file.
+    read: u32,
+    paste: Paste,
     /// Is it one of several, with lines that are merged by these times?
     is_one_of_several: bool,
     due_ns: i64,
@@ -90,11 +96,19 @@ impl File {
         progress: &Arc<Progress>,
     ) -> Result<Self, ScanError> {
         let suffix = Path::new(path).extension().and_then(|suffix| suffix.to_str());
+        let mut reader = BufReader::with_capacity(1 << 16, Input::open(path, progress)?);
+        let start = reader.fill_buf().map_err(|error| ScanError::unreadable(path, &error))?;
+        let reader: Box<dyn BufRead> = match utf16::order(start) {
+            Some(order) => Box::new(BufReader::new(Utf16::new(reader, order))),
+            None => Box::new(reader),
+        };
         Ok(Self {
             path: path.to_owned(),
-            reader: BufReader::with_capacity(1 << 16, Input::open(path, progress)?),
-            line: Vec::new(),
-            ahead: None,
+            reader,
+            line: String::new(),
+            ahead: VecDeque::new(),
+            read: 0,
+            paste: Paste::default(),
             is_one_of_several,
             due_ns: 0,
             number: 0,
@@ -108,29 +122,46 @@ impl File {
     /// Goes on to the next line; `false` at the end. Among several files the earliest line comes
     /// next: what `accept` gives is there when the thread goes on.
     pub fn advance(&mut self) -> bool {
-        let Some(line) = self.ahead.take().or_else(|| self.read_line()) else { return false };
-        self.number = self.number.saturating_add(1);
+        self.read_lines(1);
+        let Some((number, line)) = self.ahead.pop_front() else { return false };
         if self.is_one_of_several {
             self.due_ns = self.due_ns(&line).unwrap_or(self.due_ns);
-            if line.windows(7).any(|word| word == b"accept(" || word == b"accept4") {
-                self.ahead = self.read_line();
-                let next_ns = self.ahead.as_deref().and_then(|next| self.due_ns(next));
+            if line.contains("accept(") || line.contains("accept4") {
+                self.read_lines(1);
+                let next_ns = self.ahead.front().and_then(|(_, next)| self.due_ns(next));
                 self.due_ns = next_ns.unwrap_or(self.due_ns);
             }
         }
-        self.line = line;
+        (self.number, self.line) = (number, line);
         true
     }
 
-    fn due_ns(&self, line: &[u8]) -> Option<i64> {
-        let (clock, ns) = Line::of(&String::from_utf8_lossy(line)).time?;
+    fn due_ns(&self, line: &str) -> Option<i64> {
+        let (clock, ns) = Line::of(line).time?;
         Some(self.on(clock, ns))
     }
 
-    /// The next line, empty if it is too long; `None` at the end.
+    /// Reads on until so many lines are there, or the file ends.
+    fn read_lines(&mut self, wanted: usize) {
+        while self.ahead.len() < wanted {
+            let (line, is_end) = match self.read_line() {
+                Some(line) => {
+                    (self.paste.whole(&line).map(|line| decoded(&line).into_owned()), false)
+                }
+                None => (self.paste.end().map(|line| decoded(&line).into_owned()), true),
+            };
+            let text = line.as_deref().map(str::trim_end);
+            let lines = text.into_iter().flat_map(|text| text.split(['\n', '\r']));
+            self.ahead.extend(lines.map(|line| (self.read, line.to_owned())));
+            if is_end {
+                return;
+            }
+        }
+    }
+
+    /// The next line as it stands there, empty if it is too long; `None` at the end.
     fn read_line(&mut self) -> Option<Vec<u8>> {
-        let mut line = std::mem::take(&mut self.line);
-        line.clear();
+        let mut line = Vec::new();
         let read = self.reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
         let is_cut = line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n");
         let mut rest = || if is_cut { self.reader.skip_until(b'\n') } else { Ok(0) };
@@ -143,6 +174,7 @@ impl File {
                 return None;
             }
         }
+        self.read = self.read.saturating_add(1);
         Some(line)
     }
 

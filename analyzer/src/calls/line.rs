@@ -4,7 +4,6 @@
 //! `> `, a journal's date. `[pid 7] 10:00:00.5 (+ 0.1) write(3<TCP:[..]>, "..", 5) = 5 <0.01>`.
 
 use crate::capture::times::{SECOND_NS, decimals_ns};
-use std::borrow::Cow;
 
 /// Characters of a call that are kept.
 pub const LONGEST_TEXT: usize = 1000;
@@ -302,19 +301,6 @@ pub fn without_strings(text: &str) -> String {
     kept
 }
 
-/// Without what a page made of signs; a quoted string then begins where strace began it.
-pub fn unescaped(text: &str) -> Cow<'_, str> {
-    if !["&lt;", "&gt;", "&quot;", "&#"].iter().any(|entity| text.contains(entity)) {
-        return Cow::Borrowed(text);
-    }
-    let plain = if text.contains('"') {
-        text.to_owned()
-    } else {
-        text.replace("&quot;", "\"").replace("&#34;", "\"")
-    };
-    Cow::Owned(plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,6 +365,5 @@ mod tests {
     fn nothing_that_a_program_wrote_is_kept() {
         assert_eq!(without_strings(r#"3, "secret\"", 9"#), r#"3, "", 9"#);
         assert!(without_strings(r#"{sin_addr=inet_addr("10.0.0.1")}"#).contains("10.0.0.1"));
-        assert_eq!(unescaped("5&lt;TCP:[a-&gt;b]&gt;, &quot;x&quot;"), "5<TCP:[a->b]>, \"x\"");
     }
 }

@@ -1,7 +1,7 @@
 //! Lines become calls, and calls become sockets, writes and options.
 
 use super::files::{File, Files};
-use super::line::{self, EndedCall, LONGEST_TEXT, Line, What, unescaped, without_strings};
+use super::line::{self, EndedCall, LONGEST_TEXT, Line, What, without_strings};
 use super::name::{CallKind, NAMES, kind, place};
 use super::sockets::{DescriptorText, Protocol, Socket, Sockets, Thread, Write, descriptor, flag};
 use super::trace::{OptionCall, Trace};
@@ -88,10 +88,8 @@ pub struct TraceReader {
 impl TraceReader {
     /// Takes the current line of a file; `at` is the place of the file among all.
     pub fn take(&mut self, file: &mut File, at: u16) {
-        let bytes = std::mem::take(&mut file.line);
-        let text = String::from_utf8_lossy(&bytes);
-        self.take_text(file, at, unescaped(text.trim_end()).as_ref());
-        file.line = bytes;
+        let text = std::mem::take(&mut file.line);
+        self.take_text(file, at, &text);
     }
 
     fn take_text(&mut self, file: &mut File, at: u16, text: &str) {

@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Files of these texts, read as one trace; a name may end with a thread, as those of `-ff`.
-fn read(files: &[(&str, &str)]) -> Result<Trace, ScanError> {
+fn read(files: &[(&str, impl AsRef<[u8]>)]) -> Result<Trace, ScanError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("calls-{}-{number}", std::process::id()));
@@ -165,6 +165,31 @@ fn files_of_threads_are_one_trace() {
         trace.sockets.iter().find(|socket| socket.bytes > 0).unwrap().remote.unwrap().port(),
         9
     );
+}
+
+/// A page, a mail and a log change the trace as they change a capture.
+#[test]
+fn what_pasting_adds_to_a_trace_is_taken_away() {
+    let plain = "1795754603.1 write(4<TCP:[10.0.0.1:80->10.0.0.2:9]>, \"a=b\", 3) = 3\n\
+                 1795754603.2 write(4<TCP:[10.0.0.1:80->10.0.0.2:9]>, \"c\", 1) = 1\n";
+    let escaped = plain.replace('<', "&lt;").replace('>', "&gt;");
+    let twice = escaped.replace('&', "&amp;").replace('\n', "<br>\n");
+    let quoted = plain.replace('=', "=3D").replace(") =3D 3", ") =3D=\n 3");
+    let utf16: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for text in [
+        twice.as_bytes(),
+        format!("<pre>{}</pre>", escaped.replace('\n', "</p><p>")).as_bytes(),
+        plain.replace(' ', "\u{a0}").as_bytes(),
+        plain.replace('\n', "\r").as_bytes(),
+        quoted.as_bytes(),
+        &utf16,
+    ] {
+        let shown = String::from_utf8_lossy(text);
+        let trace = read(&[("a.txt", text)]).unwrap();
+        assert_eq!(sockets(&trace), [(4, false)], "{shown}");
+        let lines = trace.sockets[0].writes.iter().map(|write| write.bytes);
+        assert_eq!(lines.collect::<Vec<_>>(), [3, 1], "{shown}");
+    }
 }
 
 #[test]

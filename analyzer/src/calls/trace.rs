@@ -1,7 +1,7 @@
 //! A trace: what strace saw of sockets, with the line of each call.
 
 use super::files::File;
-use super::line::{TraceClock, unescaped, without_strings};
+use super::line::{TraceClock, without_strings};
 use super::name::place;
 use super::sockets::{Socket, Write};
 use super::stack::Functions;
@@ -66,9 +66,7 @@ impl Trace {
         let mut lines = Vec::new();
         while file.number < write.line && file.advance() {
             if numbers.contains(&Some(file.number)) {
-                let text = String::from_utf8_lossy(&file.line);
-                let text = unescaped(text.trim_end());
-                lines.push(format!("{}: {}", file.number, without_strings(&text)));
+                lines.push(format!("{}: {}", file.number, without_strings(&file.line)));
             }
         }
         Ok(lines)

@@ -64,6 +64,8 @@ impl EndNames {
     }
 
     fn host(&mut self, host: &str, is_v6: bool) -> Option<IpAddr> {
+        // The string that it begins.
+        let host = host.trim_start_matches(['"', '\'']);
         if let Ok(addr) = host.parse::<IpAddr>() {
             return (addr.is_ipv6() == is_v6).then_some(addr);
         }

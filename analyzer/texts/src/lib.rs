@@ -7,7 +7,7 @@
 mod ends;
 pub mod flags;
 mod packets;
-mod paste;
+pub mod paste;
 mod times;
 pub mod utf16;
 

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::mem;
+use std::ops::RangeInclusive;
 
 /// Tags of HTML, as issue trackers and blogs put them around lines: those that end a line or
 /// begin one, those that end a cell, and others.
@@ -28,8 +29,9 @@ const LONGEST_ENTITY: usize = 8;
 const MOST_TIMES_ESCAPED: usize = 4;
 /// A longer line is not put together.
 const LONGEST: usize = 16 << 10;
-/// Quoted-printable has no longer lines (RFC 2045, section 6.7).
-const LONGEST_QUOTED: usize = 76;
+/// The lines of quoted-printable that go on are so long: an escape is not broken (RFC 2045,
+/// section 6.7).
+const QUOTED: RangeInclusive<usize> = 73..=76;
 
 /// The lines of a text that are not whole yet.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl Paste {
         self.has_escapes |= is_escaped;
         let is_broken = text.ends_with(b"=")
             && (self.has_escapes
-                || line.trim_ascii_end().len() == LONGEST_QUOTED && !has_numbers(text));
+                || QUOTED.contains(&line.trim_ascii_end().len()) && !has_numbers(text));
         let is_in_row = || {
             let begins =
                 |tag: &[u8]| text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case(tag));
@@ -170,15 +172,20 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
-/// Tags go, or end their line or cell; entities become what they stand for.
+/// Tags go, or end their line or cell; entities become what they stand for. A string of a program
+/// is left as it is, but for entities.
 fn without_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['&', '<']) {
+    let (mut rest, mut is_in_string) = (text, false);
+    let has_strings = text.contains('"');
+    while let Some(at) = rest.find(['&', '<', '"']) {
         let (before, from) = rest.split_at(at);
         plain.push_str(before);
-        let (replaced, after) =
-            tag(from).or_else(|| entity(from)).unwrap_or_else(|| (from.chars().next(), &from[1..]));
+        is_in_string ^= from.starts_with('"') && !before.ends_with('\\');
+        let found = tag(from).filter(|_| !is_in_string).or_else(|| entity(from));
+        // Where strings begin with quotes, others are within.
+        let found = found.filter(|(sign, _)| *sign != Some('"') || !has_strings);
+        let (replaced, after) = found.unwrap_or_else(|| (from.chars().next(), &from[1..]));
         plain.extend(replaced);
         rest = after;
     }
@@ -292,6 +299,16 @@ mod tests {
         }
         assert_eq!(decoded(b"a\xa0b \xe2\x86 c"), "a b \u{fffd} c");
         assert_eq!(Plain::of("> > b").quotes, 2);
+    }
+
+    #[test]
+    fn strings_hold_what_the_program_wrote() {
+        for (line, expected) in [
+            (r#"<b>write</b>(3, "<br>\"<p>&quot;", 9)"#, r#"write(3, "<br>\"<p>&quot;", 9)"#),
+            ("5&lt;TCP:[a-&gt;b]&gt;, &quot;x&quot;", "5<TCP:[a->b]>, \"x\""),
+        ] {
+            assert_eq!(decoded(line.as_bytes()), expected, "{line}");
+        }
     }
 
     #[test]

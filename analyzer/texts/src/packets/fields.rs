@@ -216,6 +216,7 @@ impl<'a> RowFields<'a> {
         is_tcp && (inner.is_empty() || tokens::is_digits(inner) || info.starts_with("TCP:Flags="))
             || is_tcp
                 && (info.ends_with(']') && info.starts_with("[TCP ") && !info.contains(" of a "))
+            || is_tcp && info.starts_with('[') && !info.contains(']')
             || inner.split_whitespace().nth(1).is_some_and(tokens::is_arrow)
             || ports(inner.split(" [").next().unwrap_or_default()).is_some()
             || info.rsplit_once('[').is_some_and(|(ends, _)| ports(ends).is_some())

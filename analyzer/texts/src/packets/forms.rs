@@ -7,6 +7,7 @@ use super::packet::Outcome;
 use super::record::Record;
 use super::rows::{self, Columns};
 use super::tcpdump;
+use super::tokens::is_arrow;
 use crate::ends::EndNames;
 
 /// How one form is read.
@@ -50,7 +51,13 @@ impl Forms {
     }
 
     fn tcpdump(&mut self, line: &str) -> Outcome {
-        let outcome = tcpdump::read(line, &mut self.names);
+        // Another arrow, as a word processor makes it.
+        let outcome = if line.contains(": Flags [") && !line.contains(" > ") {
+            let words = line.split(' ').map(|word| if is_arrow(word) { ">" } else { word });
+            tcpdump::read(&words.collect::<Vec<_>>().join(" "), &mut self.names)
+        } else {
+            tcpdump::read(line, &mut self.names)
+        };
         let id =
             line.split_once("PktGroupId ").and_then(|(_, rest)| rest.split_once(", Appearance"));
         match (&outcome, id) {

@@ -61,6 +61,27 @@ pub fn next_len(source: &mut impl Source) -> io::Result<usize> {
     }
 }
 
+/// Does the line begin a packet, or more of one?
+fn begins(text: &str) -> bool {
+    tcpdump::begins(text) || rows::begins(text) || record::begins(text)
+}
+
+/// The signs of a line without its end.
+fn width(line: &[u8]) -> usize {
+    String::from_utf8_lossy(line).trim_end_matches(['\r', '\n']).chars().count()
+}
+
+/// The width at which a terminal broke these lines, within words: few are a little shorter.
+pub fn broken_at<'a>(lines: impl Iterator<Item = &'a [u8]> + Clone) -> usize {
+    /// Word by word, lines end so far before it.
+    const NEAR: usize = 15;
+    let widths = lines.map(width);
+    let most = widths.clone().max().unwrap_or(0);
+    let full = widths.clone().filter(|width| *width == most).count();
+    let near = widths.filter(|width| (most.saturating_sub(NEAR)..most).contains(width)).count();
+    if full > 1 && near * 2 <= full { most } else { 0 }
+}
+
 /// Puts the lines of one packet together.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Joiner {
@@ -78,6 +99,9 @@ pub struct Joiner {
     is_behind_packet: bool,
     /// The next line goes on within a word.
     is_within_word: bool,
+    /// The width at which a terminal broke lines, and whether it broke the last one within a word.
+    width: usize,
+    is_at_width: bool,
     paste: Paste,
     /// Packets that are complete.
     complete: VecDeque<Stamped>,
@@ -88,6 +112,11 @@ pub struct Joiner {
 }
 
 impl Joiner {
+    /// For lines that a terminal broke at this width, which is 0 if none did.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
     /// Takes the next line; `other` gets what holds nothing of a packet.
     pub fn take(&mut self, line: &[u8], mut other: impl FnMut(&str)) {
         let Some(whole) = self.paste.whole(line) else { return };
@@ -97,6 +126,9 @@ impl Joiner {
 
     fn take_whole(&mut self, line: &[u8], has_end: bool, other: &mut impl FnMut(&str)) {
         let text = unquoted(decoded(line));
+        let is_behind_width = mem::take(&mut self.is_at_width) && !line.starts_with(b" ");
+        self.is_within_word |= is_behind_width && self.lines > 0 && !begins(&text);
+        self.is_at_width = self.width > 0 && width(line) == self.width && !line.ends_with(b" ");
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
             let plain = Plain::of(line);
@@ -194,10 +226,7 @@ impl Joiner {
         let has_room = self.lines < MOST_LINES && self.begun.len() + text.len() <= LONGEST_PACKET;
         let is_more = || match self.outcome {
             Outcome::Packet(_) | Outcome::More(_) if self.is_within_word => true,
-            Outcome::More(_) => {
-                let begins = tcpdump::begins(text) || rows::begins(text) || record::begins(text);
-                !begins || tcpdump::is_rest(text)
-            }
+            Outcome::More(_) => !begins(text) || tcpdump::is_rest(text),
             Outcome::Packet((_, PrintedPacket::Tcp(..))) => {
                 !self.is_closed && rows::are_options(text)
             }

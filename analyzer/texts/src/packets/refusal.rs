@@ -1,6 +1,6 @@
 //! Whether a text can be read, by its beginning, and what to do where it cannot.
 
-use super::lines::Joiner;
+use super::lines::{Joiner, broken_at};
 use super::packet::{PrintedPacket, Stamped};
 use super::{rows, tcpdump};
 use crate::Source;
@@ -81,14 +81,14 @@ impl Lack {
     }
 }
 
-/// The course of the times of a text.
+/// The course of the times of a text, and the width at which its lines are broken.
 ///
 /// # Errors
 /// It has no packet that can be read.
-pub fn survey(source: &mut impl Source) -> Result<Survey, Refusal> {
+pub fn survey(source: &mut impl Source) -> Result<(Survey, usize), Refusal> {
     let beginning = Beginning::read(source).map_err(Refusal::Unreadable)?;
     match beginning.lack() {
-        _ if beginning.packets > 0 => Ok(beginning.survey),
+        _ if beginning.packets > 0 => Ok((beginning.survey, beginning.width)),
         Some(lack) => Err(Refusal::Lacks(lack)),
         None => Err(Refusal::NoText),
     }
@@ -103,6 +103,8 @@ struct Beginning {
     /// Fields that the header line of a list lacks.
     missing: Vec<&'static str>,
     survey: Survey,
+    /// See [`broken_at`].
+    width: usize,
 }
 
 impl Beginning {
@@ -134,8 +136,10 @@ impl Beginning {
     }
 
     fn of(start: &[u8]) -> Self {
-        let (mut found, mut joiner) = (Self::default(), Joiner::default());
-        for line in start.split_inclusive(|&byte| byte == b'\n') {
+        let lines = start.split_inclusive(|&byte| byte == b'\n');
+        let mut found = Self { width: broken_at(lines.clone()), ..Self::default() };
+        let mut joiner = Joiner::new(found.width);
+        for line in lines {
             joiner.take(line, |text| found.lacks(lack_of(text)));
             while let Some(packet) = joiner.next() {
                 found.see(packet);

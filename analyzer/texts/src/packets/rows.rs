@@ -10,6 +10,7 @@ use super::tokens::{at, is_arrow, is_digits, is_name, is_protocol};
 use crate::ends::EndNames;
 use crate::times;
 use std::net::IpAddr;
+use std::ops::Range;
 
 /// The columns of a list, as its heading names them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -112,6 +113,8 @@ pub fn heading(line: &str) -> Option<Columns> {
         has(roles, &[Role::Source, Role::Destination])
             && (has(roles, &[Role::Info]) || has(roles, &[Role::SourcePort]))
     };
+    // Jira begins and ends the cells of a heading twice.
+    let line = &line.replace("||", "|");
     for separator in ['\t', ',', ';', '|', ' '] {
         let roles: Vec<_> = cells(line, separator).map(column).collect();
         if knows(&roles) && (separator != ' ' || has(&roles, &[Role::SourcePort])) {
@@ -206,7 +209,7 @@ pub fn of_words(line: &str, times_before: usize, names: &mut EndNames) -> Outcom
 
 fn row<'a>(line: &'a str, words: &[&'a str], times_before: usize) -> Option<RowFields<'a>> {
     let (source, destination) = ends(words)?;
-    let time = time_of(&words[..source], times_before)?;
+    let time = time_of(words, prefix_of(words)..source, times_before)?;
     let after = destination + 1..words.len();
     let protocol = after.clone().find(|&at| is_protocol(words[at]))?;
     // Without a length, the port stands there.
@@ -263,10 +266,17 @@ fn by_arrow(words: &[&str]) -> Option<(usize, usize)> {
     (are_hosts && !words[..from].iter().any(|word| is_protocol(word))).then_some((from, to))
 }
 
+/// The words that a log put before a row: `2026-11-26T09:00:00.044020123Z`.
+fn prefix_of(words: &[&str]) -> usize {
+    let is_time = |at: usize| words.get(at).is_some_and(|word| times::listed(word).is_some());
+    let is_log = words[0].contains('T') && is_time(0) && words.len() > 1 && is_digits(words[1]);
+    usize::from(is_log && is_time(2))
+}
+
 /// The words of the time, where so many others come before; one with a date or of day is it anyway.
-fn time_of(words: &[&str], before: usize) -> Option<std::ops::Range<usize>> {
+fn time_of(words: &[&str], of: Range<usize>, before: usize) -> Option<Range<usize>> {
     let is_date = |at: usize| words[at].len() == 10 && words[at].matches('-').count() == 2;
-    let times = || (0..words.len()).filter(|&at| times::listed(words[at]).is_some());
+    let times = || of.clone().filter(|&at| times::listed(words[at]).is_some());
     let of_day = times().find(|&at| words[at].contains(':'));
     let time = of_day.or_else(|| times().nth(before)).or_else(|| times().next())?;
     let begin = if time > 0 && is_date(time - 1) { time - 1 } else { time };

@@ -70,8 +70,9 @@ impl Text {
     /// # Errors
     /// It cannot be read, holds no packet, or lacks what the analysis needs.
     pub fn open(source: &mut impl Source) -> Result<Self, Refusal> {
-        let survey = refusal::survey(source)?;
+        let (survey, width) = refusal::survey(source)?;
         Ok(Self {
+            joiner: Joiner::new(width),
             course: Course::new(survey.is_relative()),
             ahead: Ahead::new(survey.order()),
             ..Self::default()
