@@ -45,7 +45,7 @@ impl Paste {
     /// The line with those before that it ends; `None` while it goes on.
     pub fn whole<'a>(&mut self, line: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         let text = line.trim_ascii();
-        let is_escaped = text.windows(3).any(|part| is_surely_escaped(part));
+        let is_escaped = text.windows(3).any(is_surely_escaped);
         self.has_escapes |= is_escaped;
         let is_broken = text.ends_with(b"=")
             && (self.has_escapes
@@ -75,7 +75,7 @@ impl Paste {
     /// The line that goes on at the end of the text.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         let begun = mem::take(&mut self.begun);
-        let is_escaped = begun.windows(3).any(|part| is_surely_escaped(part));
+        let is_escaped = begun.windows(3).any(is_surely_escaped);
         (!begun.is_empty()).then(|| if is_escaped { bytes_of(&begun) } else { begun })
     }
 }
