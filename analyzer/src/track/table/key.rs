@@ -50,17 +50,11 @@ pub struct Inside {
 /// An IP address as numbers in the order of the wire.
 pub trait Address: Copy + Default + Ord + Hash {
     fn to_ip(self) -> IpAddr;
-    fn bits(self) -> u64;
 }
 
 impl Address for u32 {
     fn to_ip(self) -> IpAddr {
         Ipv4Addr::from_bits(self).into()
-    }
-
-    #[inline]
-    fn bits(self) -> u64 {
-        u64::from(self)
     }
 }
 
@@ -69,20 +63,11 @@ impl Address for [u32; 4] {
         let bits = self.iter().fold(0, |bits, &word| bits << 32 | u128::from(word));
         Ipv6Addr::from_bits(bits).into()
     }
-
-    fn bits(self) -> u64 {
-        let [a, b, c, d] = self.map(u64::from);
-        (a << 32 | b) ^ (c << 32 | d)
-    }
 }
 
 impl Address for Inside {
     fn to_ip(self) -> IpAddr {
         if self.is_v4 { self.words[3].to_ip() } else { self.words.to_ip() }
-    }
-
-    fn bits(self) -> u64 {
-        self.words.bits()
     }
 }
 
@@ -131,17 +116,23 @@ impl<A: Address> Key<A> {
         (key, from_low)
     }
 
-    /// Spreads connections over shards, in its low bits. Not seeded: the same in each scan. Who knows
-    /// it can put all connections into one shard, and so make a scan as slow as with one thread.
+    /// Spreads connections over shards, in its low bits: by ports, as addresses may be translated. Not
+    /// seeded: the same in each scan. Who knows it can put all connections into one shard, and so
+    /// make a scan as slow as with one thread.
     #[inline]
     pub fn spread(self) -> usize {
-        /// 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4), and another odd number.
-        const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
-        let [low, high] = self.addresses.map(Address::bits);
-        let [low_port, high_port] = self.ports.map(u64::from);
-        let addresses = (low ^ high.rotate_left(32)).wrapping_mul(FACTORS[0]);
-        let ports = (low_port << 16 | high_port).wrapping_mul(FACTORS[1]);
-        ((addresses ^ ports) >> 60) as usize
+        /// 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4).
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let [low, high] = self.ports.map(u64::from);
+        ((low + high).wrapping_mul(FACTOR) >> 60) as usize
+    }
+
+    /// Has it the same two ports, and the same address at one of them?
+    pub fn is_translated(self, other: Self) -> bool {
+        let end = |key: Self, at: usize| (key.addresses[at], key.ports[at]);
+        [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().any(|(own, its)| {
+            end(self, own) == end(other, its) && self.ports[1 - own] == other.ports[1 - its]
+        })
     }
 
     #[inline]

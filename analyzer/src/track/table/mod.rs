@@ -1,5 +1,6 @@
 //! From addresses and ports to a connection, numbered in the order of their first frames.
 
+mod asked;
 pub mod key;
 mod slots;
 mod tunnels;
@@ -7,7 +8,8 @@ mod tunnels;
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{ACK, Header, SYN};
 use crate::track::Side;
-use crate::track::table::key::{Address, AnyKey, Key, KeyInside, KeyV4, KeyV6, LongKey};
+use crate::track::table::asked::Asked;
+use crate::track::table::key::{Address, AnyKey, Inside, Key, KeyInside, LongKey};
 use crate::track::table::slots::Slots;
 use crate::track::table::tunnels::Tunnels;
 use foldhash::quality::RandomState;
@@ -37,11 +39,18 @@ struct Lookup<K> {
 /// addresses, and must not choose the collisions.
 #[derive(Default)]
 pub struct Table {
-    v4: Slots<KeyV4>,
-    v6: Slots<KeyV6>,
-    inside: Slots<KeyInside>,
+    v4: Known<u32>,
+    v6: Known<[u32; 4]>,
+    inside: Known<Inside>,
     tunnels: Tunnels,
     flows: Flows,
+}
+
+/// Connections by their keys, and those that wait for an answer.
+#[derive(Default)]
+struct Known<A: Address> {
+    slots: Slots<Key<A>>,
+    asked: Asked<A>,
 }
 
 /// No flow is [`EMPTY`](slots::EMPTY), and none loses bits of its number.
@@ -72,8 +81,8 @@ impl Table {
     #[inline]
     pub fn fetch(&self, key: AnyKey<'_>) -> u64 {
         match key {
-            AnyKey::V4(key) => self.v4.fetch(key.hash(&self.flows.seed)),
-            AnyKey::Long(LongKey::V6(key)) => self.v6.fetch(key.hash(&self.flows.seed)),
+            AnyKey::V4(key) => self.v4.slots.fetch(key.hash(&self.flows.seed)),
+            AnyKey::Long(LongKey::V6(key)) => self.v6.slots.fetch(key.hash(&self.flows.seed)),
             // Its place depends on the lookups before it.
             AnyKey::Long(LongKey::Inside(..)) => 0,
         }
@@ -118,9 +127,9 @@ impl Table {
     /// Later segments belong to other connections, even between the same ports: another capture
     /// that overlaps in time was opened.
     pub fn forget(&mut self) {
-        self.v4 = Slots::default();
-        self.v6 = Slots::default();
-        self.inside = Slots::default();
+        self.v4 = Known::default();
+        self.v6 = Known::default();
+        self.inside = Known::default();
         self.tunnels = Tunnels::default();
     }
 }
@@ -129,14 +138,14 @@ impl Flows {
     #[inline]
     fn find<A: Address>(
         &mut self,
-        slots: &mut Slots<Key<A>>,
+        known: &mut Known<A>,
         lookup: Lookup<Key<A>>,
         header: &Header,
     ) -> Located {
-        let flow = slots.find(lookup.hash, lookup.key).map(Flow);
-        match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
+        let flow = known.slots.find(lookup.hash, lookup.key).map(Flow);
+        match flow.filter(|flow| flow.is_settled() && !header.has(SYN)) {
             Some(flow) => flow.found(lookup.from_low),
-            None => self.find_or_open(slots, flow, lookup, header),
+            None => self.find_or_open(known, flow, lookup, header),
         }
     }
 
@@ -144,21 +153,31 @@ impl Flows {
     #[inline(never)]
     fn find_or_open<A: Address>(
         &mut self,
-        slots: &mut Slots<Key<A>>,
+        known: &mut Known<A>,
         flow: Option<Flow>,
         lookup: Lookup<Key<A>>,
         header: &Header,
     ) -> Located {
-        let from_low = lookup.from_low;
-        let going_on = flow.filter(|flow| {
-            let base = self.bases[flow.connection() as usize];
-            !(header.is_opening() && base.is_of_another(header, flow.side(from_low)))
-        });
+        let (key, from_low) = (lookup.key, lookup.from_low);
+        let base_of = |flow: &Flow| self.bases[flow.connection() as usize];
+        let is_answer = header.has(SYN) && !header.is_opening();
+        let fits =
+            |flow: &Flow| !header.has(SYN) || base_of(flow).fits(header, flow.side(from_low));
+        let may_answer = |connection: u32| !self.bases[connection as usize].known[1];
+        let translated = || {
+            let asked = is_answer.then(|| known.asked.answered(key, header, may_answer))?;
+            asked.map(|connection| Flow::new(connection, !from_low))
+        };
+        let own = flow.filter(fits).or_else(translated);
+        let going_on = own.or(flow.filter(|_| is_answer));
         let flow = going_on.unwrap_or_else(|| self.open(lookup, header));
+        if going_on.is_none() && header.is_opening() {
+            known.asked.add(key, header, flow.connection());
+        }
         let base = &mut self.bases[flow.connection() as usize];
         base.note(header, flow.side(from_low));
         let flow = flow.settled(base.known == [true; 2]);
-        slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
+        known.slots.set(lookup.hash, key, flow.0, |key| key.hash(&self.seed));
         Located { is_new: going_on.is_none(), ..flow.found(from_low) }
     }
 
@@ -212,11 +231,13 @@ impl Flow {
 }
 
 impl Base {
-    /// A SYN with another sequence number than the sender's data has opens a new connection on the
-    /// same ports (Wireshark's 'TCP port numbers reused').
-    fn is_of_another(&self, syn: &Header, by: Side) -> bool {
-        let side = by as usize;
-        self.known[side] && self.seq[side] != syn.seq
+    /// Does a SYN belong to it? Another sequence number than the sender's data has opens a new
+    /// connection on the same ports (Wireshark's 'TCP port numbers reused'); and an answer
+    /// acknowledges the other side's.
+    fn fits(&self, syn: &Header, by: Side) -> bool {
+        let is =
+            |side: Side, seq: u32| !self.known[side as usize] || self.seq[side as usize] == seq;
+        is(by, syn.seq) && (syn.is_opening() || is(by.other(), syn.ack.wrapping_sub(1)))
     }
 
     /// The first segment of a side tells where its sequence numbers begin, or the first ACK of the
@@ -279,16 +300,58 @@ mod tests {
     const CLIENT_PORTS: Ports = Ports { src: 40_000, dst: 80 };
     const SERVER_PORTS: Ports = Ports { src: 80, dst: 40_000 };
 
+    const CLIENT: [u8; 4] = [10, 0, 0, 1];
+    const SERVER: [u8; 4] = [10, 0, 0, 2];
+
     /// The connection of a segment between two hosts, with these flags and this sequence number.
     fn find(table: &mut Table, ports: Ports, flags: u8, seq: u32) -> Located {
-        let from_client = ports == CLIENT_PORTS;
-        let addresses =
-            if from_client { [10, 0, 0, 1, 10, 0, 0, 2] } else { [10, 0, 0, 2, 10, 0, 0, 1] };
+        let hosts = if ports == CLIENT_PORTS { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
+        find_between(table, hosts, ports, flags, [seq, 0])
+    }
+
+    fn find_between(
+        table: &mut Table,
+        [from, to]: [[u8; 4]; 2],
+        ports: Ports,
+        flags: u8,
+        [seq, ack]: [u32; 2],
+    ) -> Located {
+        let mut addresses = [0; 8];
+        addresses[..4].copy_from_slice(&from);
+        addresses[4..].copy_from_slice(&to);
         let options = Options::default();
-        let header = Header { seq, ack: 0, len: 0, window: 0, ip_id: 0, options, flags };
+        let header = Header { seq, ack, len: 0, window: 0, ip_id: 0, options, flags };
         let (key, from_low) = Key::new(addresses_v4(addresses), ports);
         let key = AnyKey::V4(key);
         table.find(key, table.fetch(key), from_low, &header)
+    }
+
+    /// The bridge of a container host: the server sees the host's address, and answers the client's.
+    #[test]
+    fn an_answer_to_another_address_is_of_the_connection_whose_syn_it_acknowledges() {
+        const HOST: [u8; 4] = [172, 17, 0, 1];
+        let mut table = Table::default();
+        let asks = |table: &mut Table, flags, seq| {
+            find_between(table, [HOST, SERVER], CLIENT_PORTS, flags, [seq, 901])
+        };
+        let answers = |table: &mut Table, to, flags, numbers| {
+            let located = find_between(table, [SERVER, to], SERVER_PORTS, flags, numbers);
+            (located.connection, located.by)
+        };
+        // The ports are used again.
+        for (number, base) in [(0, 100), (1, 5000)] {
+            assert_eq!(asks(&mut table, SYN, base).connection, number);
+            let syn_ack = answers(&mut table, CLIENT, SYN | ACK, [900, base + 1]);
+            assert_eq!(syn_ack, (number, Side::Server));
+            assert_eq!(asks(&mut table, ACK, base + 1).connection, number);
+            let data = answers(&mut table, CLIENT, ACK, [901, base + 1]);
+            assert_eq!(data, (number, Side::Server));
+        }
+        // What answers nothing, or a SYN that has its answer, is a connection of its own.
+        let other = [10, 0, 0, 3];
+        assert_eq!(answers(&mut table, other, SYN | ACK, [900, 5001]).0, 2);
+        assert_eq!(asks(&mut table, SYN, 7000).connection, 3);
+        assert_eq!(answers(&mut table, [10, 0, 0, 4], SYN | ACK, [900, 42]).0, 4);
     }
 
     #[test]
