@@ -12,7 +12,7 @@ thresholds! {
 
     /// Chance that `TCP_NODELAY` is set or cleared between two waits: once in the life of a connection.
     SWITCH: f64 = 0.001 chance,
-        from "judgement: most connections never, and a few hundred waits are many",
+        from "perturbed: at half and at twice of it no more of 16,074 holds with truth are missed, one less is sure",
         larger "lets contradictions speak for their neighbourhood only";
 
     /// Chance that programs which set `TCP_NODELAY` in the middle do so before the next wait, and clear it.
@@ -34,7 +34,7 @@ thresholds! {
     /// How many directions are of programs that set it later, and, where segments left unheld, of
     /// those that toggle it.
     SWITCHERS: (f64, f64) = (0.1, 0.00001) shares,
-        from "judgement",
+        from "judgement; without togglers 5 of 16,074 holds with truth are missed, one connection falsely clean",
         larger "keeps single holds beside segments that left unheld, and accidental releases";
 
     /// How likely a small segment is seen to leave unheld although the algorithm is on: by
@@ -127,7 +127,7 @@ thresholds! {
     // The program.
     /// A pause of this length or shorter is as likely as any of it.
     SHORTEST_PAUSE_MS: f64 = 1.0 ms,
-        from "judgement",
+        from "perturbed: twice of it changes nothing in 16,074 holds with truth; waits of evidence take 10 ms",
         larger "takes more program writes for holds";
 
     /// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
