@@ -56,10 +56,9 @@ def made(
             batch.write(folder, scope, {})
         for each in names:
             table = Table(folder)
-            held = Batch(folder, settings, sets.Known(table, scope), table.next_batch, "")
+            held = Batch(folder, settings, sets.Known(table, scope), table.next_batch)
             held.add(scanned(each, settings=settings) if isinstance(each, str) else each)
             held.write()
-            held.end(())
         tidy.tidy(Table(folder))
     return os.fspath(path)
 

@@ -139,7 +139,7 @@ def test_many_hosts_write_into_one_folder_at_once(
     captures = Fleet(fleet).captures.set_index("path")["stalls"]
     assert captures.to_dict() == dict(zip(map(str, names), alone, strict=True))
     assert len(Fleet(fleet).stalls) == len(whole["stalls"])
-    assert page.state(Folder(str(fleet))) == opened(fleet).state
+    assert page.state(Folder(str(fleet))) == opened(fleet).state()
 
 
 def test_a_batch_that_comes_while_files_are_listed_lacks_none(

@@ -237,7 +237,7 @@ def test_changes_come_first(tmp_path: Path, browser: Browser) -> None:
     folder = written(tmp_path / "fleet", {"sums": hour(0, "a:1", 90, 9)})
     Folder(folder).put("changes", parquet.content("changes", [rows("changes", changes, 0)]))
     path = shown_page(folder)
-    assert page.state(Folder(folder)) == opened(folder).state
+    assert page.state(Folder(folder)) == opened(folder).state()
     with shown_in(browser, path) as shown:
         listed = shown.text("#changes")
         assert "new: a:1 loses 4.0 ms per exchange (9 stalls)" in listed

@@ -15,9 +15,10 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from fleets import FIXED, KEY, OTHER, SPLIT, capture, hour, opened, written
+from fleets import FIXED, KEY, OTHER, SPLIT, opened
 from nagle_scan.api.names import Label
-from nagle_scan.fleet import changes, fields
+from nagle_scan.fleet import fields, page
+from nagle_scan.fleet.folder import Folder
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
@@ -344,64 +345,11 @@ def test_a_stall_is_told_once(run: Run, tmp_path: Path) -> None:
     assert nagle_scan.Fleet(tmp_path / "fleet").changes["change"].tolist() == ["new"]
 
 
-DAY = (1000, 100)
-"""Exchanges and stalls of a day."""
-
-
-@pytest.mark.parametrize(
-    ("days", "now", "change"),
-    [
-        ([], (1000, 9), "new"),
-        ([(1000, 0)] * 3, (1000, 1), "new"),
-        ([DAY, *[(1000, 0)] * 7], (1000, 9), "new"),
-        ([DAY, *[(1000, 0)] * 6], (1000, 9), ""),
-        ([DAY] * 3, (1000, 110), ""),
-        ([DAY] * 3, (1000, 160), "worse"),
-        ([DAY] * 3, (10, 2), ""),
-        ([(1000, 160), DAY, DAY], (1000, 170), ""),
-        ([DAY] * 3, (1000, 0), "gone"),
-        ([DAY] * 3, (40, 0), ""),
-        ([DAY, (1000, 0)], (1000, 0), ""),
-        ([], (1000, 0), ""),
-    ],
-)
-def test_a_change_is_more_than_chance_and_told_once(
-    days: list[tuple[int, int]], now: tuple[int, int], change: str, tmp_path: Path
-) -> None:
-    sums = [
-        row
-        for number, (exchanges, stalls) in enumerate(days)
-        for row in hour(24 * number, "a:1", exchanges, stalls)
-    ]
-    fleet = written(tmp_path / "fleet", {"sums": sums})
-    before = changes.before(opened(fleet), "own")
-    written(fleet, {"sums": hour(24 * len(days), "a:1", *now, set="b" * 32)})
-    found = [one.change for one in changes.noticed(opened(fleet), before, ["b" * 32])]
-    assert found == [change] * bool(change)
-
-
-def test_a_host_is_compared_with_hosts_not_with_all_of_them(tmp_path: Path) -> None:
-    """One of twenty that stalls as ever is not news, though all together lose far less."""
-    sums, captures = [], []
-    for night in range(2):
-        for host in range(20):
-            id = f"{night}{host:031}"
-            captures.append(capture(id, host=f"web-{host}"))
-            sums += hour(24 * night, "a:1", 100, 90 * (host == 3), set=id)
-    first, second = len(sums) // 2, len(captures) // 2
-    fleet = written(tmp_path / "fleet", {"sums": sums[:first], "captures": captures[:second]})
-    before = changes.before(opened(fleet), "own")
-    written(fleet, {"sums": sums[first:], "captures": captures[second:]})
-    ids = [row["set"] for row in captures[second:]]
-    assert list(changes.noticed(opened(fleet), before, ids)) == []
-
-
 def spoiled(how: str, folder: Path, *captures: Path) -> subprocess.CompletedProcess[bytes]:
     """A run in a process that does something to itself first."""
     lines = [
         "import os, sys",
         "from nagle_scan.command import cli",
-        "from nagle_scan.fleet import changes",
         "from nagle_scan.fleet.batch import Batch",
         'if __name__ == "__main__":',
         *(f"    {line}" for line in how.splitlines()),
@@ -421,15 +369,69 @@ def spoiled(how: str, folder: Path, *captures: Path) -> subprocess.CompletedProc
     return subprocess.run(words, capture_output=True)
 
 
-def test_what_a_killed_run_found_is_told_by_the_next(tmp_path: Path) -> None:
-    """Its captures are known by then, but nobody has heard of their stalls."""
-    dies = "changes.noticed = lambda *_: os.kill(os.getpid(), 9)"
-    assert spoiled(dies, tmp_path, CAPTURES / SPLIT).returncode == -9
-    assert len(nagle_scan.Fleet(tmp_path / "fleet").captures) == 1
-    fleet = nagle_scan.scan_fleet([CAPTURES / FIXED], tmp_path / "fleet", workers=1)
-    assert fleet.changes["service"].tolist() == ["127.0.0.1:8000"]
-    fleet = nagle_scan.scan_fleet([CAPTURES / OTHER], tmp_path / "fleet", workers=1)
-    assert fleet.changes["service"].tolist() == ["127.0.0.1:8080", "127.0.0.1:8000"]
+STEPS = {"fsync": 5, "rename": 1, "link": 1, "replace": 1}
+"""Calls, and how many of them lie between two at which a run dies."""
+DIES = """\
+step, left = "{}", iter(range({}))
+before = getattr(os, step)
+def call(*given, **more):
+    done = before(*given, **more)
+    if next(left, None) is None:
+        os.kill(os.getpid(), 9)
+    return done
+setattr(os, step, call)
+"""
+
+
+@pytest.mark.parametrize(("step", "stride"), STEPS.items())
+def test_what_a_killed_run_has_not_told_is_told_by_the_next(
+    step: str, stride: int, tmp_path: Path
+) -> None:
+    """At whatever call it dies, also of a run without new captures; and only once."""
+    for number in range(0, 90, stride):
+        top = tmp_path / str(number)
+        top.mkdir()
+        died = spoiled(DIES.format(step, number), top, CAPTURES / SPLIT).returncode == -9
+        told = Path(top, "fleet", "changes").exists()
+        again = [spoiled("", top, CAPTURES / SPLIT) for _ in range(2)]
+        assert [one.returncode for one in again] == [int(not told), 0]
+        assert nagle_scan.Fleet(top / "fleet").changes["change"].tolist() == ["new"]
+        if not died:
+            break
+    assert number > 0
+
+
+def test_what_cannot_be_reported_is_told_later(run: Run, tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet"
+    call = ("fleet", CAPTURES / SPLIT, "-o", fleet, *ALONE)
+    (fleet / "index.html").mkdir(parents=True)
+    (fleet / "sums").mkdir()
+    assert run(*call).returncode == 2
+    (fleet / "index.html").rmdir()
+    assert run(*call, "-o", tmp_path / "nowhere" / "alert.xml").returncode == 2
+    for number, status in enumerate((1, 0)):
+        junit = tmp_path / f"{number}.xml"
+        assert run(*call, "-o", junit).returncode == status
+        assert junit.read_text().count("<failure") == status
+
+
+def test_a_change_that_many_hosts_see_is_told_once(tmp_path: Path) -> None:
+    """In the same seconds, each with captures of its own."""
+    whole = (CAPTURES / SPLIT).read_bytes()
+
+    def host(number: int) -> subprocess.Popen[bytes]:
+        capture = tmp_path / f"{number}.pcap"
+        content = bytearray(whole)
+        content[24:28] = (int.from_bytes(whole[24:28], "little") + number).to_bytes(4, "little")
+        capture.write_bytes(content)
+        words: list[str | Path] = [COMMAND, "fleet", capture, "-o", tmp_path / "fleet", *ALONE]
+        env = {**os.environ, "NAGLE_SCAN_HOST": f"web-{number}"}
+        return subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL)
+
+    status = [one.wait() for one in [host(number) for number in range(6)]]
+    assert sorted(status) == [0] * 5 + [1]
+    assert nagle_scan.Fleet(tmp_path / "fleet").changes["change"].tolist() == ["new"]
+    assert page.state(Folder(str(tmp_path / "fleet"))) == opened(tmp_path / "fleet").state()
 
 
 INTERRUPTED = """\

@@ -32,9 +32,13 @@ def hours(*each: tuple[int, int] | None, step: timedelta = HOUR) -> list[Row]:
 
 CLEAN, FIRST = (1000, 0), "since the first capture"
 CASES: dict[str, tuple[Sequence[tuple[int, int] | None], int | None, str]] = {
-    "the first hour above the usual": ([USUAL] * 5 + [ABOVE] * 4, 5, "80 us per exchange before"),
+    "the first hour above the usual": (
+        [USUAL] * 5 + [ABOVE] * 4,
+        5,
+        "0.002 stalls per exchange before",
+    ),
     "nothing was usual": ([CLEAN] * 5 + [ABOVE] * 4, 5, "usually nothing before"),
-    "three hours are usual": ([(9, 0)] * 3 + [ABOVE] * 2, 3, "usually nothing before"),
+    "three hours are usual": ([(1000, 0)] * 3 + [ABOVE] * 2, 3, "usually nothing before"),
     "a busier hour": ([USUAL] * 5 + [(20_000, 40)] * 4, None, FIRST),
     # Where one is to be expected, two come by chance.
     "an hour with a stall or two": (
@@ -87,8 +91,8 @@ def test_a_noisy_hour_before_a_step_does_not_move_it() -> None:
     """A release of the day before would be blamed."""
     steps = {seed: 10 + 5 * seed % 55 for seed in range(20)}
     found = {seed: trend(simulated(seed, step)).onset for seed, step in steps.items()}
-    right = [found[seed] == BEGIN + step * HOUR for seed, step in steps.items()]
-    assert sum(right) >= 19
+    off = [(found[seed] or BEGIN) - BEGIN - step * HOUR for seed, step in steps.items()]
+    assert sum(abs(one) <= HOUR for one in off) >= 19
     false = [trend(simulated(seed, None)).onset for seed in range(100, 180)]
     assert sum(one is not None for one in false) <= 2
 

@@ -23,6 +23,7 @@ from nagle_scan.words.wording import count, printable, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nagle_scan.fleet.changes import Change
     from nagle_scan.fleet.run import Outcome, RunRequest
     from nagle_scan.fleet.table import Table
 
@@ -48,10 +49,10 @@ nagle-scan fleet '/var/captures/*.pcap*' -o s3://results/fleet -o alert.xml
 nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
-0 nothing new, 1 a service loses time and did not, loses more, or no longer does (with --all-stalls:
-any loses time), 2 unusable call, or nothing could be read and nothing was known, 3 a bug, 4 all
-inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results so far are kept, and the next run
-continues; with --exit-zero 0 instead of 1 and 4
+0 nothing new, 1 a service loses time and did not, or loses more, or a host is silent (with
+--all-stalls: any service loses time), 2 unusable call, or nothing could be read and nothing was
+known, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results so far are kept, and
+the next run continues; with --exit-zero 0 instead of 1 and 4
 """
 
 
@@ -146,12 +147,19 @@ def run(words: Sequence[str]) -> int:
         run.check(request)
     except ValueError as error:
         raise CaptureError(f"{error} (see nagle-scan fleet --help)") from None
-    outcome = run.run(request, terminal.note, sys.stderr)
-    for path in wanted:
-        from nagle_scan.fleet import results
+    told: list[Change] = []
 
-        results.write(path, _table(output), outcome.changes, options.all_stalls)
-    terminal.say("\n".join(report(outcome, output, wanted, bool(options.quiet))))
+    def tell(outcome: Outcome) -> None:
+        for path in wanted:
+            from nagle_scan.fleet import results
+
+            results.write(path, _table(output), outcome.changes, options.all_stalls)
+        lines = list(report(outcome, output, wanted, bool(options.quiet)))
+        more = [f"  {printable(one.sentence)}" for one in outcome.changes[len(told) :]]
+        terminal.say("\n".join(more if told else lines))
+        told[:] = outcome.changes
+
+    outcome = run.run(request, terminal.note, sys.stderr, report=tell)
     return _status(outcome, output, options)
 
 
@@ -223,7 +231,7 @@ def _status(outcome: Outcome, output: str, options: argparse.Namespace) -> int:
         return EXIT_UNUSABLE
     if options.exit_zero:
         return EXIT_PASSED
-    if outcome.changes:
+    if any(one.is_failure for one in outcome.changes):
         return EXIT_STALLS
     if options.all_stalls:
         from nagle_scan.fleet import services

@@ -12,7 +12,7 @@ Needs `nagle-scan[fleet]`. The way of the data; a worker holds nothing and write
     folder                  the files, on this machine or in a store
     fields, table           the columns; what counts of all rows, asked in SQL
     mend, tidy              what is damaged is put aside; few files of many
-    changes                 what a run has noticed
+    rises, changes, turns   where a share rises; what is not yet told, and whose turn it is
     fleet, services, trends the class `Fleet`: what to change, and since when a service stalls
     page                    the page
 """

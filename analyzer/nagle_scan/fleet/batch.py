@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,8 +24,6 @@ def write(
     folder: Folder,
     scope: Scope,
     parts: Mapping[str, Sequence[pa.Table]],
-    run: str = "",
-    ended: Sequence[str] = (),
 ) -> None:
     """Writes the rows of a batch by kind. They count as soon as the last file is there.
 
@@ -36,21 +33,17 @@ def write(
         if kind != COMMIT:
             made = parquet.content(kind, each)
             sent[folder.put(kind, made)] = len(made)
-    commit = Commit(scope, sent, run, ended)
+    commit = Commit(scope, sent)
     folder.put(COMMIT, parquet.content(COMMIT, parts.get(COMMIT, ()), commit.text))
 
 
 class Batch:
     """Collects whole sets, and writes them. No two batches of a run have the same number."""
 
-    def __init__(
-        self, folder: Folder, settings: Settings, known: Known, number: int, own: str
-    ) -> None:
-        """`number` is that of the first batch; names of runs of this host begin with `own`."""
+    def __init__(self, folder: Folder, settings: Settings, known: Known, number: int) -> None:
+        """`number` is that of the first batch."""
         self._folder, self._settings, self._known = folder, settings, known
-        self._number, self._run = number, own + secrets.token_hex(8)
-        self.sets: list[str] = []
-        """Names of all sets that were added."""
+        self._number = number
         self._parts: dict[str, list[pa.Table]] = {}
         self._begun_s = time.monotonic()
 
@@ -75,7 +68,6 @@ class Batch:
         self._parts = {
             kind: [*self._parts.get(kind, ()), *filter(len, tables.get(kind, ()))] for kind in KINDS
         }
-        self.sets += (one.id for one in scanned.sets)
         self.write_if_due()
 
     def write_if_due(self) -> None:
@@ -88,9 +80,5 @@ class Batch:
         """Raises `OutputError`. One that was interrupted writes the same files again."""
         parts = {kind: tables for kind, tables in self._parts.items() if tables}
         if COMMIT in parts:
-            write(self._folder, self._known.scope, parts, self._run)
+            write(self._folder, self._known.scope, parts)
         self._parts, self._begun_s, self._number = {}, time.monotonic(), self._number + step()
-
-    def end(self, others: Iterable[str]) -> None:
-        """Marks this run as ended, and others that were killed: their changes are reported."""
-        write(self._folder, self._known.scope, {}, ended=[self._run, *others])

@@ -125,15 +125,15 @@ SUMS = (
     DATE,
 )
 CHANGED = (
-    Field("time", TIME, "End of the run that noticed it."),
+    Field("time", TIME, "When it was told."),
     *SERVICE,
-    Field("change", TEXT, "`new`, `worse` or `gone`."),
-    Field(
-        "before_ms", NUMBER, "Time lost per exchange before, on the worst day of the worst host."
-    ),
-    Field("now_ms", NUMBER, "Time lost per exchange in the captures of that run."),
-    Field("stalls", INTEGER, "Certain and likely stalls in these captures."),
-    Field("exchanges", INTEGER, "Requests with responses in these captures."),
+    Field("change", TEXT, "`new`, `worse`, `gone`, `flaps`; of a host, `silent`."),
+    Field("since", DAY, "The first day of it, UTC."),
+    Field("hosts", TEXT, "The hosts with stalls since, where several have captured the service."),
+    Field("before_ms", NUMBER, "Time lost per exchange in the four weeks before that day."),
+    Field("now_ms", NUMBER, "Time lost per exchange since."),
+    Field("stalls", INTEGER, "Certain and likely stalls since."),
+    Field("exchanges", INTEGER, "Requests with responses since."),
 )
 SENDER = Field("sender_addr", TEXT, "IP address of the side that held data back.")
 

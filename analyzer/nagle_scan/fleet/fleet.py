@@ -104,8 +104,8 @@ class Fleet:
 
     @property
     def changes(self) -> pd.DataFrame:
-        """Changes noticed by each run, the latest first: services that lose time and did not, lose
-        more than before, or no longer do."""
+        """What was told, the latest first: services that lose time and did not, lose more than
+        before, or no longer do; hosts that no longer capture."""
         return self.query("SELECT * FROM changes ORDER BY time DESC, now_ms * exchanges DESC")
 
     @property

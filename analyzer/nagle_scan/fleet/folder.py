@@ -21,7 +21,7 @@ from nagle_scan.fleet.work import DIGITS, digits
 from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
 NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
@@ -29,6 +29,8 @@ ASIDE = ".damaged"
 """Suffix of a file that is not what its name says."""
 MOST_HELD = 64 << 20
 """Bytes of a store's files that are fetched at once, and kept: they never change."""
+TURNS = "turns"
+"""The folder of files that say whose turn it is to tell."""
 HALF = ".written"
 """Suffix of a file on its way; a run that was killed may leave one."""
 PAUSES_S = (0.0, 1.0, 2.0)
@@ -74,9 +76,15 @@ class Folder:
             found = self._local() if self.fs is None else self._remote()
             return {name: about for name, about in sorted(found) if NAME.fullmatch(name)}
 
-    def _local(self) -> Iterator[tuple[str, Found]]:
+    def turns(self) -> dict[str, Found]:
+        """The files that say whose turn it was."""
+        with self._raising(CaptureError):
+            found = self._local((TURNS,)) if self.fs is None else self._remote()
+            return {name: about for name, about in found if name.startswith(f"{TURNS}/")}
+
+    def _local(self, kinds: Iterable[str] = ("", *sorted(KINDS))) -> Iterator[tuple[str, Found]]:
         # Commits first, as a store lists them: the other files of each are then there, too.
-        for kind in ("", *sorted(KINDS)):
+        for kind in kinds:
             with suppress(FileNotFoundError), os.scandir(os.path.join(self.path, kind)) as listed:
                 for entry in listed:
                     if entry.is_symlink():
@@ -143,7 +151,7 @@ class Folder:
 
     def put(self, kind: str, content: bytes) -> str:
         """Writes a file, and is done when it is on the disk; its name. Raises `OutputError`."""
-        name = f"{kind}/{digits(content)}.parquet"
+        name = name_of_content(kind, content)
         with self._raising(OutputError):
             if self.fs is not None:
                 self._send(name, content)
@@ -151,6 +159,23 @@ class Folder:
                 self.put_aside(name)
                 self._write(name, content)
         return name
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Writes a file that is not there yet; false if it is. Raises `OutputError`."""
+        with self._raising(OutputError):
+            try:
+                if self.fs is not None:
+                    self.fs.pipe_file(f"{self._top}/{name}", content, mode="create")
+                else:
+                    self._write(name, content, is_new=True)
+            except FileExistsError:
+                return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+        with self._raising(OutputError), suppress(FileNotFoundError):
+            self.fs.rm_file(f"{self._top}/{name}") if self.fs else os.unlink(self.place(name))
 
     def replace(self, name: str, content: bytes) -> None:
         """Writes a file that is not named by its content: a page. Raises `OutputError`."""
@@ -173,7 +198,7 @@ class Folder:
                 failed = error
         raise failed
 
-    def _write(self, name: str, content: bytes) -> None:
+    def _write(self, name: str, content: bytes, is_new: bool = False) -> None:
         place = self.place(name)
         kind = os.path.dirname(place)
         os.makedirs(kind, exist_ok=True)
@@ -183,11 +208,10 @@ class Folder:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.rename(half, place)
-        except OSError:
+            (os.link if is_new else os.rename)(half, place)
+        finally:
             with suppress(OSError):
                 os.unlink(half)
-            raise
         for folder in (kind, self.path, os.path.dirname(os.path.abspath(self.path))):
             _sync(folder)
 
@@ -204,8 +228,7 @@ class Folder:
     def delete(self, name: str) -> None:
         """Deletes a file that holds what its name says: whoever needs it can write it again."""
         if self.is_whole(name):
-            with self._raising(OutputError), suppress(FileNotFoundError):
-                self.fs.rm_file(f"{self._top}/{name}") if self.fs else os.unlink(self.place(name))
+            self.remove(name)
 
     @contextmanager
     def _raising(self, kind: type[CaptureError | OutputError]) -> Iterator[None]:
@@ -218,6 +241,11 @@ class Folder:
             does = "write" if kind is OutputError else "read"
             why = remote.reason(error, self.path)
             raise kind(f"{remote.shown(self.path)}: cannot {does}: {why}") from None
+
+
+def name_of_content(kind: str, content: bytes) -> str:
+    """The name of a file with this content."""
+    return f"{kind}/{digits(content)}.parquet"
 
 
 def name_of(place: str) -> str:

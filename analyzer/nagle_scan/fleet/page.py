@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet import services, trends
+from nagle_scan.fleet import changes, services, trends
 from nagle_scan.fleet.changes import Change
 from nagle_scan.fleet.folder import Folder
 from nagle_scan.fleet.services import Row, total
@@ -48,7 +48,7 @@ CASE WHEN host <> '' AND (SELECT count(DISTINCT nullif(host, '')) FROM captures)
     THEN host || ':' || path ELSE path END AS path
 """
 """The path of a file, with its host where captures of several are in the fleet."""
-CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC LIMIT ?"
+CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC"
 SHOWN_DAYS = 7
 """Days of the changes that are shown."""
 FIRST_FILES = f'SELECT "set", {PATH} FROM captures WHERE file = 0 AND "set" IN'
@@ -59,9 +59,12 @@ STATE = '<meta name="nagle-scan-fleet" content="{}">'
 """Tells which rows a page shows."""
 
 
-def write(table: Table) -> None:
-    """Writes the page into the folder of the fleet. Raises `OutputError`, `CaptureError`."""
-    table.folder.replace(NAME, html.rendered("fleet.html", _content(table)))
+def write(table: Table, news: Sequence[Change] = (), state: str = "") -> None:
+    """Writes the page into the folder of the fleet, with what is about to be told.
+
+    Raises `OutputError`, `CaptureError`."""
+    content = _content(table, news, state or table.state())
+    table.folder.replace(NAME, html.rendered("fleet.html", content))
 
 
 def state(folder: Folder) -> str:
@@ -73,7 +76,7 @@ def state(folder: Folder) -> str:
     return found[1].decode() if found else ""
 
 
-def _content(table: Table) -> Mapping[str, Any]:
+def _content(table: Table, news: Sequence[Change], state: str) -> Mapping[str, Any]:
     """Everything that the template shows; it only lays it out."""
     (counted,), (stalling,) = table.rows(COUNTED), table.rows(services.STALLING)
     verdicts, lost = services.verdicts(table), services.of_all(table)
@@ -82,8 +85,8 @@ def _content(table: Table) -> Mapping[str, Any]:
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     verdict = _verdict(lost, verdicts)
     return {
-        "state": STATE.format(table.state),
-        "changes": list(_changes(table)),
+        "state": STATE.format(state),
+        **_changes(table, news),
         "is_hidden": is_hidden,
         "verdict": verdict,
         "word": WORDS[verdict],
@@ -103,13 +106,16 @@ def _content(table: Table) -> Mapping[str, Any]:
     }
 
 
-def _changes(table: Table) -> Iterator[Mapping[str, Any]]:
-    """Changes that the runs of the last days have noticed."""
-    since = datetime.now(UTC) - timedelta(days=SHOWN_DAYS)
-    for row in table.each(CHANGED, [since, MOST_LISTED]):
-        change = Change(**{name: row[name] for name in Change._fields})
-        at, sentence = _moment(row["time"]), printable(change.sentence)
-        yield {"at": at, "sentence": sentence, "change": change.change}
+def _changes(table: Table, news: Sequence[Change]) -> Mapping[str, Any]:
+    """Changes of the last days, those that are about to be told first."""
+    now = datetime.now(UTC)
+    told = list(table.each(CHANGED, [now - timedelta(days=SHOWN_DAYS)]))
+    every = [(now, one) for one in news]
+    every += zip((row["time"] for row in told), changes.of_rows(told), strict=True)
+    shown = [
+        {"at": _moment(at), "sentence": printable(one.sentence)} for at, one in every[:MOST_LISTED]
+    ]
+    return {"changes": shown, "changes_every": len(every)}
 
 
 def _safe(row: Row) -> Row:

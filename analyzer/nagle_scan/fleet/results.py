@@ -34,19 +34,19 @@ def _json(every: Sequence[Row], changes: Sequence[Change], _: bool) -> bytes:
             {name: one for name, one in row.items() if name not in LEFT_OUT} for row in every
         ],
     }
-    return json.dumps(document, indent=1).encode() + b"\n"
+    return json.dumps(document, indent=1, default=str).encode() + b"\n"
 
 
 def _junit(every: Sequence[Row], changes: Sequence[Change], all_stalls: bool) -> bytes:
     """One test per service: it fails if the service has changed, or, with `--all-stalls`, if it
     loses time."""
-    changed = {one.service: one for one in changes}
-    suite = Element("testsuite", name="nagle-scan fleet", tests=str(len(every)))
+    failing = {one.service or one.hosts: one for one in changes if one.is_failure}
+    suite = Element("testsuite", name="nagle-scan fleet")
     failed = 0
     for row in every:
         name = FORBIDDEN.sub("?", row["service"])
         case = SubElement(suite, "testcase", name=name, classname="nagle-scan.fleet")
-        total, change = services.total(row), changed.get(row["service"])
+        total, change = services.total(row), failing.pop(row["service"], None)
         failed_by = change.sentence if change else ""
         if not failed_by and all_stalls and certainty.loses_time(total):
             failed_by = f"{row['service']}: {certainty.in_words(total)}"
@@ -56,7 +56,14 @@ def _junit(every: Sequence[Row], changes: Sequence[Change], all_stalls: bool) ->
             failure = SubElement(case, "failure", type=change.change if change else "stalls")
             failure.set("message", text)
             failure.text = FORBIDDEN.sub("?", row["change"])
+    for name, change in failing.items():
+        case = SubElement(suite, "testcase", name=FORBIDDEN.sub("?", name))
+        case.set("classname", "nagle-scan.fleet")
+        message = FORBIDDEN.sub("?", change.sentence)
+        SubElement(case, "failure", type=change.change, message=message)
+        failed += 1
     suite.set("failures", str(failed))
+    suite.set("tests", str(len(suite)))
     ElementTree.indent(suite)
     content: bytes = ElementTree.tostring(suite, "utf-8", xml_declaration=True)
     return content + b"\n"

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, date, datetime
 from functools import partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import changes, inputs, mend, scanning, sets
+from nagle_scan.fleet import changes, inputs, mend, scanning, sets, turns
 from nagle_scan.fleet.changes import Change
 from nagle_scan.fleet.fields import CHANGES, COMMIT
-from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.folder import Folder, name_of_content
 from nagle_scan.fleet.table import Scope, Table
 from nagle_scan.fleet.work import Failure, Place, Scanned, Set, Settings
 from nagle_scan.fleet.workers import ClusterError, Task, Workers
@@ -38,6 +37,8 @@ EACH_WORKER = 8
 """Tasks that each worker gets at least, so that all end at the same time."""
 BYTES_OF_WORKER = 8 << 20
 """Bytes that are read in the time in which a process starts."""
+MOST_TURNS = 100
+"""Runs that may tell something before this one."""
 TRIES = 3
 """Attempts at a step that fails where a file is damaged, or deleted by another run meanwhile."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -127,8 +128,10 @@ def run(
     tell: Callable[[str], None],
     stream: TextIO | None = None,
     client: Client | None = None,
+    report: Callable[[Outcome], None] = lambda _: None,
 ) -> Outcome:
-    """Adds what is new to the fleet. Notes go to `tell`, how far it is to `stream`.
+    """Adds what is new to the fleet. Notes go to `tell`, how far it is to `stream`; `report` tells
+    the outcome, once more if there is more to tell.
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
@@ -143,7 +146,7 @@ def run(
             from nagle_scan.fleet.cluster import connected
 
             cluster = opened.enter_context(connected(request.scheduler, client))
-        return _Run(request, folder, cluster, tell, stream).run(listed)
+        return _Run(request, folder, cluster, tell, stream, report).run(listed)
 
 
 class _Run:
@@ -154,9 +157,10 @@ class _Run:
         cluster: Workers | None,
         tell: Callable[[str], None],
         stream: TextIO | None,
+        report: Callable[[Outcome], None],
     ) -> None:
         self._request, self._folder, self._cluster = request, folder, cluster
-        self._tell, self._stream = tell, stream
+        self._note, self._stream, self._report = tell, stream, report
         self._scope = Scope.of(request.settings)
         self._outcome = Outcome()
 
@@ -164,14 +168,14 @@ class _Run:
         request, outcome = self._request, self._outcome
         with ProgressLine(lambda _: "looking for captures", self._stream):
             found = inputs.find(request.named, listed)
-            table = mend.mend(self._folder, self._tell)
+            table = mend.mend(self._folder, self._note)
             if table.is_there and (difference := table.scope.differs(self._scope)):
                 place = self._folder.path
                 raise OutputError(f"{place}: scanned with {difference}: name a new folder")
             known = sets.Known(table, self._scope)
             plan = sets.plan(found.files.values(), known, request.settings)
         for note in (*found.notes, *plan.notes):
-            self._tell(note)
+            self._note(note)
         outcome.failures += [*found.failures, *plan.failures]
         outcome.known, outcome.no_captures = plan.known, plan.no_captures
         outcome.sets_total, outcome.bytes_total = len(plan.sets), sum(one.size for one in plan.sets)
@@ -179,8 +183,7 @@ class _Run:
         if plan.sets or outcome.failures or over:
             self._add(plan.sets, known, table, over)
         table.close()
-        with ProgressLine(lambda _: "writing the page", self._stream):
-            self._end(table.state)
+        self._end(table.state())
         return outcome
 
     def _add(
@@ -189,10 +192,7 @@ class _Run:
         # Arrow takes longer to load than a run that finds nothing new.
         from nagle_scan.fleet.batch import Batch
 
-        settings = self._request.settings
-        own = blake2b(inputs.host().encode(), key=settings.key or b"", digest_size=4).hexdigest()
-        before = self._patiently(lambda now: changes.before(now, own), table)
-        batch = Batch(self._folder, settings, known, table.next_batch, own)
+        batch = Batch(self._folder, self._request.settings, known, table.next_batch)
         table.close()
         batch.add(Scanned(failures=tuple(self._outcome.failures)), over)
         with ProgressLine(self._outcome.line, self._stream):
@@ -204,19 +204,6 @@ class _Run:
             except (ClusterError, KeyboardInterrupt) as error:
                 batch.write()
                 raise type(error)(self._outcome.account(error)) from None
-        if not wanted:
-            return
-        now = Table(self._folder)
-        self._outcome.changes = self._patiently(
-            lambda table: list(changes.noticed(table, before, batch.sets)), now
-        )
-        now.close()
-        if self._outcome.changes:
-            from nagle_scan.fleet import parquet
-
-            rows = parquet.rows(CHANGES, changes.columns(self._outcome.changes))
-            self._folder.put(CHANGES, parquet.content(CHANGES, [rows]))
-        batch.end(before.open_runs)
 
     def _scan(self, wanted: Sequence[Set], batch: Any) -> None:  # noqa: ANN401
         most = min(len(wanted), 1 + self._outcome.bytes_total // BYTES_OF_WORKER)
@@ -233,11 +220,13 @@ class _Run:
             workers.close()
 
     def _end(self, state: str) -> None:
-        """Tidies, and writes the page until it shows all there is: other runs write, too."""
+        """Tidies, and tells what nobody has told, until the page shows all there is: other runs
+        write, too."""
         from nagle_scan.fleet import page
 
         table = Table(self._folder)
-        if not table.is_there or (state == table.state and page.state(self._folder) == state):
+        if not table.is_there or (state == table.state() and page.state(self._folder) == state):
+            self._report(self._outcome)
             return
         # Arrow takes longer to load than a run that finds nothing new.
         from nagle_scan.fleet import tidy
@@ -245,13 +234,42 @@ class _Run:
         keep_days = self._request.keep_days
         before = None if keep_days is None else _days_ago(keep_days)
         table = self._patiently(lambda now: tidy.tidy(now, before), table)
-        for _ in range(TRIES):
-            self._patiently(page.write, table)
+        for _ in range(MOST_TURNS):
+            is_told = self._tell(table)
             table.close()
             table = Table(self._folder)
-            if page.state(self._folder) == table.state:
+            if is_told and page.state(self._folder) == table.state():
                 break
-        self._outcome.page = True
+        if not self._outcome.page:
+            self._report(self._outcome)
+
+    def _tell(self, table: Table) -> bool:
+        """Tells what nobody has told: on the page, in the report, and last of all in the table,
+        so that what could not be told is told by the next run. False if another run tells now."""
+        from nagle_scan.fleet import page, parquet
+
+        news = self._patiently(changes.untold, table)
+        content, names, turn = b"", [], ""
+        if news:
+            if not (turn := turns.taken(table, self._request.settings.key)):
+                return False
+            rows = parquet.rows(CHANGES, changes.columns(news))
+            content = parquet.content(CHANGES, [rows])
+            names = [name_of_content(CHANGES, content)]
+        try:
+            with ProgressLine(lambda _: "writing the page", self._stream):
+                self._patiently(lambda now: page.write(now, news, table.state(names)), table)
+            if news or not self._outcome.page:
+                self._outcome.page = True
+                self._outcome.changes += news
+                self._report(self._outcome)
+            if news:
+                self._folder.put(CHANGES, content)
+        except BaseException:
+            if turn:
+                self._folder.remove(turn)
+            raise
+        return True
 
     def _patiently(self, does: Callable[[Table], Any], table: Table) -> Any:  # noqa: ANN401
         """Does it with a table that is mended if a file of it cannot be read."""
@@ -260,7 +278,7 @@ class _Run:
                 return does(table)
             except CaptureError:
                 table.close()
-                table = mend.mend(self._folder, self._tell, reads_all=True)
+                table = mend.mend(self._folder, self._note, reads_all=True)
         return does(table)
 
 

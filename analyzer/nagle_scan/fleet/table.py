@@ -76,10 +76,6 @@ class Commit(NamedTuple):
     scope: Scope
     files: dict[str, int]
     """The sizes of the other files of the batch, by name."""
-    run: str = ""
-    """The run that reads captures for it; empty if it reads none."""
-    ended: Sequence[str] = ()
-    """Runs that have written everything and reported every change."""
 
     @property
     def text(self) -> str:
@@ -90,8 +86,7 @@ class Commit(NamedTuple):
     def read(cls, text: str) -> Commit:
         """Raises `ValueError`, `TypeError`, `KeyError` for anything but a commit's `text`."""
         about = json.loads(text)
-        scope, files = Scope(**about["scope"]), dict(about["files"])
-        return cls(scope, files, str(about["run"]), list(about["ended"]))
+        return cls(Scope(**about["scope"]), dict(about["files"]))
 
 
 class Table:
@@ -107,10 +102,10 @@ class Table:
         """Has any batch been written?"""
         return bool(self.names(COMMIT))
 
-    @property
-    def state(self) -> str:
-        """A name of the moment: another one if rows were added."""
-        return digits("\n".join(self.names(COMMIT)).encode())
+    def state(self, more: Iterable[str] = ()) -> str:
+        """A name of the moment, with `more` files: another one if something was added or told."""
+        every = {*self.names(COMMIT), *self.names(CHANGES), *more}
+        return digits("\n".join(sorted(every)).encode())
 
     def names(self, kind: str) -> list[str]:
         """The files of a kind."""
@@ -138,13 +133,6 @@ class Table:
         with self.explained():
             found = self.connection.execute(IN_USE).fetchall()
         return [(name_of(place), set_id) for place, set_id in found]
-
-    @property
-    def open(self) -> dict[str, Commit]:
-        """Batches of runs that have not ended: they are still at it, or were killed."""
-        ended = {run for commit in self.commits.values() for run in commit.ended}
-        every = self.commits.items()
-        return {name: one for name, one in every if one.run and one.run not in ended}
 
     @property
     def scope(self) -> Scope:

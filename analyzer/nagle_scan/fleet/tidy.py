@@ -38,8 +38,6 @@ def _small(table: Table) -> set[str]:
         for name, commit in table.commits.items()
     }
     small = {name for name, size in sizes.items() if size < SMALL}
-    # Batches of runs that have not ended are left alone.
-    small -= table.open.keys()
     return small if len(small) > MOST_BATCHES else set()
 
 
@@ -54,11 +52,7 @@ def _old(table: Table, before: date) -> set[str]:
         )
     }
     old = {name_of(place) for place in found}
-    return {
-        name
-        for name, commit in table.commits.items()
-        if old & commit.files.keys() and name not in table.open
-    }
+    return {name for name, commit in table.commits.items() if old & commit.files.keys()}
 
 
 def _merge(table: Table, chosen: Collection[str], before: date | None) -> None:
@@ -85,10 +79,11 @@ def _merge(table: Table, chosen: Collection[str], before: date | None) -> None:
 def _delete(table: Table) -> None:
     """Only what holds what its name says is deleted, and never what counts."""
     used = {name for name, _ in table.in_use}
-    runs = {table.commits[name].run for name in used}
-    used |= {name for name, commit in table.commits.items() if runs & {*commit.ended}}
     kept = {name for one in used for name in table.commits[one].files} | used
     oldest_s = time.time() - RETENTION.total_seconds()
     for name, about in table.files.items():
         if name not in kept and about.written_s < oldest_s and not name.startswith(CHANGES):
             table.folder.delete(name)
+    for name, about in table.folder.turns().items():
+        if about.written_s < oldest_s:
+            table.folder.remove(name)

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
-from math import comb, exp
-from statistics import median
 from typing import Any, NamedTuple, TypeAlias
 
+from nagle_scan.fleet.rises import EARLIER, Cell, rise
 from nagle_scan.words.certainty import CONFIDENCES
 from nagle_scan.words.wording import duration
 
-EARLIER = 3
-"""Captured hours before an onset: of fewer, one odd hour would be half of the usual."""
-TIMES = 2
-"""Above the usual: half of all hours are above their median, few are so by chance that far."""
-MIN_STALLS = 3
-"""Stalls in the hour of an onset: up to two come by chance where one is to be expected."""
-LASTING = 0.5
-"""The share of the hours since that must be above as well: a peak that fell is not an onset."""
-BY_CHANCE = 0.01
-"""Limit on the chance of as many hours above: one of 80 services without a step gets one."""
-CHI_SQUARE = 3.84
-"""Log-likelihoods within half of this are as likely: 95 %, one parameter."""
+SHARP = 0.48
+"""Chance from which one hour is named: it is conservative, and holds for nine of ten of these."""
 UNDATED = "the captures tell no date"
 STEPS = {
     timedelta(hours=1): "an hour",
@@ -57,62 +44,26 @@ class Trend(NamedTuple):
 def trend(hours: Sequence[Hour]) -> Trend:
     """The trend in the captured hours of one service with stalls, in order; at least one.
 
-    Time lost to certain and likely stalls counts per exchange: a busier hour is not an onset. An
-    hour without a whole exchange (a stream, or the end of one) counts as one exchange. Hours
-    without captures are unknown, and left out.
-
-    Two levels are fitted to the ranks of the hours (Pettitt 1979): no noisy hour before the step
-    moves it, as one would that were simply the first above the usual.
+    Certain and likely stalls count per exchange: a busier hour is not an onset. An hour without a
+    whole exchange (a stream, or the end of one) counts as one exchange. Hours without captures are
+    unknown, and left out.
     """
-    lost_ms = [
-        (one["lost_ms_certain"] + one["lost_ms_likely"]) / max(1, one["exchanges"]) for one in hours
-    ]
     stalls = [one["stalls_certain"] + one["stalls_likely"] for one in hours]
-    fits = _fits(lost_ms)
-    place = max(fits, key=lambda place: fits[place], default=0)
-    if not place or stalls[place] < MIN_STALLS:
+    exchanges = [max(1, one["exchanges"]) for one in hours]
+    cells = [
+        Cell(*each) for each in zip(stalls, exchanges, (one["hour"] for one in hours), strict=True)
+    ]
+    found = rise(cells)
+    if found is None or rise(cells[: found.place - 1 : -1]):
+        # What fell again is a peak.
         return Trend(None, _no_onset(stalls))
-    usual_ms = median(lost_ms[:place])
-    above = [one > TIMES * usual_ms for one in lost_ms]
-    if not above[place] or not _lasts(above[:place], above[place:]):
-        return Trend(None, _no_onset(stalls))
-    before = f"{duration(usual_ms)} per exchange before" if usual_ms else "usually nothing before"
-    note = before + "; one hour so far" * (place == len(hours) - 1)
-    return Trend(hours[place]["hour"], note + _between(hours, fits, place))
-
-
-def _fits(lost_ms: Sequence[float]) -> dict[int, float]:
-    """The share of the spread of ranks that a rise explains which begins at each place."""
-    ordered = sorted(lost_ms)
-    ranks = [(bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in lost_ms]
-    count, mean = len(ranks), sum(ranks) / len(ranks)
-    spread = sum((rank - mean) ** 2 for rank in ranks)
-    below = accumulate(mean - rank for rank in ranks)
-    return {
-        place: more**2 * count / (place * (count - place)) / spread
-        for place, more in enumerate(below, 1)
-        if EARLIER <= place < count and more > 0
-    }
-
-
-def _lasts(before: Sequence[bool], since: Sequence[bool]) -> bool:
-    """Most hours since are above, and more than would be by chance if all were alike."""
-    share, hours = sum(before) / len(before), len(since)
-    by_chance = sum(
-        comb(hours, above) * share**above * (1 - share) ** (hours - above)
-        for above in range(sum(since), hours + 1)
-    )
-    return sum(since) > LASTING * hours and by_chance < BY_CHANCE
-
-
-def _between(hours: Sequence[Hour], fits: Mapping[int, float], place: int) -> str:
-    """The hours in which it may have begun, if these are several, with those without captures."""
-    left = 1 - fits[place]
-    least = left * exp(CHI_SQUARE / len(hours))
-    likely = [other for other, fit in fits.items() if 1 - fit <= max(least, 1e-12)]
-    first = hours[likely[0] - 1]["hour"] + timedelta(hours=1)
-    last = hours[likely[-1]]["hour"]
-    return f"; between {first:%m-%d %H:%M} and {last:%m-%d %H:%M}" if first < last else ""
+    before = f"{found.before:.2g} stalls per exchange" if found.before else "usually nothing"
+    note = f"{before} before" + "; one hour so far" * (found.place == len(hours) - 1)
+    first = hours[found.first - 1]["hour"] + timedelta(hours=1)
+    last = hours[found.last]["hour"]
+    if first < last:
+        note += f"; between {first:%m-%d %H:%M} and {last:%m-%d %H:%M}"
+    return Trend(hours[found.place]["hour"] if found.chance >= SHARP else None, note)
 
 
 def no_trend(hours: int) -> Trend:
