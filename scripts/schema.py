@@ -28,6 +28,7 @@ document
   schema: contract  This contract.
   anonymized: text?  How addresses were replaced, if they were.
   captures: capture[]  What was read, in order.
+  +ends: ends  With captures at both ends of the same connections.
   summary: summary
   servers: server[]  Those with exchanges; the worst come first.
   slowest: exchange[]  The slowest exchanges, taken apart; at most 20.
@@ -101,6 +102,8 @@ STRUCTS = {
     "Pattern": "pattern",
     "NamedCall": "named_call",
     "OptionRow": "option",
+    "BothEnds": "ends",
+    "OtherEnd": "other_end",
     "StallCall": "call",
 }
 """The objects that the engine writes as it declares them, by their structs."""
@@ -218,6 +221,8 @@ VALUES: dict[tuple[str, str], Schema] = {
     ("end", "delayed_ack"): kind("delayed_ack"),
     ("stall", "evidence"): kind("text[]"),
     ("stall", "call"): kind("call"),
+    ("stall", "capture"): TEXT,
+    ("stall", "other_end"): kind("other_end"),
     ("hop", "called_by"): kind("text[]"),
     ("hop", "client_nagle"): NAGLE,
     ("hop", "server_nagle"): NAGLE,

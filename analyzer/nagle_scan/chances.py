@@ -72,7 +72,7 @@ def _read(result: Result, places: Collection[Endpoint]) -> Read:
     ends = ends[pd.MultiIndex.from_frame(ends[["server_addr", "server_port"]]).isin(list(places))]
     if not result.can_be_read_again:
         return ends, None
-    turns = table(_core.turns(result.paths, result.options, list(ends.index)))
+    turns = table(_core.turns(result.read_paths, result.options, list(ends.index)))
     turns["stalled"] = turns["frame_next"].isin(result.core.columns("stalls")["frame_held"])
     turns["short"] = turns["wait_ms"] < result.options.min_wait_ms
     return ends, turns

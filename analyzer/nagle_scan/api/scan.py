@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
-from nagle_scan.api import keys, spooling
+from nagle_scan.api import ends, keys, spooling
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError
 from nagle_scan.report.options import Options
@@ -46,6 +46,8 @@ def scan(
     calls: traces.Path | Iterable[traces.Path] | _core.Calls | None = None,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
+
+    Two captures of the same connections, one at each end, are one scan: each stall counts once.
 
     A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump or tshark printed:
     a path (`~` is expanded), its bytes, or a binary file object, which is read to its end (these
@@ -99,12 +101,28 @@ def scan_with(
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
     with shown if progress and progress is not seen else nullcontext():
         options = options._replace(calls=_trace(traced, paths, seen))
-        core = _core.scan_captures(paths, options, seen)
-    if key is not None:
-        core = core.anonymized(key)
-    result = Result(paths, options, core, key)
-    result.spooled = spooled
-    return Scan(result)
+        two = ends.parts(paths) if options.calls is None else []
+        both = ends.scanned(two, options, seen, only_both=True) if two else []
+        [scanned] = both or [(paths, _core.scan_captures(paths, options, seen))]
+    scan = _scan_of(scanned, options, key)
+    scan._result.spooled = spooled
+    return scan
+
+
+def scan_two(
+    two: list[list[str]], options: ScanOptions, key: bytes | None, progress: _core.Progress
+) -> list[Scan]:
+    """Scans two captures: as one if they were taken at both ends of the same connections."""
+    options.check()
+    if options.exchanges is None:
+        options = options._replace(exchanges=_are_small([path for paths in two for path in paths]))
+    options = options._replace(names=_named(options.names, key is not None))
+    return [_scan_of(one, options, key) for one in ends.scanned(two, options, progress)]
+
+
+def _scan_of(scanned: ends.Scanned, options: ScanOptions, key: bytes | None) -> Scan:
+    paths, core = scanned
+    return Scan(Result(paths, options, core if key is None else core.anonymized(key), key))
 
 
 class Scan(Written):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
-from nagle_scan.api.scan import scan_with
+from nagle_scan.api.scan import scan_two, scan_with
 from nagle_scan.command.chosen import Chosen, is_plain
 from nagle_scan.command.gate import (
     EXIT_BUG,
@@ -130,10 +130,10 @@ def _run(options: Chosen, found: list[Result]) -> int:
         raise CaptureError("-: standard input can be read only once")
     sets, notes = captures.grouped(options.capture, options.merge)
     files = [path for capture in sets for path in capture.paths]
-    if len(sets) > 1:
-        from nagle_scan.command import several
-
-        several.check(sets, outputs, bool(options.baseline))
+    is_plain_scan = options.why is None and options.stream is None and not options.calls
+    may_be_ends = len(sets) == 2 and is_plain_scan
+    if len(sets) > 1 and not may_be_ends:
+        _check_several(sets, outputs, options)
     if options.anonymize:
         sets = captures.numbered(sets)
     outputs.check([*files, *options.baseline, *also_read, *options.calls], sets)
@@ -157,6 +157,8 @@ def _run(options: Chosen, found: list[Result]) -> int:
         status = _stream(sets, options, options.stream, gate)
     elif len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
+    elif may_be_ends:
+        status = _run_two(sets, options, outputs, gate, found)
     else:
         status = _run_several(sets, options, outputs, gate)
     is_verdict = status in (EXIT_STALLS, EXIT_CANNOT_TELL)
@@ -230,18 +232,44 @@ def _outputs(options: Chosen) -> Outputs:
     )
 
 
+def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen) -> None:
+    from nagle_scan.command import several
+
+    several.check(sets, outputs, bool(options.baseline))
+
+
+def _run_two(
+    sets: Sequence[CaptureSet],
+    options: Chosen,
+    outputs: Outputs,
+    gate: Gate,
+    found: list[Result],
+) -> int:
+    """Two captures are one scan if they were taken at both ends of the same connections."""
+    try:
+        scans = _scan_two([capture.paths for capture in sets], options)
+    except CaptureError:
+        # One that cannot be read costs no other.
+        scans = []
+    if len(scans) == 1:
+        return _run_one(sets[0], options, outputs, gate, found, scans[0])
+    _check_several(sets, outputs, options)
+    return _run_several(sets, options, outputs, gate, scans)
+
+
 def _run_one(
     capture: CaptureSet,
     options: Chosen,
     outputs: Outputs,
     gate: Gate,
     found: list[Result],
+    scanned: Result | None = None,
 ) -> int:
     outputs.make_folder()
     before = options._replace(trace=None, filter=options.baseline_filter)
     baseline = _scan(options.baseline, before) if options.baseline else None
     progress = _core.Progress()
-    scan = _scan(capture.paths, options, progress)
+    scan = scanned or _scan(capture.paths, options, progress)
     found.append(scan)
     chosen = Options(baseline, options.payload, tuple(options.baseline_map))
     outputs.say_what_changes_nothing(chosen)
@@ -273,11 +301,19 @@ def _check_map(options: Chosen) -> None:
         raise CaptureError(f"--baseline-map: {error}") from None
 
 
-def _run_several(sets: Sequence[CaptureSet], options: Chosen, outputs: Outputs, gate: Gate) -> int:
+def _run_several(
+    sets: Sequence[CaptureSet],
+    options: Chosen,
+    outputs: Outputs,
+    gate: Gate,
+    scanned: Sequence[Result] = (),
+) -> int:
     from nagle_scan.command import several
 
+    ready = iter(scanned)
+
     def scan(capture: CaptureSet) -> Result:
-        return _scan(capture.paths, options)
+        return next(ready, None) or _scan(capture.paths, options)
 
     return several.scan_each(sets, scan, outputs, Options(payload=options.payload), gate)
 
@@ -292,6 +328,18 @@ def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None
         raise KeyboardInterrupt
     result.key_is_random = options.key_is_random
     return result
+
+
+def _scan_two(two: list[list[str]], options: Chosen) -> list[Result]:
+    """Scans of two captures: one, if they were taken at both ends of the same connections."""
+    seen = _core.Progress()
+    with interrupt.StoppedByInterrupt(seen), ProgressLine(partial(line_of, seen), sys.stderr):
+        scans = [scan._result for scan in scan_two(two, options.scan_options, options.key, seen)]
+    if seen.stopped:
+        raise KeyboardInterrupt
+    for result in scans:
+        result.key_is_random = options.key_is_random
+    return scans
 
 
 def _is_comparable(chosen: Options, scan: Result, path: str) -> bool:

@@ -25,5 +25,11 @@ def write(result: Result, path: str, options: Options) -> None:
     about = "\n".join(evidence.about(result, options.payload, NUMBERS))
     with files.whole(path) as name:
         _core.annotate(
-            result.paths, name, about, comments, result.core.names(), options.payload, result.key
+            result.read_paths,
+            name,
+            about,
+            comments,
+            result.core.names(),
+            options.payload,
+            result.key,
         )

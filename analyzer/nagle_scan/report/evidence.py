@@ -40,9 +40,9 @@ def write(result: Result, path: str, options: Options) -> None:
         for row in rows
         for stalls in [result.core.stalls_of(row.connection, SHOWN_STALLS)]
     ]
-    shown = _core.choose_frames(result.paths, result.options, wanted)
+    shown = _core.choose_frames(result.read_paths, result.options, wanted)
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
-    frames = _core.read_frames(result.paths, numbers, options.payload, result.key, result.core)
+    frames = _core.read_frames(result.read_paths, numbers, options.payload, result.key, result.core)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
     comments: every_stall.Comments = defaultdict(list)
     names, used = result.core.names(), dict[str, str]()

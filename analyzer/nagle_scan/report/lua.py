@@ -28,7 +28,7 @@ def write(result: Result, path: str, options: Options) -> None:
     evidence.check(result, path)
     stalls = list(every_stall.of(result))
     numbers = sorted({frame for stall in stalls for frame in every_stall.frames(stall)})
-    rows = _core.read_frames(result.paths, numbers, False, result.key, result.core)
+    rows = _core.read_frames(result.read_paths, numbers, False, result.key, result.core)
     fits, capture = FITS if result.key is None else FITS_REPLACED
     parts = {
         "@VERSION@": _core.VERSION,

@@ -52,9 +52,10 @@ def of(result: "Result") -> Iterator[Notice]:
             f"{count(summary.connections_not_listed, 'connection')} without data (port scan, SYN "
             "flood?), counted but not listed"
         )
-    if summary.copied:
+    ends = result.core.ends()
+    if copied := summary.copied - (ends.shared if ends else 0):
         yield Notice(
-            f"{count(summary.copied, 'connection')} captured again elsewhere on the way (a bridge "
+            f"{count(copied, 'connection')} captured again elsewhere on the way (a bridge "
             "and its ports, before and behind NAT): judged and counted once"
         )
     if summary.waits_not_listed:

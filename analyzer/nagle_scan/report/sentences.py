@@ -264,7 +264,12 @@ def _began_fast(row: _core.ConnectionRow) -> bool:
 
 def place(row: _core.ConnectionRow) -> str:
     """Where a connection was captured."""
-    names = {"client": "at the client", "server": "at the server", "between": "between the two"}
+    names = {
+        "client": "at the client",
+        "server": "at the server",
+        "between": "between the two",
+        "both": "at both ends",
+    }
     where = names.get(row.capture_point, "capture point unknown")
     if row.client.rpartition(":")[0] == row.server.rpartition(":")[0]:
         where = "within one host"

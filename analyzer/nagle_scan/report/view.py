@@ -8,7 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.report import held, hops, notices, sentences, slowest, verdicts, wireshark
+from nagle_scan.report import (
+    both_ends,
+    held,
+    hops,
+    notices,
+    sentences,
+    slowest,
+    verdicts,
+    wireshark,
+)
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes, certainty
@@ -161,7 +170,9 @@ class View:
     def cost(self) -> str:
         """The stalls' share of the latency, and their cost per exchange."""
         points = {row.capture_point for row in self._shared.worst}
+        ends = self.core.ends()
         elsewhere = not points.isdisjoint({"server", "between"})
+        elsewhere |= ends is not None and ends.first_at == "server"
         rows = self.core.servers(MOST_STALLING_SERVERS)
         stalling = [row for row in rows if row.affected_connections]
         return sentences.cost(self.summary, stalling, elsewhere=elsewhere)
@@ -343,9 +354,9 @@ class View:
     @cached_property
     def numbering(self) -> list[str]:
         """Where stream and frame numbers differ from Wireshark's; without full stops."""
-        return list(
-            wireshark.numbering(self.result.options.filter is not None, len(self.result.paths))
-        )
+        paths = self.result.paths
+        said = wireshark.numbering(self.result.options.filter is not None, len(paths))
+        return [*said, *filter(None, [both_ends.numbering(self.core, self.result.captures)])]
 
     @cached_property
     def comparison(self) -> "ShownComparison | None":

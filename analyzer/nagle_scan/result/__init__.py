@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
@@ -99,6 +100,13 @@ class Result:
                 return f"{path}: no longer the capture that was scanned"
         return ""
 
+    @cached_property
+    def read_paths(self) -> list[str]:
+        """The captures as the engine reads them again: between two ends stands an empty path."""
+        if (ends := self.core.ends()) is None:
+            return self.paths
+        return [*self.paths[: ends.first_captures], "", *self.paths[ends.first_captures :]]
+
     @property
     def files(self) -> list[str]:
         """The captures, for what looks into frames again; none if they cannot be read again."""
@@ -113,6 +121,10 @@ class Result:
             return self.core
         self.check_readable("scan with exchanges=True")
         options = self.options._replace(exchanges=True)
+        if "" in self.read_paths:
+            at = self.read_paths.index("")
+            two = self.paths[:at], self.paths[at:]
+            return _core.scan_ends(*two, options, _core.Progress(), True)[0][0]
         return _core.scan_captures(self.paths, options, _core.Progress())
 
     def segments(self, connection: int) -> pd.DataFrame:
@@ -133,7 +145,8 @@ class Result:
         except TypeError:
             kind = type(connection).__name__
             raise TypeError(f"a connection is a number, as tcp.stream, not {kind}") from None
-        count = self.core.summary().connections
+        summary = self.core.summary()
+        count = summary.connections + summary.copied
         if not 0 <= number < count:
             has = {0: "it has none", 1: "it has 0 only"}.get(count, f"it has 0 to {count - 1}")
             raise UnknownConnectionError(f"tcp.stream {number} is not in this scan: {has}")
@@ -193,7 +206,7 @@ class Result:
     def _segments_of(
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
     ) -> dict[int, dict[str, Any]]:
-        tables = _core.segments(self.paths, self.options, list(connections), excerpts)
+        tables = _core.segments(self.read_paths, self.options, list(connections), excerpts)
         return dict(zip(connections, tables, strict=True))
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
@@ -207,7 +220,7 @@ class Result:
         numbers = list(map(_frame_number, _as_frames(frames)))
         if not all(0 < number < 1 << 63 for number in numbers):
             raise ValueError("frames count from 1")
-        rows = _core.read_frames(self.paths, numbers, True, self.key, self.core)
+        rows = _core.read_frames(self.read_paths, numbers, True, self.key, self.core)
         return [dissect.packet(row) for row in rows]
 
     def check_readable(self, instead: str = "") -> None:

@@ -27,6 +27,11 @@ impl Ruling {
         Self::new(row.unwrap_or_default() as u8, held)
     }
 
+    /// The same cause, and how likely it was held by other evidence.
+    pub fn with(self, held: Held) -> Self {
+        Self { held, ..self }
+    }
+
     /// The row of the ledger: what was owed when the wait began, and what ended it.
     pub fn entry(&self) -> &'static ledger::LedgerRow {
         &ledger::ROWS[usize::from(self.row)]
@@ -41,6 +46,12 @@ pub struct Finding<'a> {
     /// The row of the ledger that fits the wait.
     pub entry: &'static ledger::LedgerRow,
     pub held: Held,
+}
+
+impl<'a> Finding<'a> {
+    pub fn new(wait: &'a Wait, ruling: &Ruling) -> Self {
+        Self { wait, cause: ruling.cause, entry: ruling.entry(), held: ruling.held }
+    }
 }
 
 impl Finding<'_> {
@@ -126,12 +137,15 @@ impl<'a> Findings<'a> {
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Finding<'a>> + Clone {
         let pairs = self.waits.iter().zip(self.rulings);
-        pairs.map(|(wait, ruling)| Finding {
-            wait,
-            cause: ruling.cause,
-            entry: ruling.entry(),
-            held: ruling.held,
-        })
+        pairs.map(|(wait, ruling)| Finding::new(wait, ruling))
+    }
+
+    pub fn rulings(self) -> &'a [Ruling] {
+        self.rulings
+    }
+
+    pub fn waits(self) -> &'a [Wait] {
+        self.waits
     }
 
     pub fn stalls(self) -> impl Iterator<Item = Finding<'a>> + Clone {

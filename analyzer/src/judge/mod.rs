@@ -154,6 +154,7 @@ pub fn judge(
         surely_stalls: stalls.clone().any(|stall| stall.is_sure()),
         stalled_ns: sum_ns(stalls.map(|stall| stall.lost_ns())),
         exchanges_stalled_ns: 0,
+        far: None,
     }
 }
 

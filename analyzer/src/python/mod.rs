@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use rows::{
-    CauseRow, ConnectingRow, ConnectionRow, HopRow, HostPairRow, LateAckRow, NagleRow,
+    CauseRow, ConnectingRow, ConnectionRow, EndsRow, HopRow, HostPairRow, LateAckRow, NagleRow,
     ServerGroupRow, ServerRow, Summary, WaitRow,
 };
 use std::io::Cursor;
@@ -112,6 +112,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
     module.add_class::<ConnectingRow>()?;
+    module.add_class::<EndsRow>()?;
     module.add_class::<LateAckRow>()?;
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;

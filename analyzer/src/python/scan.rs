@@ -3,7 +3,7 @@
 use super::options::PyOptions;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectingRow, ConnectionRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
+    CauseRow, ConnectingRow, ConnectionRow, EndsRow, ExchangeRow, HopRow, LateAckRow, NagleRow,
     ServerGroupRow, ServerRow, Summary, TenthRow, WaitRow,
 };
 use crate::judge::finding::judged::JudgedConnection;
@@ -11,6 +11,7 @@ use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
+use crate::result::ends::{self, Scanned};
 use crate::result::parts::{self, PARTS, Tenth};
 use crate::result::scan::{Scan, scan};
 use crate::result::segments::SegmentExcerpt;
@@ -234,6 +235,11 @@ impl PyScan {
         self.scan.names.iter().map(|(addr, name)| (addr.to_string(), name.to_owned())).collect()
     }
 
+    /// Captures at both ends; `None` for a scan of one.
+    fn ends(&self) -> Option<EndsRow> {
+        self.scan.ends.as_ref().map(EndsRow::new)
+    }
+
     /// The captures in the order of their frames.
     fn captures(&self) -> Vec<String> {
         self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
@@ -288,6 +294,28 @@ fn scan_captures(
     let progress = &progress.0;
     let scan = interruptible(py, options.reading, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan::new(scan))
+}
+
+/// Scans two captures without the interpreter lock: as one if they hold the same connections, else
+/// each, or neither if `only_both`. Returns the scans, and whether the second capture comes first.
+#[pyfunction]
+fn scan_ends(
+    py: Python<'_>,
+    first: Vec<String>,
+    second: Vec<String>,
+    options: PyOptions,
+    progress: &PyProgress,
+    only_both: bool,
+) -> PyResult<(Vec<PyScan>, bool)> {
+    let options = options.checked(&[first.as_slice(), second.as_slice()].concat())?;
+    let progress = &progress.0;
+    let scanned = interruptible(py, options.reading, progress, || {
+        ends::scan_ends([&first, &second], &options, progress, only_both)
+    })??;
+    Ok(match scanned {
+        Scanned::Both { scan, swapped } => (vec![PyScan::new(*scan)], swapped),
+        Scanned::Apart(scans) => (scans.into_iter().map(PyScan::new).collect(), false),
+    })
 }
 
 /// Reads the captures again for segments by connection; of those in `excerpts`, around a frame.
@@ -355,6 +383,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScan>()?;
     module.add("PARTS", PARTS)?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(scan_ends, module)?)?;
     module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
     module.add_function(wrap_pyfunction!(turn_columns, module)?)?;
     Ok(())

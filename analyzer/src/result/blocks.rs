@@ -11,14 +11,16 @@ use crate::judge::pooled::relays::PassedOn;
 use crate::judge::{Weighed, judge, weigh_all};
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
+use crate::result::joined::{Far, Part};
 use crate::result::server_exchanges::ServerJudged;
 use crate::result::sums::Sum;
 use crate::result::totals::Totals;
-use crate::track::Connection;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::clock::Clocks;
 use crate::track::exchange::exchanged::ServerLatency;
 use crate::track::tracked::Block;
+use crate::track::wait::Wait;
+use crate::track::{Connection, Mark, Side};
 use std::convert::Infallible;
 use std::iter;
 use std::mem;
@@ -41,6 +43,8 @@ pub struct Judged {
     pub servers: Vec<ServerJudged>,
     /// Directions that pass on what arrives on another connection.
     pub passed_on: Vec<PassedOn>,
+    /// By their numbers, the connections that count elsewhere.
+    pub far: Vec<(u32, Far)>,
 }
 
 /// The findings on the connections of some blocks, and their sums.
@@ -51,18 +55,20 @@ struct Sums {
     causes: CauseTotals,
     /// Servers of connections that follow one another, each with its index.
     servers: Vec<(usize, ServerJudged)>,
+    far: Vec<(u32, Far)>,
 }
 
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of
 /// the `servers`. `clocks` are those that stamped the frames, and the calls of programs tell what
-/// was `written` when. Shorter waits than `min_wait_ns` are evidence only.
+/// was `written` when. Shorter waits than `min_wait_ns` are evidence only. Another capture may hold a
+/// `part` of the connections, too.
 pub fn judge_all(
     mut blocks: Vec<Block>,
     servers: &[ServerLatency],
     clocks: &Clocks,
     written: Option<&Written>,
-    min_wait_ns: i64,
-    threads: usize,
+    (min_wait_ns, threads): (i64, usize),
+    part: Part<'_>,
 ) -> Judged {
     let Weighed { models, paths, passed_on } = weigh_all(&mut blocks, clocks, written, threads);
     let blocks = blocks.into_iter().zip(models).collect();
@@ -72,7 +78,7 @@ pub fn judge_all(
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, clocks, &paths, min_wait_ns);
+            sums.judge(block, clocks, &paths, min_wait_ns, part);
         }
         sums
     };
@@ -82,6 +88,7 @@ pub fn judge_all(
         judged.blocks.extend(sums.blocks);
         judged.totals.add_up(sums.totals);
         judged.causes.add_up(sums.causes);
+        judged.far.extend(sums.far);
         for (server, more) in sums.servers {
             judged.servers[server].add_up(more);
         }
@@ -108,13 +115,19 @@ impl Sums {
         clocks: &Clocks,
         paths: &SharedPaths,
         min_wait_ns: i64,
+        part: Part<'_>,
     ) {
         by_data::drop_unlikely(&mut block, &mut model);
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         // Suspects of each connection are in the order of time.
         suspects.sort_by_key(|row| row.connection);
         let mut suspects = suspects.as_slice();
-        let (mut taken, mut kept) = (0, 0);
+        let number = |connection: &Connection| numbers[connection.id as usize];
+        // Findings from elsewhere need room: it lies before the waits, which move ahead into it.
+        let room = part.room(connections.iter().map(number));
+        let nothing = Wait::between(0, Side::Client, Mark::NONE, Mark::NONE);
+        waits.splice(..0, iter::repeat_n(nothing, room));
+        let (mut taken, mut kept) = (room, 0);
         let mut rulings = Vec::with_capacity(waits.len());
         let mut begins = Vec::with_capacity(connections.len());
         let judge_one = |(at, mut connection): (usize, Connection)| {
@@ -122,13 +135,30 @@ impl Sums {
             connection.id = numbers[place as usize];
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
-            let model = model.of_connection(at, own.clone());
+            let model = model.of_connection(at, own.start - room..own.end - room);
             let conditions = Conditions::of(min_wait_ns, clocks, paths, &waits[own.clone()]);
             let waits_of = &mut waits[own.clone()];
             let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
             if own.start != kept {
                 waits.copy_within(own.start..own.start + judged_waits, kept);
+            }
+            match part {
+                Part::Whole => {}
+                Part::Far(all) => {
+                    if all.contains(&connection.id) {
+                        let findings = Findings::new(&waits[kept..], &rulings[kept..]);
+                        let far = Far::take(&connection, &mut judged, findings);
+                        self.far.push((connection.id, far));
+                        rulings.truncate(kept);
+                    }
+                }
+                Part::Near(all) => {
+                    if let Some((place, far)) = all.get(&connection.id) {
+                        let found = (&mut waits[kept..], judged_waits);
+                        far.join(*place, &connection, &mut judged, found, &mut rulings);
+                    }
+                }
             }
             for wait in &mut waits[kept..rulings.len()] {
                 wait.connection = connection.id;
@@ -178,7 +208,8 @@ mod tests {
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let clocks = Clocks::default();
         let mut sums = Sums::default();
-        sums.judge((block, BlockModel::default()), &clocks, &SharedPaths::default(), 0);
+        let model = BlockModel::default();
+        sums.judge((block, model), &clocks, &SharedPaths::default(), 0, Part::Whole);
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

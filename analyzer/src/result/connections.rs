@@ -82,6 +82,29 @@ impl JudgedConnections {
         }
     }
 
+    /// Adds the connections of another capture: their numbers go on from `first`, and their frames after so
+    /// many others.
+    pub fn append(&mut self, more: Self, first: u32, frames_before: u32) {
+        let (blocks, own) = (self.blocks.len() * BLOCK_LEN, self.order.len() as u32);
+        self.has_gaps |= more.has_gaps || own != first;
+        self.order.extend(more.order.iter().map(|place| place + blocks as u32));
+        self.with_findings.extend(more.with_findings.iter().map(|index| index + own));
+        self.blocks.extend(more.blocks.into_iter().map(|mut block| {
+            for judged in &mut block.connections {
+                judged.id += first;
+                judged.halves.iter_mut().for_each(|half| half.move_frames(frames_before));
+                judged.first_exchange = judged
+                    .first_exchange
+                    .map(|(latency_ns, frame)| (latency_ns, frame.saturating_add(frames_before)));
+            }
+            for wait in &mut block.waits {
+                wait.connection += first;
+                *wait = wait.moved(frames_before);
+            }
+            block
+        }));
+    }
+
     /// Indices of those with findings, in order.
     pub fn with_findings(&self) -> impl Iterator<Item = usize> {
         self.with_findings.iter().map(|&index| index as usize)

@@ -12,6 +12,7 @@ use crate::result::blocks::judge_all;
 use crate::result::calls::StallCalls;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedConnections;
+use crate::result::joined::{BothEnds, Far, Part};
 use crate::result::names::Names;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
@@ -97,6 +98,8 @@ pub struct Scan {
     pub calls: Option<Arc<StallCalls>>,
     /// Directions that pass on what arrives elsewhere, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
+    /// Captures at both ends of the same connections.
+    pub ends: Option<BothEnds>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -105,11 +108,22 @@ pub struct Scan {
 impl Scan {
     /// Judges what was tracked, and `written` when.
     pub fn new(
-        mut captures: Vec<CaptureSummary>,
+        captures: Vec<CaptureSummary>,
         tracked: Tracked,
         options: &ScanOptions,
         written: Option<&Written>,
     ) -> Self {
+        Self::of_part((captures, tracked), options, written, Part::Whole).0
+    }
+
+    /// Like `new`, where another capture holds a `part` of the connections, too. Also returns those
+    /// that count there, by their numbers.
+    pub fn of_part(
+        (mut captures, tracked): (Vec<CaptureSummary>, Tracked),
+        options: &ScanOptions,
+        written: Option<&Written>,
+        part: Part<'_>,
+    ) -> (Self, Vec<(u32, Far)>) {
         for capture in &mut captures {
             capture.filter.clone_from(&options.filter);
         }
@@ -120,7 +134,8 @@ impl Scan {
         let Tracked {
             connections, blocks, first_blocks, servers, exchanges, slowest, hours, ..
         } = tracked;
-        let judged = judge_all(blocks, &servers, &clocks, written, options.min_wait_ns, threads);
+        let how = (options.min_wait_ns, threads);
+        let judged = judge_all(blocks, &servers, &clocks, written, how, part);
         let mut scan = Self {
             captures,
             is_anonymized: false,
@@ -137,11 +152,12 @@ impl Scan {
             causes: judged.causes,
             calls: None,
             passed_on: judged.passed_on,
+            ends: None,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         };
         scan.calls = written.map(|written| Arc::new(StallCalls::of(&scan.connections, written)));
-        scan
+        (scan, judged.far)
     }
 
     /// The scheme under which its addresses were replaced, if they were.

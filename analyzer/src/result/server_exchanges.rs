@@ -113,6 +113,22 @@ pub fn without_stalls(
 }
 
 impl ServerExchanges {
+    /// Adds those of connections of the same server that another capture holds.
+    pub fn add_up(&mut self, more: Self) {
+        let predicted = match (&self.predicted, &more.predicted) {
+            (None, None) => None,
+            (own, their) => {
+                let mut all = own.clone().unwrap_or_else(|| self.latency.clone());
+                all.add(their.as_ref().unwrap_or(&more.latency));
+                Some(all)
+            }
+        };
+        self.totals.add_up(more.totals);
+        self.counted.add_up(more.counted);
+        self.latency.add(&more.latency);
+        self.predicted = predicted;
+    }
+
     fn new(server: ServerLatency, judged: ServerJudged, possible: bool) -> Self {
         let ServerLatency { server, latency } = server;
         let ServerJudged { totals, moved } = judged;

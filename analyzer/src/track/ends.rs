@@ -40,7 +40,7 @@ impl Display for Endpoint {
 }
 
 /// Both ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ends {
     pub client: Endpoint,
     pub server: Endpoint,

@@ -17,6 +17,12 @@ impl Mark {
         self.frame != 0
     }
 
+    /// The mark in a capture whose frames follow after so many others.
+    pub fn moved(self, frames_before: u32) -> Self {
+        let frame = if self.is_set() { self.frame.saturating_add(frames_before) } else { 0 };
+        Self { frame, ..self }
+    }
+
     /// Came after `other` in the capture.
     pub fn after(self, other: Mark) -> bool {
         self.frame > other.frame

@@ -250,6 +250,13 @@ impl Wait {
         }
     }
 
+    /// The wait in a capture whose frames follow after so many others.
+    pub fn moved(self, frames_before: u32) -> Self {
+        let Self { from, ack, to, .. } = self;
+        let [from, ack, to] = [from, ack, to].map(|mark| mark.moved(frames_before));
+        Self { from, to, ack, ..self }
+    }
+
     pub fn is(&self, facts: Facts) -> bool {
         self.facts.has_all(facts)
     }

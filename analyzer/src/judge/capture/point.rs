@@ -11,6 +11,8 @@ named! {
         Client = "client",
         Server = "server",
         Between = "between",
+        /// Two captures, one at each end.
+        Both = "both",
         Unknown = "unknown",
     }
 }

@@ -51,6 +51,39 @@ pub struct Detail {
     pub connecting: Option<(i64, i64)>,
 }
 
+/// A connection that a second capture holds, too, at its other end. The frames of that one follow those of
+/// the first.
+#[derive(Debug, Clone)]
+pub struct FarEnd {
+    /// The end at which the first capture was taken.
+    pub near: Side,
+    pub frames_before: u32,
+    /// As the second capture alone has it.
+    pub judged: JudgedConnection,
+    /// Waits that both show, in the order of their ends.
+    pub seen: Vec<Elsewhere>,
+}
+
+/// A wait of the first capture that the second shows, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The frame that ended the wait in the first capture.
+    pub held_frame: u32,
+    /// The frames of the second one: the unacked segment, the ACK, and the segment that ended it;
+    /// 0 for none.
+    pub frames: [u32; 3],
+    /// How long the receiver kept the ACK back, measured where it is.
+    pub ack_delay_ns: Option<i64>,
+}
+
+impl Elsewhere {
+    /// Of a wait that both show; frames of the second follow after so many.
+    pub fn new(wait: &Wait, other: &Wait, frames_before: u32, ack_delay_ns: Option<i64>) -> Self {
+        let frames = [other.from, other.ack, other.to].map(|mark| mark.moved(frames_before).frame);
+        Self { held_frame: wait.to.frame, frames, ack_delay_ns }
+    }
+}
+
 impl JudgedHalf {
     /// Round trip between the capture point and this host, in ns.
     pub fn rtt_ns(&self) -> Option<i64> {
@@ -60,6 +93,24 @@ impl JudgedHalf {
     pub fn detail(&self) -> &Detail {
         static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
         self.detail.as_deref().unwrap_or(&NONE)
+    }
+
+    /// Frames of its capture follow after so many others.
+    pub fn move_frames(&mut self, frames_before: u32) {
+        let moved = |frame: &mut u32| {
+            if *frame > 0 {
+                *frame = frame.saturating_add(frames_before);
+            }
+        };
+        moved(&mut self.proof.0);
+        moved(&mut self.proof.1);
+        if let Some(detail) = &mut self.detail {
+            moved(&mut detail.variant_proof.0);
+            moved(&mut detail.variant_proof.1);
+            if let Some(late_acks) = &mut detail.late_acks {
+                moved(&mut late_acks.first_frame);
+            }
+        }
     }
 
     /// Properties that its stalls share.
@@ -107,6 +158,8 @@ pub struct JudgedConnection {
     pub stalled_ns: i64,
     /// The time that they took of its exchanges; 0 until those are looked at.
     pub exchanges_stalled_ns: i64,
+    /// What a capture at the other end says.
+    pub far: Option<Box<FarEnd>>,
 }
 
 impl JudgedConnection {
@@ -128,9 +181,40 @@ impl JudgedConnection {
         self.halves.iter().any(|half| half.rtt_basis == Basis::Shared)
     }
 
-    /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.
+    /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none. Measured where
+    /// both ends were captured.
     pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
-        wait.ack_delay_ns(self.half(wait.acknowledged_by()).rtt_ns())
+        let measured_ns = self.elsewhere(wait).and_then(|seen| seen.ack_delay_ns);
+        measured_ns.unwrap_or_else(|| {
+            wait.ack_delay_ns(self.at_capture_of(wait).half(wait.acknowledged_by()).rtt_ns())
+        })
+    }
+
+    /// True for a wait whose frames are of the capture at its sender.
+    pub fn is_at_capture(&self, wait: &Wait) -> bool {
+        self.far
+            .as_ref()
+            .is_some_and(|far| (wait.by == far.near) == (wait.to.frame <= far.frames_before))
+    }
+
+    /// The place of all captures of it.
+    pub fn shown_capture_point(&self) -> CapturePoint {
+        if self.far.is_some() { CapturePoint::Both } else { self.capture_point }
+    }
+
+    /// Where the capture at the other end shows this wait, too.
+    pub fn elsewhere(&self, wait: &Wait) -> Option<&Elsewhere> {
+        let seen = &self.far.as_ref()?.seen;
+        let at = seen.binary_search_by_key(&wait.to.frame, |seen| seen.held_frame).ok()?;
+        Some(&seen[at])
+    }
+
+    /// The connection as the capture has it that the frames of this wait are of.
+    pub fn at_capture_of(&self, wait: &Wait) -> &Self {
+        match &self.far {
+            Some(far) if wait.to.frame > far.frames_before => &far.judged,
+            _ => self,
+        }
     }
 
     /// Mean latency of the exchanges, as measured.

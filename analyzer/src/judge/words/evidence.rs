@@ -85,6 +85,7 @@ pub struct ExplainedStall<'a> {
 impl<'a> ExplainedStall<'a> {
     pub fn new(finding: Finding<'a>, judged: &'a JudgedConnection) -> Self {
         let wait = finding.wait;
+        let judged = judged.at_capture_of(wait);
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
         let model = judged.half(wait.by).model_of(wait);
         Self { finding, wait, judged, model, by, receiver }
@@ -144,6 +145,12 @@ impl<'a> ExplainedStall<'a> {
             wait.from.frame
         )?;
         let delay = Ms(self.judged.ack_delay_ns(wait));
+        if self.judged.elsewhere(wait).is_some_and(|seen| seen.ack_delay_ns.is_some()) {
+            return write!(
+                out,
+                "; captured at the {receiver}, it left {delay} after what it acknowledges had come"
+            );
+        }
         match (self.finding.cause, self.receiver_rtt()) {
             (Cause::NagleDelack, Some((rtt, elsewhere))) => write!(
                 out,

@@ -98,7 +98,7 @@ impl Row for NamedConnection<'_> {
         to.maybe_duration(HANDSHAKE_RTT.sparse(), |row| row.handshake_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.except(Table).sparse(), |row| row.mss_inferred);
-        to.category(field!("capture_point", "Capture point."), |row| row.capture_point);
+        to.category(field!("capture_point", "Capture point."), |row| row.shown_capture_point());
         to.integer(STALLS.except(Json), |row| row.stalls);
         to.maybe_duration(CONNECT.sparse(), |row| row.connecting_ns().map(|(took, _)| took));
         to.maybe_duration(FIRST_REPLY.sparse(), |row| row.connecting_ns().map(|(_, took)| took));

@@ -9,6 +9,8 @@ use crate::output::values;
 use crate::result::calls::{CallRow, StallCalls};
 use crate::result::scan::Scan;
 use crate::track::Side;
+use crate::track::reader::capture_summary::CaptureSummary;
+use serde::Serialize;
 
 /// A stall, with its connection.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +19,17 @@ pub struct StallRow<'a> {
     pub judged: &'a JudgedConnection,
     /// The call that wrote the held segment, where that is known.
     pub call: Option<(&'a StallCalls, &'a CallRow)>,
+    /// The captures, where they were taken at both ends.
+    captures: Option<&'a [CaptureSummary]>,
+}
+
+/// The frames of a stall in the capture at the other end, as that one numbers them.
+#[derive(Debug, Clone, Serialize)]
+pub struct OtherEnd<'a> {
+    pub capture: &'a str,
+    pub frame_unacked: u64,
+    pub frame_ack: u64,
+    pub frame_held: u64,
 }
 
 impl<'a> StallRow<'a> {
@@ -30,7 +43,28 @@ impl<'a> StallRow<'a> {
     pub fn with(scan: &'a Scan, judged: &'a JudgedConnection, finding: Finding<'a>) -> Self {
         let row =
             |calls: &'a StallCalls| Some((calls, calls.row(judged.id, finding.wait.to.frame)?));
-        Self { finding, judged, call: scan.calls.as_deref().and_then(row) }
+        let captures = scan.ends.as_ref().map(|_| scan.captures.as_slice());
+        Self { finding, judged, call: scan.calls.as_deref().and_then(row), captures }
+    }
+
+    /// The capture that its frames are of, where there is one at each end, and the number of the held
+    /// one there.
+    pub fn capture(&self) -> Option<(&'a str, u64)> {
+        let (capture, frame) = CaptureSummary::with(self.captures?, self.finding.wait.to.frame)?;
+        Some((&capture.path, frame))
+    }
+
+    /// Its frames at the other end.
+    pub fn other_end(&self) -> Option<OtherEnd<'a>> {
+        let [unacked, ack, held] = self.judged.elsewhere(self.finding.wait)?.frames;
+        let captures = self.captures?;
+        let number = |frame| CaptureSummary::with(captures, frame).map_or(0, |(_, number)| number);
+        Some(OtherEnd {
+            capture: &CaptureSummary::with(captures, held)?.0.path,
+            frame_unacked: number(unacked),
+            frame_ack: number(ack),
+            frame_held: number(held),
+        })
     }
 
     fn client(&self) -> &JudgedHalf {
@@ -60,6 +94,14 @@ const HOLD: Field = field!(
 const CALL: Field = field!(
     "call",
     "The system call that wrote it: `name`, `bytes`, `line` of the trace, `function`, `written_ns`, `hold_ms`, `proof`: `proven` where it was written before the ACK, or empty."
+);
+const CAPTURE: Field = field!(
+    "capture",
+    "With captures at both ends: the one that its frames are of. They are counted through all captures."
+);
+const OTHER_END: Field = field!(
+    "other_end",
+    "Its frames in the capture at the other end, as that one numbers them: `capture`, `frame_unacked`, `frame_ack`, `frame_held`. `ack_delay_ms` is measured at the receiver then."
 );
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
 const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
@@ -107,9 +149,15 @@ impl Row for StallRow<'_> {
             ),
             |row| row.finding.wait.release_ns(),
         );
+        to.json(CAPTURE.late(), |row| Some(row.capture()?.0), as_json);
+        to.json(OTHER_END.late(), StallRow::other_end, as_json);
         to.json(EVIDENCE.late(), |row| Some(*row), evidence);
         to.json(CALL.late(), |row| row.call, call);
     }
+}
+
+fn as_json(out: &mut Vec<u8>, value: impl Serialize) {
+    let _ = serde_json::to_writer(out, &value);
 }
 
 /// The call that wrote it, where a trace tells.

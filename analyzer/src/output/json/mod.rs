@@ -19,6 +19,7 @@ use crate::output::row::row;
 use crate::result::calls::CallsSummary;
 use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::hops::hops;
+use crate::result::joined::BothEnds;
 use crate::result::parts::slowest;
 use crate::result::scan::Scan;
 use crate::result::servers::{self, MOST_LISTED};
@@ -114,6 +115,9 @@ row! {
         schema: &'static str = "nagle-scan/1",
         anonymized: Option<&'static str> = scan.anonymized(),
         captures: Vec<JsonCapture> = scan.captures.iter().map(JsonCapture::new).collect(),
+        /// With captures at both ends of the same connections: how these are shared.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ends: Option<BothEnds> = scan.ends.clone(),
         summary: JsonSummary = JsonSummary::new(scan, listed),
     }
 }

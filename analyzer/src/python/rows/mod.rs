@@ -16,5 +16,5 @@ pub use self::group::{HostPairRow, ServerGroupRow};
 pub use self::hop::HopRow;
 pub use self::server::ServerRow;
 pub use self::summary::Summary;
-pub use self::totals::{CauseRow, ConnectingRow, LateAckRow, NagleRow};
+pub use self::totals::{CauseRow, ConnectingRow, EndsRow, LateAckRow, NagleRow};
 pub use self::wait::WaitRow;

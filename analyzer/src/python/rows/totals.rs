@@ -5,6 +5,7 @@ use crate::judge::words::evidence::ms;
 use crate::output::row::row;
 use crate::result::cause_totals::CauseTotal;
 use crate::result::connecting::ConnectingSums;
+use crate::result::joined::BothEnds;
 use crate::result::late_acks::LateAckSums;
 use crate::result::nagle_counts::{NagleCount, NagleParty};
 use crate::result::scan::Scan;
@@ -21,6 +22,20 @@ row! {
         waits: u64 = total.waits,
         total_ms: f64 = ms(total.total_ns),
         longest_ms: f64 = ms(total.longest_ns),
+    }
+}
+
+row! {
+    /// Captures at both ends of the same connections.
+    #[pyclass(frozen, get_all)]
+    EndsRow(ends: &BothEnds) {
+        first_captures: u64 = ends.first_captures,
+        is_same_place: bool = ends.is_same_place,
+        first_at: &'static str = ends.first_at,
+        first_frame_of_second: u64 = ends.first_frame_of_second,
+        shared: u64 = ends.shared,
+        only_first: u64 = ends.only_first,
+        only_second: u64 = ends.only_second,
     }
 }
 

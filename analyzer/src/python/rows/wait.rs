@@ -23,6 +23,7 @@ row_with_fields! {
     /// it is, and these. from / ack / to are frames.
     WaitRow(finding: Finding<'_>, judged: &JudgedConnection, scan: &Scan)
     and (finding, StallRow::with(scan, judged, finding)) with {
+        let stall = StallRow::with(scan, judged, finding);
         let (wait, names) = (finding.wait, &scan.names);
         let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
     } {
@@ -55,6 +56,16 @@ row_with_fields! {
         is_measured: bool = judged.half(wait.by.other()).rtt_ns().is_some(),
         /// Was something lost on its way to the capture? `None` where that is open.
         lost_before_capture: Option<bool> = finding.lost_before_capture(),
+        /// The capture at the other end, and the frames there of the unacked segment, the ACK and the
+        /// held segment.
+        other_end: Option<(String, u64, u64, u64)> = stall.other_end().map(|seen| {
+            (seen.capture.to_owned(), seen.frame_unacked, seen.frame_ack, seen.frame_held)
+        }),
+        /// The capture that its frames are of, if there is one at each end, and the last one's number there.
+        held_in: Option<(String, u64)> =
+            stall.capture().map(|(capture, frame)| (capture.to_owned(), frame)),
+        /// Are its frames those of the capture at the sender?
+        is_held_here: bool = judged.is_at_capture(wait),
         evidence: Vec<String> =
             if finding.is_stall() { reasons(finding, judged) } else { Vec::new() },
         rivals: Rivals = if finding.is_stall() { shown_rivals(finding, judged) } else { Vec::new() },

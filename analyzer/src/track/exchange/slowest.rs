@@ -78,6 +78,21 @@ impl Slowest {
         self.sample.extend(numbered(shard.sample, numbers));
     }
 
+    /// Adds those of another capture.
+    pub fn extend_by(&mut self, more: Self) {
+        self.floor_ns = self.floor_ns.max(more.floor_ns);
+        self.slow.extend(more.slow);
+        self.sample.extend(more.sample);
+    }
+
+    /// Keeps the exchanges that `stays` accepts, and changes them.
+    pub fn keep(&mut self, stays: impl Fn(&Exchange) -> bool, change: impl Fn(&mut Exchange)) {
+        for rows in [&mut self.slow, &mut self.sample] {
+            rows.retain(&stays);
+            rows.iter_mut().for_each(&change);
+        }
+    }
+
     /// The slowest ones, the slowest first: any other one is as fast as all of them, or faster.
     pub fn slow(&self) -> Vec<&Exchange> {
         let mut slow: Vec<&Exchange> =

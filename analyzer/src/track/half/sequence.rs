@@ -104,6 +104,11 @@ impl Half {
         self.sequence.nxt.wrapping_sub(sent)
     }
 
+    /// How far its stream was captured, from `first_seq` on.
+    pub fn stream_len(&self) -> u64 {
+        self.offset
+    }
+
     /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
     /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
     pub fn window_of(&self, segment: &Header) -> Option<u32> {

@@ -39,6 +39,14 @@ impl CaptureSummary {
         Self { path: path.to_owned(), first_frame, ..Self::default() }
     }
 
+    /// The one of `captures` that has this frame, and the number of the frame there.
+    pub fn with(captures: &[Self], frame: u32) -> Option<(&Self, u64)> {
+        let frame = u64::from(frame);
+        let begun = captures.partition_point(|capture| capture.first_frame <= frame);
+        let capture = captures[..begun].last().filter(|_| frame > 0)?;
+        Some((capture, frame - capture.first_frame + 1))
+    }
+
     /// Number of its last frame.
     pub fn last_frame(&self) -> u64 {
         self.first_frame + u64::from(self.stamps.frames) - 1

@@ -26,6 +26,11 @@ impl FrameIndex {
         }
     }
 
+    /// Frames of its capture follow after so many others.
+    pub fn move_frames(&mut self, more: u64) {
+        self.places.iter_mut().for_each(|(before, _)| *before += more);
+    }
+
     /// The last place before a frame, if it is behind the first `read` frames, and the frames before it.
     pub fn before(&self, frame: u64, read: u64) -> Option<(u64, Position)> {
         let after = self.places.partition_point(|&(before, _)| before < frame);

@@ -29,6 +29,10 @@ const RANGE_LEN: u64 = 1 << 20;
 /// Captures of fewer bytes in all are read by one thread: to start more takes as long.
 const SMALL_LEN: u64 = 4 << 20;
 
+/// Among paths, stands before those of a capture of the same connections at their other end: its
+/// connections are others, and its clock is.
+pub const OTHER_END: &str = "";
+
 /// How captures are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
@@ -87,7 +91,7 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
     let filter = filter.map(Filter::new).transpose()?;
     progress.expect(paths);
     let mut reader = Reader {
-        paths: in_order(paths).into_iter(),
+        paths: each_end(paths),
         labels,
         range_len: reading.range_len,
         threads: reading.threads,
@@ -111,7 +115,8 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
 
 /// The captures, range by range.
 struct Reader<'a> {
-    paths: std::vec::IntoIter<&'a str>,
+    /// Each file, and whether it begins another end.
+    paths: std::vec::IntoIter<(&'a str, bool)>,
     labels: &'a Labels,
     range_len: u64,
     /// Threads that work, this one with them.
@@ -131,7 +136,8 @@ impl Reader<'_> {
             if self.series.is_over() {
                 return false;
             }
-            let Some(path) = self.paths.next() else { return false };
+            let Some((path, is_other_end)) = self.paths.next() else { return false };
+            self.series.parts |= is_other_end;
             let label = self.labels.of(path);
             match Capture::open_with(path, self.progress, self.threads) {
                 Ok(capture) => {
@@ -154,13 +160,27 @@ impl Reader<'_> {
 }
 
 /// Rotated files (`tcpdump -C`, `-G`) in the order of their first frames, whatever order the shell
-/// gave them. Standard input can be read only once, so with it the order stays.
+/// gave them; those behind [`OTHER_END`] come last. Standard input can be read only once, so with it
+/// the order stays.
 pub fn in_order(paths: &[String]) -> Vec<&str> {
-    let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
-    if ordered.len() > 1 && !ordered.contains(&"-") {
-        ordered.sort_by_cached_key(|path| rank(Capture::first_time_ns(path)));
+    each_end(paths).map(|(path, _)| path).collect()
+}
+
+/// Like `in_order`, each with whether it begins another end.
+fn each_end(paths: &[String]) -> std::vec::IntoIter<(&str, bool)> {
+    let mut ordered = Vec::with_capacity(paths.len());
+    for (end, paths) in paths.split(|path| path == OTHER_END).enumerate() {
+        let begin = ordered.len();
+        ordered.extend(paths.iter().map(|path| (path.as_str(), false)));
+        let own: &mut [(&str, bool)] = &mut ordered[begin..];
+        if own.len() > 1 && !paths.iter().any(|path| path == "-") {
+            own.sort_by_cached_key(|(path, _)| rank(Capture::first_time_ns(path)));
+        }
+        if let Some((_, is_other_end)) = own.first_mut() {
+            *is_other_end = end > 0;
+        }
     }
-    ordered
+    ordered.into_iter()
 }
 
 #[cfg(test)]

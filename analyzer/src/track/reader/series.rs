@@ -10,6 +10,7 @@ use crate::track::reader::decoder::Decoded;
 use crate::track::reader::range::{Found, Placed, Range};
 use crate::track::thresholds::FINE_CLOCK_NS;
 use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 
 /// The captures so far.
@@ -21,6 +22,8 @@ pub struct CaptureSeries {
     /// All frames so far, and the step of the current capture's clock.
     all: Stamps,
     clock_ns: i64,
+    /// The next frames belong to no connection of earlier captures.
+    pub parts: bool,
     /// The user stopped it, or there are no numbers for more frames.
     stopped: bool,
     error: Option<ScanError>,
@@ -110,7 +113,8 @@ impl CaptureSeries {
         let mut parts = false;
         if let [earlier @ .., capture] = self.captures.as_mut_slice() {
             if capture.stamps.frames == 0 && found.stamps.frames > 0 {
-                parts = earlier.last().is_some_and(|before| before.stamps.overlap(&found.stamps));
+                let overlaps = |before: &CaptureSummary| before.stamps.overlap(&found.stamps);
+                parts = mem::take(&mut self.parts) || earlier.last().is_some_and(overlaps);
                 let own_ns = found.first_clock.shown_ns(found.stamps.frames);
                 self.clock_ns = own_ns.or_else(|| self.all.step_ns()).unwrap_or(FINE_CLOCK_NS);
             }

@@ -1,0 +1,38 @@
+"""Two captures of the same connections, one at each end: one scan, without a common clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from nagle_scan import _core
+from nagle_scan.api import captures
+from nagle_scan.result.options import ScanOptions
+
+Scanned = tuple[list[str], _core.Scan]
+"""The paths of a scan in the order of its frames, and the scan."""
+
+
+def parts(paths: Sequence[str]) -> list[list[str]]:
+    """The files of each of two ends; empty if they can be no two ends.
+
+    They are read once to see whether they are, and if not, once more.
+    """
+    if len(paths) < 2 or not all(map(os.path.isfile, paths)):
+        return []
+    sets = list(captures.rotated(paths, str, _core.first_time_ns))
+    return sets if len(sets) == 2 else []
+
+
+def scanned(
+    two: Sequence[list[str]],
+    options: ScanOptions,
+    progress: _core.Progress,
+    only_both: bool = False,
+) -> list[Scanned]:
+    """One scan of `two` captures of the same connections; else each, or none if `only_both`."""
+    first, second = two
+    scans, is_swapped = _core.scan_ends(first, second, options, progress, only_both)
+    if len(scans) == 1:
+        return [(second + first if is_swapped else first + second, scans[0])]
+    return list(zip(two, scans, strict=True)) if scans else []
