@@ -104,6 +104,7 @@ STRUCTS = {
     "OptionRow": "option",
     "BothEnds": "ends",
     "OtherEnd": "other_end",
+    "ClockDifference": "clock",
     "StallCall": "call",
 }
 """The objects that the engine writes as it declares them, by their structs."""

@@ -1,7 +1,7 @@
 """Two captures of the same connections, one at each end: one scan, and never of a wrong pair.
 
-The captures are real, taken at one end of a path with a constant delay. The capture at its other end is
-synthetic: what that path would have shown there, with another clock.
+The captures are real, taken at one end of a path with a constant delay. The capture at its other
+end is synthetic: what that path would have shown there, with another clock.
 """
 
 from __future__ import annotations
@@ -174,6 +174,11 @@ def test_segments_evidence_and_reasons_are_read_again(tmp_path: Path) -> None:
     assert scan.why(held).verdict == "held"
 
 
+def test_the_clocks_differ_by_what_was_added_to_within_the_bound(tmp_path: Path) -> None:
+    clock = document(pair(tmp_path, with_clock(HOUR_NS)))["ends"]["clock"]
+    assert abs(clock["ahead_ms"] - 3_600_000) <= clock["bound_ms"] <= RTT_NS / 2e6 + 1
+
+
 def test_a_capture_given_twice_counts_once(tmp_path: Path) -> None:
     head, rows = records(CLIENT)
     paths = [save(tmp_path / name, head, rows) for name in ("client.pcap", "copy.pcap")]
@@ -196,7 +201,7 @@ def renumbered(row: Record) -> Record:
 
 
 def stamped_later(row: Record) -> Record:
-    """Its timestamps are those of another time: a port was used again, and its numbers came again."""
+    """Its timestamps are those of another time: ports and numbers came again."""
     data = bytearray(row[1])
     at = ETHERNET + 20 + 20
     options = data.find(b"\x08\x0a", at)
@@ -221,7 +226,7 @@ def test_the_same_addresses_do_not_make_a_pair(changes: tuple[Any, ...], tmp_pat
 
 
 @pytest.mark.parametrize("other", ["both-split-rtt2/server", "both-split-nodelay-rtt26/client"])
-def test_other_recordings_of_the_same_programs_are_no_pair(other: str, tmp_path: Path) -> None:
+def test_other_recordings_of_the_same_programs_are_no_pair(other: str) -> None:
     assert "ends" not in document([CLIENT, LABELLED / f"{other}.pcap.gz"])
 
 

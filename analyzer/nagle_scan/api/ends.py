@@ -18,10 +18,12 @@ def parts(paths: Sequence[str]) -> list[list[str]]:
 
     They are read once to see whether they are, and if not, once more.
     """
-    if len(paths) < 2 or not all(map(os.path.isfile, paths)):
+    sets: dict[str, list[str]] = {}
+    for path in paths:
+        sets.setdefault(captures.rotated_name(path), []).append(path)
+    if len(sets) != 2 or not all(map(os.path.isfile, paths)):
         return []
-    sets = list(captures.rotated(paths, str, _core.first_time_ns))
-    return sets if len(sets) == 2 else []
+    return list(sets.values())
 
 
 def scanned(

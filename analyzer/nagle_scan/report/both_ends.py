@@ -32,7 +32,22 @@ def seen(core: _core.Scan, captures: Sequence[str]) -> str:
     about = "; ".join([where, *only])
     twice = "Twice," if ends.is_same_place else "At both ends of"
     said = f"{twice} {count(ends.shared, 'connection')}: {about}. Each stall is counted once."
-    return f"{said} {_clearest(core)}".rstrip()
+    return " ".join(filter(None, (said, _clearest(core), _clocks(ends))))
+
+
+def _clocks(ends: _core.EndsRow) -> str:
+    """How far the clocks are apart, and how well that is known."""
+    if ends.clock is None:
+        return ""
+    ahead_ms, bound_ms = ends.clock
+    if abs(ahead_ms) <= bound_ms:
+        return f"No difference of their clocks shows (+- {duration(bound_ms)})."
+    where = "ahead of" if ahead_ms > 0 else "behind"
+    drift = "" if ends.drift_ppm is None else f", drift {ends.drift_ppm:.0f} ppm"
+    return (
+        f"The {OTHER[ends.first_at]}'s clock is {abs(ahead_ms) / 1000:,.3f} s {where} the "
+        f"{ends.first_at}'s (+- {duration(bound_ms)}{drift})."
+    )
 
 
 def _clearest(core: _core.Scan) -> str:

@@ -13,6 +13,7 @@ use crate::judge::finding::judged::{Elsewhere, FarEnd, JudgedConnection, JudgedH
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::Nagle;
+use crate::result::clock_difference::ClockDifference;
 use crate::track::wait::{End, Wait, fact};
 use crate::track::{Connection, Side};
 use serde::Serialize;
@@ -35,6 +36,9 @@ pub struct BothEnds {
     pub only_first: u64,
     /// Connections with data that only the second end holds.
     pub only_second: u64,
+    /// How far their clocks are apart, where segments of both directions tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockDifference>,
 }
 
 /// What one of two captures holds of a connection that the other one holds, too.

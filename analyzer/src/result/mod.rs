@@ -6,6 +6,7 @@ mod blocks;
 pub mod calls;
 pub mod cause_totals;
 pub mod clearest;
+pub mod clock_difference;
 pub mod connecting;
 pub mod connections;
 pub mod ends;

@@ -36,6 +36,9 @@ row! {
         shared: u64 = ends.shared,
         only_first: u64 = ends.only_first,
         only_second: u64 = ends.only_second,
+        /// How far the second end's clock is ahead, to within the bound; `None` where nothing tells.
+        clock: Option<(f64, f64)> = ends.clock.map(|clock| (clock.ahead_ms, clock.bound_ms)),
+        drift_ppm: Option<f64> = ends.clock.and_then(|clock| clock.drift_ppm),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The scan of a capture at one end, with what only the capture at the other end shows.
 
+use crate::result::clock_difference::ClockDifference;
 use crate::result::ends::pairs::Pair;
 use crate::result::joined::BothEnds;
 use crate::result::scan::Scan;
@@ -13,7 +14,7 @@ impl Scan {
     pub(super) fn with_far_end(
         mut self,
         mut far: Self,
-        pairs: &[Pair],
+        (pairs, clock): (&[Pair], Option<ClockDifference>),
         frames_before: u32,
     ) -> Self {
         let first = self.connection_count as u32;
@@ -31,6 +32,7 @@ impl Scan {
             shared,
             only_first: counted(&self).saturating_sub(shared),
             only_second: counted(&far),
+            clock,
         };
         far.drop_shared(first, frames_before);
         self.captures.extend(far.captures);

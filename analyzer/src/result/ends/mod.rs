@@ -6,7 +6,8 @@ mod pairs;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::result::ends::pairs::{Beginning, Pair, beginnings, pairs};
+use crate::result::clock_difference::difference;
+use crate::result::ends::pairs::{Beginning, Pair, beginnings, pairs, stamped};
 use crate::result::joined::{Part, Place};
 use crate::result::scan::{Scan, ScanOptions, track};
 use crate::track::Side;
@@ -44,6 +45,8 @@ pub fn scan_ends(
     }
     let swapped = is_second_better(&seen, &found);
     let [near, far] = if swapped { [second, first] } else { [first, second] };
+    let [near_seen, far_seen] = &seen;
+    let (near_seen, far_seen) = if swapped { (far_seen, near_seen) } else { (near_seen, far_seen) };
     if swapped {
         for pair in &mut found {
             pair.numbers.reverse();
@@ -51,6 +54,8 @@ pub fn scan_ends(
         }
     }
     let frames_before = near.0.last().map_or(0, CaptureSummary::last_frame) as u32;
+    let begin_ns = near.0.first().map_or(0, |capture| capture.stamps.first_ns());
+    let clock = difference(&stamped(near_seen, far_seen, &found), begin_ns);
     let shared: HashSet<u32> = found.iter().map(|pair| pair.numbers[1]).collect();
     let (far, counted) = Scan::of_part(far, options, None, Part::Far(&shared));
     let mut counted: HashMap<u32, _> = counted.into_iter().collect();
@@ -60,7 +65,7 @@ pub fn scan_ends(
     });
     let joined = joined.collect();
     let (near, _) = Scan::of_part(near, options, None, Part::Near(&joined));
-    let scan = Box::new(near.with_far_end(far, &found, frames_before));
+    let scan = Box::new(near.with_far_end(far, (&found, clock), frames_before));
     Ok(Scanned::Both { scan, swapped })
 }
 

@@ -5,6 +5,7 @@
 //! same ones behind NAT), and times cannot (each capture has its own clock). Both captures are read
 //! by then: it takes a row for each connection, and one for each wait that data ended.
 
+use crate::result::clock_difference::Stamped;
 use crate::result::joined::{Stream, seq_of};
 use crate::track::ends::Ends;
 use crate::track::tracked::{Block, Tracked};
@@ -214,6 +215,22 @@ pub fn pairs(first: &[Beginning], second: &[Beginning]) -> Vec<Pair> {
         Pair { numbers: [one.number, other.number], first_at, is_same }
     };
     found.iter().map(pair).collect()
+}
+
+/// The segments of these pairs that both captures stamped.
+pub fn stamped(first: &[Beginning], second: &[Beginning], pairs: &[Pair]) -> Vec<Stamped> {
+    let of = |all: &[Beginning], number| all.binary_search_by_key(&number, |one| one.number);
+    let mut found = Vec::new();
+    for pair in pairs.iter().filter(|pair| !pair.is_same) {
+        let [one, other] = pair.numbers;
+        let (Ok(one), Ok(other)) = (of(first, one), of(second, other)) else { continue };
+        found.extend(first[one].equal(&second[other]).into_iter().map(|(one, other)| Stamped {
+            first_ns: one.time_ns,
+            later_ns: other.time_ns - one.time_ns,
+            is_forth: one.by == pair.first_at,
+        }));
+    }
+    found
 }
 
 /// Where connections of a capture are found again.
