@@ -29,7 +29,8 @@ def render(result: Result, number: int, style: Style) -> str:
         parts += text.clearest(stalls[0], style)
     waits = result.core.longest_waits(MOST_ROWS, number)
     if waits:
-        meanings = [(wait, causes.meaning_of(wait)) for wait in waits]
+        is_elided = result.core.summary().is_elided
+        meanings = [(wait, causes.meaning_of(wait, is_elided)) for wait in waits]
         section = sections.waits("Its longest other waits", meanings, sections.PLAIN)
         parts += text.laid_out(section, style)
     return "\n".join(parts)

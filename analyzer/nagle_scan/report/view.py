@@ -287,7 +287,8 @@ class View:
             wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
         if wait is None:
             return causes.meaning_of_all(row)
-        return ("in the longest, " if row.waits > 1 else "") + causes.meaning_of(wait)
+        meaning = causes.meaning_of(wait, self.summary.is_elided)
+        return ("in the longest, " if row.waits > 1 else "") + meaning
 
     def server_of_longest(self, row: _core.CauseRow) -> str:
         """The server of the longest wait of one cause; empty where there is only one server."""
@@ -333,7 +334,7 @@ class View:
         row = self.core.connection(wait.connection)
         if row is not None and row.hidden == verdicts.ONE_DIRECTION:
             return "only one direction captured: a stall would look the same"
-        return causes.meaning_of(wait)
+        return causes.meaning_of(wait, self.summary.is_elided)
 
     @cached_property
     def notices(self) -> list[notices.Notice]:

@@ -93,6 +93,7 @@ UNANSWERED_SYNS = {
     "it on its way to the client, or for SYNs with made-up addresses",
 }
 """Facts about a connection that was never established, by who sent its SYN again."""
+ELIDED = "rows of the text are missing around it: paste all rows of the connection"
 RESENT_REMEDY = "look at interface errors, queues and policers"
 BY_ROW = {
     "resent_again": "sent again, and not for the first time: more than one packet is lost on the "
@@ -324,9 +325,11 @@ def meaning_of_all(row: _core.CauseRow | _core.WaitRow) -> str:
     return cause.by_turn.get(row.turn, cause.meaning)[row.sender].format(by=row.sender)
 
 
-def meaning_of(wait: _core.WaitRow) -> str:
-    """The meaning of one wait."""
+def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
+    """The meaning of one wait, maybe in a text that people left rows out of."""
     cause = of(wait.cause)
+    if is_elided and wait.row == "missing_bytes":
+        return ELIDED
     if wait.unanswered_syns:
         return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
     if wait.ending in TURNED_DOWN:

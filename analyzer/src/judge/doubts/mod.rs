@@ -88,13 +88,13 @@ doubts! {
     AcksBehind "acks_behind", 0, None,
         "ACKs are stamped just behind segments that they may have released",
         "Capture both directions on one interface, with one clock, on the sending host at best.";
+    Elided "elided", 0, None,
+        "rows of the text were left out ('[...]')",
+        "Paste all rows of the connection.";
     // ACKs may be missing that allowed what looks like `TCP_NODELAY`.
     Lossy "lossy", UNHELD, Some(is_lossy),
         "too many frames are missing",
         "Capture with a larger buffer (tcpdump -B) or a filter.";
-    Elided "elided", 0, None,
-        "rows of the text were left out ('[...]')",
-        "Paste all rows of the connection.";
     // Its clock ticks as seldom as the shortest delayed ACK comes.
     CoarseClock "coarse_clock", 0, None,
         "timestamps are too coarse to reveal a hold",

@@ -65,6 +65,8 @@ row! {
         /// Step of the coarsest clock, and whether that of another capture is finer.
         clock_ms: f64 = ms(clocks.coarsest_ns()),
         clocks_differ: bool = clocks.differ(),
+        /// Rows of its text were left out, as marks in it say.
+        is_elided: bool = clocks.is_elided,
         without_handshake: u64 = totals.without_handshake,
         waits_not_listed: u64 = scan.unlisted_waits,
         waits_not_listed_ms: f64 = ms(scan.unlisted_wait_ns),

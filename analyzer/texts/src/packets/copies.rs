@@ -4,17 +4,18 @@
 //! behind what followed it: a sender sends it again with another time (`TSval`), and a SYN not
 //! after the handshake. Its rows are left out, up to one that shows more than the first.
 
-use super::packet::{PrintedPacket, PrintedSegment, TimedPacket};
+use super::packet::{PrintedPacket, TimedPacket};
 use crate::ends::{SocketPair, keyed};
 use crate::flags::SYN;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 /// The first capture of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct First {
-    /// Its first row.
-    ends: SocketPair,
-    segment: PrintedSegment,
+    /// Its first row, hashed, and which of its ends sent that.
+    row: u64,
+    sender: usize,
     last_ns: i64,
     /// The sender of that row sent another: no SYN is sent again after it.
     has_gone_on: bool,
@@ -39,35 +40,36 @@ impl RowCopies {
     /// Is the next row one of a second capture?
     pub fn is_copy(&mut self, row: &TimedPacket) -> bool {
         let PrintedPacket::Tcp([from, to], segment) = row.packet else { return false };
-        let (key, _) = keyed([from, to]);
+        let (key, sender) = keyed([from, to]);
+        let hashed = BuildHasherDefault::<DefaultHasher>::default().hash_one(segment);
         let is_syn = segment.flags & SYN != 0;
         let is_opening = is_syn && segment.ack.is_none();
         let first = || First {
-            ends: [from, to],
-            segment,
+            row: hashed,
+            sender,
             last_ns: row.time_ns,
             has_gone_on: false,
             most: [0; 2],
             is_copied: false,
         };
         let known = self.connections.entry(key).or_insert_with(first);
-        let is_first_again = known.ends == [from, to] && known.segment == segment;
+        let is_first_again = known.sender == sender && known.row == hashed;
         let is_back = row.time_ns < known.last_ns - OTHER_CLOCK_NS;
         let is_late_syn = is_opening && segment.options.timestamps.is_some();
         known.last_ns = row.time_ns;
         let end = segment.seq.unwrap_or(0).saturating_add(segment.len);
         let largest = if is_syn { 0 } else { end.max(segment.ack.unwrap_or(0)) };
-        let most = &mut known.most[usize::from(known.ends != [from, to])];
+        let most = &mut known.most[usize::from(known.sender != sender)];
         let is_news = largest > *most;
         *most = largest.max(*most);
         if is_first_again && known.has_gone_on && (is_back || is_late_syn) {
             known.is_copied = true;
-        } else if is_opening && known.segment != segment {
+        } else if is_opening && known.row != hashed {
             *known = first();
         } else if is_news {
             known.is_copied = false;
         }
-        known.has_gone_on |= known.ends == [from, to] && known.segment != segment;
+        known.has_gone_on |= known.sender == sender && known.row != hashed;
         self.rows += u64::from(known.is_copied);
         known.is_copied
     }

@@ -262,18 +262,29 @@ impl Joiner {
     }
 }
 
-/// `[...]`, `...` or `<snip>`, where rows were left out.
+/// `[...]`, `...`, `<snip>`, `(4 more)` or `non relevant packets removed`, where people left rows
+/// out.
 fn is_elision(line: &str) -> bool {
     /// Longer ones are sentences.
     const LONGEST: usize = 30;
+    const WORDS: [&str; 8] =
+        ["snip", "snipped", "omitted", "truncated", "elided", "removed", "skipped", "deleted"];
+    const ROWS: [&str; 6] = ["packet", "packets", "row", "rows", "line", "lines"];
     let inner = line.trim_matches(|c: char| "[]()<>{}-=*#|8 \t".contains(c));
     let (first, rest) = inner.split_once(' ').unwrap_or((inner, ""));
-    let words = ["snip", "snipped", "omitted", "truncated", "elided"];
-    let is_known = |word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let words = || inner.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let is_of =
+        |known: &[&str]| words().any(|word| known.iter().any(|one| word.eq_ignore_ascii_case(one)));
     let is_dots = first.len() > 2 && first.chars().all(|c| ".…".contains(c));
+    let is_count = || {
+        words().count() < 4
+            && words().any(|word| word.eq_ignore_ascii_case("more"))
+            && (is_of(&ROWS) || words().any(tokens::is_digits))
+    };
     is_dots && rest.chars().all(|c| c.is_ascii_alphanumeric() || " ()[],".contains(c))
         || inner.len() < LONGEST
-            && (inner.split(' ').any(is_known) || ["cut", "cut here"].contains(&inner))
+            && (is_of(&WORDS) || is_count() || ["cut", "cut here"].contains(&inner))
+        || words().count() < 9 && is_of(&WORDS) && is_of(&ROWS)
 }
 
 /// Where in a line its second packet begins, or the next one, if the line goes on within a packet.

@@ -85,32 +85,40 @@ impl Messages {
     ) -> Option<Placement> {
         (wire_len > 0).then_some(())?;
         let hosts = numbers::hosts(ends);
-        let following: Vec<PrintedPacket> = ahead
+        let following: Vec<&PrintedPacket> = ahead
             .iter()
             .take(AHEAD)
-            .map(|row| row.packet)
+            .map(|row| &row.packet)
             .filter(|packet| packet.ends().is_some_and(|ends| numbers::hosts(ends) == hosts))
             .collect();
         let known = connections.between(hosts);
         // Several directions fit: the one that goes on first is taken.
         let mut keys = if let [only] = known { vec![*only] } else { Vec::new() };
-        for (ends, _) in following.iter().filter_map(PrintedPacket::segment) {
+        // The rows of each connection.
+        let mut rows: Vec<Vec<Row<'_>>> = keys.iter().map(|_| Vec::new()).collect();
+        for (at, packet) in following.iter().enumerate() {
+            let Some((ends, segment)) = packet.segment() else { continue };
             let key = keyed(ends).0;
-            if known.len() != 1 && keys.len() < MOST_CONNECTIONS && !keys.contains(&key) {
-                keys.push(key);
+            let mut of_key = keys.iter().position(|known| *known == key);
+            if of_key.is_none() && known.len() != 1 && keys.len() < MOST_CONNECTIONS {
+                (keys.push(key), rows.push(Vec::new()));
+                of_key = Some(keys.len() - 1);
+            }
+            if let Some(of_key) = of_key {
+                rows[of_key].push(Row { at, ends, segment });
             }
         }
         let is_alone = keys.len() == 1;
-        let directions = keys.into_iter().flat_map(|[one, other]| [[one, other], [other, one]]);
         let may_be = |of: &SocketPair| {
             iter::zip(ends, of)
                 .all(|(end, of)| end.ip() == of.ip() && [0, of.port()].contains(&end.port()))
         };
-        let message = Message { ends, wire_len, following: &following };
-        let places: Vec<Placement> = directions
-            .filter(may_be)
-            .filter_map(|of| message.sent(of, connections.known(of)))
-            .collect();
+        let mut places: Vec<Placement> = Vec::new();
+        for ([one, other], rows) in iter::zip(keys, &rows) {
+            let message = Message { ends, wire_len, following: &following, rows };
+            let directions = [[one, other], [other, one]].into_iter().filter(may_be);
+            places.extend(directions.filter_map(|of| message.sent(of, connections.known(of))));
+        }
         let best = places.iter().map(|place| place.shown).max()?;
         let fitting = || places.iter().filter(|place| place.shown == best);
         let is_only = fitting().count() == 1;
@@ -126,11 +134,19 @@ impl Messages {
     }
 }
 
-/// A message, and the rows of its hosts that follow.
+/// A segment that follows a message, at this place among the packets of its hosts.
+struct Row<'a> {
+    at: usize,
+    ends: SocketPair,
+    segment: &'a PrintedSegment,
+}
+
+/// A message, with the packets of its hosts that follow, and those of a connection among them.
 struct Message<'a> {
     ends: SocketPair,
     wire_len: u32,
-    following: &'a [PrintedPacket],
+    following: &'a [&'a PrintedPacket],
+    rows: &'a [Row<'a>],
 }
 
 impl Message<'_> {
@@ -179,10 +195,10 @@ impl Message<'_> {
             };
         }
         let received = other.next.or_else(|| self.before(to, from, headers_len));
-        let mut later = self.following.iter().filter_map(PrintedPacket::segment);
-        let ack = match later.find(|(ends, _)| *ends == [from, to]) {
+        let later = self.rows.iter().find(|row| row.ends == [from, to]);
+        let ack = match later.map(|row| row.segment) {
             // This row did not acknowledge the bytes that a pure ACK acknowledges first.
-            Some((_, later)) if later.len == 0 && later.ack == received => own.acked,
+            Some(later) if later.len == 0 && later.ack == received => own.acked,
             _ => received,
         };
         let segment = PrintedSegment {
@@ -200,19 +216,18 @@ impl Message<'_> {
     }
 
     fn headers_len(&self, is_wanted: impl Fn(SocketPair) -> bool) -> Option<u32> {
-        let rows = self.following.iter().filter_map(PrintedPacket::segment);
-        rows.filter(|(ends, _)| is_wanted(*ends)).filter_map(|(_, row)| row.headers_len()).min()
+        let rows = self.rows.iter().filter(|row| is_wanted(row.ends));
+        rows.filter_map(|row| row.segment.headers_len()).min()
     }
 
     /// How far the connection has come since `next`, by the first row that shows it, and which row
     /// that is. An ACK may be one of what was sent before, and the same bytes may be sent again.
     fn came_on(&self, ends: SocketPair, next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
-        self.following.iter().enumerate().find_map(|(at, packet)| {
-            let (of, row) = packet.segment()?;
-            let number = if of == ends { row.seq } else { row.ack.filter(|_| of == back) };
+        self.rows.iter().find_map(|&Row { at, ends: of, segment }| {
+            let number = if of == ends { segment.seq } else { segment.ack.filter(|_| of == back) };
             match number?.wrapping_sub(next) {
-                0 if of == ends && row.len == len => Some((at, len)),
+                0 if of == ends && segment.len == len => Some((at, len)),
                 on if of == ends || (1..BEHIND).contains(&on) => Some((at, on)),
                 _ => None,
             }

@@ -29,9 +29,9 @@ impl PrintedPacket {
         }
     }
 
-    pub fn segment(&self) -> Option<(SocketPair, PrintedSegment)> {
+    pub fn segment(&self) -> Option<(SocketPair, &PrintedSegment)> {
         match self {
-            Self::Tcp(ends, segment) => Some((*ends, *segment)),
+            Self::Tcp(ends, segment) => Some((*ends, segment)),
             _ => None,
         }
     }
@@ -71,7 +71,7 @@ pub struct TimedPacket {
 }
 
 /// The numbers of a TCP segment as printed: they may be relative.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrintedSegment {
     /// 0 where it is not printed: without `-v`, and in IPv6.
     pub ip_id: u16,
@@ -112,7 +112,7 @@ impl PrintedSegment {
 }
 
 /// The options that the analysis knows.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrintedOptions {
     pub mss: Option<u16>,
     pub allows_sack: bool,

@@ -23,6 +23,8 @@ const LOOKED_AT_FIRST: usize = 4 << 10;
 /// Packets from which the form of the text is inferred.
 const ENOUGH_PACKETS: u32 = 200;
 
+/// How to see packets at all.
+const CAPTURE: &str = "capture them with 'tcpdump -w FILE tcp port ...'";
 /// How to print a capture that can be read.
 const AGAIN: &str = "print the capture again with 'tcpdump -nvv -r FILE'";
 /// A list, with its columns as they are by default.
@@ -39,9 +41,14 @@ enum Lack {
     Heading,
     Segments,
     Whole,
+    Sctp,
     Tcp,
     Lines,
     Calls,
+    Sockets,
+    Counters,
+    Probes,
+    Snort,
 }
 
 impl Lack {
@@ -76,6 +83,21 @@ impl Lack {
             Self::Calls => (
                 "a trace of system calls",
                 "give it with --calls, beside a capture or alone (nagle-scan --calls FILE)",
+            ),
+            Self::Sockets => {
+                ("the state of sockets, as ss -ti prints it, which shows no packet", CAPTURE)
+            }
+            Self::Counters => (
+                "counters of a host, as nstat and netstat -s print them, which show no packet",
+                CAPTURE,
+            ),
+            Self::Probes => ("what bpftrace or a BCC tool printed, which shows no packet", CAPTURE),
+            Self::Snort => {
+                ("packets as snort prints them", "read its log instead (snort -L pcap writes one)")
+            }
+            Self::Sctp => (
+                "text of SCTP, which is not analysed: only TCP is",
+                "capture with the filter 'tcp'",
             ),
         }
     }
@@ -140,6 +162,8 @@ impl Beginning {
         let mut found = Self { width: broken_at(lines.clone()), ..Self::default() };
         let mut joiner = Joiner::new(found.width);
         for line in lines {
+            let is_sctp = line.windows(6).any(|word| word == b": sctp" || word == b" SCTP ");
+            found.lacks(is_sctp.then_some(Lack::Sctp));
             joiner.take(line, |text| found.lacks(lack_of(text)));
             while let Some(packet) = joiner.next() {
                 found.see(packet);
@@ -190,6 +214,29 @@ fn lack_of(line: &str) -> Option<Lack> {
         () if rows::is_without_heading(line) => Some(Lack::Heading),
         () if line.starts_with("0x0000:") => Some(Lack::Lines),
         () if line.contains(") = ") && line.contains('(') => Some(Lack::Calls),
+        () => of_program(line),
+    }
+}
+
+/// The program that printed a line without packets.
+fn of_program(line: &str) -> Option<Lack> {
+    let has = |words: &[&str]| words.iter().all(|word| line.contains(word));
+    match () {
+        () if has(&["rto:", "rtt:"]) || has(&["Recv-Q", "Send-Q"]) => Some(Lack::Sockets),
+        () if line.starts_with("TcpExt")
+            || has(&["segments re"])
+            || has(&["delayed acks sent"]) =>
+        {
+            Some(Lack::Counters)
+        }
+        () if line.starts_with("Attaching ")
+            || line.starts_with("Tracing ")
+            || line.starts_with("@[")
+            || line.starts_with("@usecs") =>
+        {
+            Some(Lack::Probes)
+        }
+        () if line.starts_with("***") && has(&["Seq: 0x", "Ack: 0x"]) => Some(Lack::Snort),
         () => None,
     }
 }

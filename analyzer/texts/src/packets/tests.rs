@@ -41,7 +41,7 @@ impl Header {
             let is_known = packet.segment().is_none();
             return Err(if is_known { packet } else { PrintedPacket::Unreadable });
         };
-        let PrintedSegment { len, flags, .. } = printed;
+        let PrintedSegment { len, flags, .. } = *printed;
         let sack_from = printed.options.sack[0].map(|(begin, _)| sent.sack(begin));
         Ok(Self {
             seq: sent.seq,
@@ -50,7 +50,7 @@ impl Header {
             len,
             flags,
             sack_from,
-            printed,
+            printed: *printed,
         })
     }
 
@@ -403,8 +403,17 @@ fn of_two_captures_of_the_same_packets_one_is_read() {
 
 #[test]
 fn marks_that_rows_were_left_out_are_counted() {
-    for mark in ["[...]", "...", "…", "<snip>", "-- cut here --", "(10 rows omitted)", "... (more)"]
-    {
+    for mark in [
+        "[...]",
+        "...",
+        "…",
+        "<snip>",
+        "-- cut here --",
+        "(10 rows omitted)",
+        "... (more)",
+        "(4 more)",
+        "non relevant packets removed",
+    ] {
         let (frames, about) = read(&[SYN, mark, "\n", DATA].concat());
         assert_eq!((frames.len(), about.elisions, about.lines_without_packet), (2, 1, 0), "{mark}");
     }
@@ -428,6 +437,27 @@ fn a_message_that_fits_no_connection_is_left_out_and_told() {
         assert_eq!((frames[8].1, about.messages_unplaced), (Err(packet), unplaced), "{row}");
     }
     assert!(refused(elsewhere).contains("messages alone"), "{}", refused(elsewhere));
+}
+
+#[test]
+fn what_shows_no_packet_is_refused_by_its_name() {
+    for (text, name) in [
+        (
+            "ESTAB 0 0 10.0.0.1:80 10.0.0.2:4\n\t cubic wscale:7,7 rto:204 rtt:1.2/0.3 ato:40\n",
+            "ss -ti",
+        ),
+        ("TcpExtDelayedACKs              12                 0.0\n", "nstat"),
+        ("TcpExt:\n    12 delayed acks sent\n", "netstat -s"),
+        ("Attaching 2 probes...\n@usecs: \n[16K, 32K)   3 |@@@|\n", "bpftrace"),
+        (
+            "11/28-10:00:00.000000 10.0.0.1:4 -> 10.0.0.2:80\n***AP*** Seq: 0x1389  Ack: 0x2329  \
+          Win: 0x1F6  TcpLen: 20\n",
+            "snort",
+        ),
+        ("10:00:00.000000 IP 10.0.0.1.4 > 10.0.0.2.5: sctp (1) [DATA] (B)(E) [TSN: 1]\n", "SCTP"),
+    ] {
+        assert!(refused(text).contains(name), "{name}: {}", refused(text));
+    }
 }
 
 #[test]
