@@ -207,8 +207,27 @@ pub fn scan(
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
     let (captures, tracked) = track(paths, options, progress)?;
-    let written = written(paths, &tracked, options, progress)?;
+    let pasted = pasted_trace(&captures, options, progress);
+    let written = written(paths, &tracked, pasted.as_ref().unwrap_or(options), progress)?;
     Ok(Scan::new(captures, tracked, options, written.as_ref()))
+}
+
+/// The options with the trace that the texts hold beside their packets, if none is given.
+fn pasted_trace(
+    captures: &[CaptureSummary],
+    options: &ScanOptions,
+    progress: &Arc<Progress>,
+) -> Option<ScanOptions> {
+    let has_calls = |capture: &&CaptureSummary| {
+        let is_file = || std::fs::metadata(&capture.path).is_ok_and(|about| about.is_file());
+        capture.about_text.as_ref().is_some_and(|text| text.calls > 0) && is_file()
+    };
+    let texts: Vec<String> =
+        captures.iter().filter(has_calls).map(|capture| capture.path.clone()).collect();
+    (options.calls.is_none() && !texts.is_empty()).then_some(())?;
+    // Of programs that print what looks like a call there is none.
+    let trace = Trace::read(&texts, progress).ok()?;
+    Some(ScanOptions { calls: Some(Arc::new(trace)), ..options.clone() })
 }
 
 /// When the bytes of the connections were written, where the calls of a program tell.

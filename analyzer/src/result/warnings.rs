@@ -154,9 +154,17 @@ fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
         "read from printed text: no payload, and nothing that was not printed{no_ids}; frames \
          are numbered in {order}{no_date}"
     );
-    [Some(general), rows_sorted(text), copies(text), messages(text), lines(text), names(text)]
-        .into_iter()
-        .flatten()
+    [
+        Some(general),
+        rows_sorted(text),
+        copies(text),
+        runs(text),
+        messages(text),
+        lines(text),
+        names(text),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn rows_sorted(text: &AboutText) -> Option<String> {
@@ -176,6 +184,17 @@ fn copies(text: &AboutText) -> Option<String> {
     Some(format!(
         "{rows} from a second capture of the same packets, as at the other end: the first one is judged"
     ))
+}
+
+/// Two runs are compared, not one conversation.
+fn runs(text: &AboutText) -> Option<String> {
+    (text.headings > 1).then(|| {
+        format!(
+            "{} headings part the text ('before', 'after'): give each capture a file of its own, and \
+             compare them: nagle-scan AFTER.txt --baseline BEFORE.txt",
+            text.headings
+        )
+    })
 }
 
 fn messages(text: &AboutText) -> Option<String> {

@@ -55,11 +55,12 @@ impl Ahead {
         if self.is_sorting() && !self.are_sorted {
             self.sort();
         }
-        let TimedPacket { time_ns, packet } = self.rows.pop_front()?;
+        let TimedPacket { time_ns, run, packet } = self.rows.pop_front()?;
         self.are_sorted &= !self.rows.is_empty();
         self.unsorted += u64::from(self.is_sorting() && time_ns < self.last_ns);
         self.last_ns = time_ns;
-        Some(TimedPacket { time_ns, packet: self.messages.placed(packet, connections, &self.rows) })
+        let packet = self.messages.placed(packet, connections, &self.rows);
+        Some(TimedPacket { time_ns, run, packet })
     }
 
     /// Rows of the same time stay as they were sent.

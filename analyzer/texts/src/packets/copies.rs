@@ -17,6 +17,7 @@ struct First {
     row: u64,
     sender: usize,
     last_ns: i64,
+    run: u16,
     /// The sender of that row sent another: no SYN is sent again after it.
     has_gone_on: bool,
     /// The largest numbers in the rows of either sender, as they are printed.
@@ -48,6 +49,7 @@ impl RowCopies {
             row: hashed,
             sender,
             last_ns: row.time_ns,
+            run: row.run.number,
             has_gone_on: false,
             most: [0; 2],
             is_copied: false,
@@ -62,7 +64,9 @@ impl RowCopies {
         let most = &mut known.most[usize::from(known.sender != sender)];
         let is_news = largest > *most;
         *most = largest.max(*most);
-        if is_first_again && known.has_gone_on && (is_back || is_late_syn) {
+        // Another run may go on with other numbers than these.
+        let is_other_run = row.run.number != known.run && is_back && !is_opening;
+        if is_other_run || is_first_again && known.has_gone_on && (is_back || is_late_syn) {
             known.is_copied = true;
         } else if is_opening && known.row != hashed {
             *known = first();

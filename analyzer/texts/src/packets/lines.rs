@@ -12,7 +12,8 @@
 //! A line of several packets that lost their line ends is taken apart where the next time begins.
 
 use super::forms::Forms;
-use super::packet::{Outcome, PrintedPacket, Stamped};
+use super::packet::{Outcome, PrintedPacket, Run, Stamped};
+use super::runs::Runs;
 use super::{record, rows, tcpdump, tokens};
 use crate::paste::{Paste, Plain, decoded, unquoted};
 use crate::{Source, times};
@@ -103,8 +104,11 @@ pub struct Joiner {
     width: usize,
     is_at_width: bool,
     paste: Paste,
-    /// Packets that are complete.
-    complete: VecDeque<Stamped>,
+    /// Packets that are complete, each with its run.
+    complete: VecDeque<(Run, Stamped)>,
+    pub runs: Runs,
+    /// The run of the last packet.
+    run: Run,
     /// Lines that belong to no packet.
     pub foreign: u64,
     /// Marks that rows were left out.
@@ -162,8 +166,8 @@ impl Joiner {
         }
     }
 
-    /// The next packet that is complete.
-    pub fn next(&mut self) -> Option<Stamped> {
+    /// The next packet that is complete, and its run.
+    pub fn next(&mut self) -> Option<(Run, Stamped)> {
         self.complete.pop_front()
     }
 
@@ -177,11 +181,13 @@ impl Joiner {
 
     fn close(&mut self) {
         self.flush();
-        self.complete.extend(self.forms.record.end(&mut self.forms.names));
+        let ended = self.forms.record.end(&mut self.forms.names);
+        self.complete.extend(ended.map(|packet| (self.run, packet)));
     }
 
     fn flush(&mut self) {
-        self.complete.extend(mem::take(&mut self.outcome).ended());
+        let ended = mem::take(&mut self.outcome).ended();
+        self.complete.extend(ended.map(|packet| (self.run, packet)));
         self.lines = 0;
     }
 
@@ -193,6 +199,7 @@ impl Joiner {
             let is_of_row = number.is_some() && number == rows::number(&self.begun);
             let row = if is_of_row { mem::take(&mut self.outcome).ended() } else { None };
             self.close();
+            self.run = self.runs.of_next();
             self.forms.record.begin(text, row);
             return true;
         }
@@ -209,10 +216,14 @@ impl Joiner {
                 let is_foreign = plain.indent.is_none() && text.contains(char::is_alphanumeric);
                 self.foreign += u64::from(is_foreign && !is_elision);
                 self.is_closed = true;
+                self.runs.see(text);
                 return is_elision;
             }
             Outcome::Packet(_) | Outcome::More(Some(_)) => self.close(),
             Outcome::More(None) | Outcome::Heading => self.flush(),
+        }
+        if outcome.is_packet() {
+            self.run = self.runs.of_next();
         }
         self.begun.clear();
         self.begun.push_str(text);

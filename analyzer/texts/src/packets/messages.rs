@@ -101,7 +101,8 @@ impl Messages {
             let key = keyed(ends).0;
             let mut of_key = keys.iter().position(|known| *known == key);
             if of_key.is_none() && known.len() != 1 && keys.len() < MOST_CONNECTIONS {
-                (keys.push(key), rows.push(Vec::new()));
+                keys.push(key);
+                rows.push(Vec::new());
                 of_key = Some(keys.len() - 1);
             }
             if let Some(of_key) = of_key {

@@ -15,6 +15,7 @@ pub mod packet;
 mod record;
 mod refusal;
 mod rows;
+mod runs;
 mod tcpdump;
 pub mod text;
 mod tokens;

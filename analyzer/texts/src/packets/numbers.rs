@@ -34,6 +34,8 @@ pub struct PrintedConnections {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct PrintedConnection {
     directions: [PrintedDirection; 2],
+    /// How often tcpdump was started before its last row.
+    starts: u16,
     /// From which the numbers of each direction count, if they do.
     bases: Option<[u32; 2]>,
     /// Do they? Unknown until both readings differ.
@@ -56,12 +58,21 @@ pub struct PrintedDirection {
 
 impl PrintedConnections {
     /// The numbers of the next segment of the text; `None` without a sequence number.
-    pub fn sent(&mut self, ends: SocketPair, printed: &PrintedSegment) -> Option<WireNumbers> {
+    pub fn sent(
+        &mut self,
+        ends: SocketPair,
+        printed: &PrintedSegment,
+        starts: u16,
+    ) -> Option<WireNumbers> {
         let (key, sender) = keyed(ends);
         let connection = self.all.entry(key).or_insert_with(|| {
             self.of_hosts.entry(hosts(ends)).or_default().push(key);
             PrintedConnection::default()
         });
+        if connection.starts != starts {
+            // tcpdump counts anew.
+            (connection.starts, connection.bases) = (starts, None);
+        }
         connection.sent(sender, printed)
     }
 

@@ -54,6 +54,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub fn is_packet(&self) -> bool {
+        matches!(self, Self::Packet(_) | Self::More(Some(_)))
+    }
+
     /// The packet, where no more of it comes.
     pub fn ended(self) -> Option<Stamped> {
         match self {
@@ -63,10 +67,20 @@ impl Outcome {
     }
 }
 
+/// One of the captures in a text.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// A heading, or tcpdump's first and last lines, part it from the one before.
+    pub number: u16,
+    /// How often tcpdump was started before.
+    pub starts: u16,
+}
+
 /// A packet and its time, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedPacket {
     pub time_ns: i64,
+    pub run: Run,
     pub packet: PrintedPacket,
 }
 

@@ -165,12 +165,12 @@ impl Beginning {
             let is_sctp = line.windows(6).any(|word| word == b": sctp" || word == b" SCTP ");
             found.lacks(is_sctp.then_some(Lack::Sctp));
             joiner.take(line, |text| found.lacks(lack_of(text)));
-            while let Some(packet) = joiner.next() {
+            while let Some((_, packet)) = joiner.next() {
                 found.see(packet);
             }
         }
         joiner.end();
-        while let Some(packet) = joiner.next() {
+        while let Some((_, packet)) = joiner.next() {
             found.see(packet);
         }
         found.missing = joiner.forms.missing();
@@ -196,6 +196,11 @@ impl Beginning {
     }
 }
 
+/// Is it a line of strace's?
+pub fn is_call(line: &str) -> bool {
+    line.contains(") = ") && line.contains('(')
+}
+
 /// The fact that a line lacks which shows no packet.
 fn lack_of(line: &str) -> Option<Lack> {
     let is_clock = |word: &str| {
@@ -213,7 +218,7 @@ fn lack_of(line: &str) -> Option<Lack> {
         () if line.contains(" Seq=") && line.contains('[') => Some(of_list),
         () if rows::is_without_heading(line) => Some(Lack::Heading),
         () if line.starts_with("0x0000:") => Some(Lack::Lines),
-        () if line.contains(") = ") && line.contains('(') => Some(Lack::Calls),
+        () if is_call(line) => Some(Lack::Calls),
         () => of_program(line),
     }
 }

@@ -460,6 +460,29 @@ fn what_shows_no_packet_is_refused_by_its_name() {
     }
 }
 
+/// A wait between two captures would be one that no program had.
+#[test]
+fn two_captures_in_one_text_are_no_conversation() {
+    let [earlier, later] = ["10:00:00", "10:05:00"].map(|time| {
+        let data = DATA.replace("10:00:00", time);
+        let ack = ACK.replace("10:00:00", time);
+        [data, ack].concat()
+    });
+    // Each counts from its own first row, which tcpdump prints as it is.
+    let of = |text: &str, seq: &str, ack: &str| {
+        text.replacen("seq 1:101, ack 1,", &format!("seq {seq}, ack {ack},"), 1)
+    };
+    let first = of(&earlier, "5001:5101", "9001") + &earlier.replace("00.0", "01.0");
+    let second = of(&later, "7001:7101", "9101") + &later.replace("00.0", "01.0");
+    let found = headers(&[&first, "4 packets captured\nlistening on eth0\n", &second].concat());
+    let numbers: Vec<_> = found.iter().map(|header| header.seq).collect();
+    assert_eq!(numbers[4..], [7001, 9101, 7002, 9101], "{numbers:?}");
+    // The other way round time goes back: one of them is read, and both are named.
+    let text = ["Before:\n", &later, "After TCP_NODELAY\n", &earlier].concat();
+    let (packets, about) = read(&text);
+    assert_eq!((packets.len(), about.rows_copied, about.headings), (2, 2, 2));
+}
+
 #[test]
 fn rows_out_of_order_are_sorted_and_that_is_said() {
     let in_order = [SYN, SYN_ACK, DATA, ACK].concat();

@@ -5,7 +5,7 @@ use super::copies::RowCopies;
 use super::lines::{self, Joiner};
 use super::numbers::PrintedConnections;
 use super::packet::{PrintedPacket, TimedPacket};
-use super::refusal;
+use super::refusal::{self, is_call};
 use crate::Source;
 use crate::times::{Course, PrintedTime};
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub struct Text {
     is_read: bool,
     has_dates: bool,
     has_ip_ids: bool,
+    /// Lines of system calls.
+    calls: u64,
 }
 
 /// The next packet of a text.
@@ -57,6 +59,10 @@ pub struct AboutText {
     /// Lines that belong to no packet, and marks that rows were left out (`[...]`).
     pub lines_without_packet: u64,
     pub elisions: u64,
+    /// Lines of system calls, as strace prints them.
+    pub calls: u64,
+    /// Headings of captures in the text, as 'before' and 'after'.
+    pub headings: u16,
     /// Rows of a second capture of the same packets, which were left out.
     pub rows_copied: u64,
     /// The text's names of hosts, and of services that are not known, by what stands for them.
@@ -97,11 +103,11 @@ impl Text {
         }
     }
 
-    fn sent(&mut self, TimedPacket { time_ns, packet }: TimedPacket) -> SentPacket {
+    fn sent(&mut self, TimedPacket { time_ns, run, packet }: TimedPacket) -> SentPacket {
         let numbers = match packet {
             PrintedPacket::Tcp(ends, printed) => {
                 self.has_ip_ids |= printed.ip_id != 0;
-                self.connections.sent(ends, &printed)
+                self.connections.sent(ends, &printed, run.starts)
             }
             _ => None,
         };
@@ -113,14 +119,15 @@ impl Text {
         let read = lines::next_len(source);
         let len = *read.as_ref().unwrap_or(&0);
         if len > 0 {
-            self.joiner.take(&source.available()[..len], |_| {});
+            let calls = &mut self.calls;
+            self.joiner.take(&source.available()[..len], |line| *calls += u64::from(is_call(line)));
         } else {
             self.joiner.end();
         }
         source.consume(len);
-        while let Some((stamp, packet)) = self.joiner.next() {
+        while let Some((run, (stamp, packet))) = self.joiner.next() {
             self.has_dates |= matches!(stamp, PrintedTime::At(_));
-            let row = TimedPacket { time_ns: self.course.time_ns(stamp), packet };
+            let row = TimedPacket { time_ns: self.course.time_ns(stamp), run, packet };
             // Rows that are out of order go back all the time.
             if self.ahead.is_sorting() || !self.copies.is_copy(&row) {
                 self.ahead.push(row);
@@ -139,7 +146,9 @@ impl Text {
             messages_in_doubt: self.ahead.messages.in_doubt,
             is_sorted: self.ahead.is_sorting(),
             rows_unsorted: self.ahead.unsorted,
-            lines_without_packet: self.joiner.foreign,
+            lines_without_packet: self.joiner.foreign.saturating_sub(self.calls),
+            calls: self.calls,
+            headings: self.joiner.runs.headings,
             elisions: self.joiner.elisions,
             rows_copied: self.copies.rows,
             hosts: self.joiner.forms.names.hosts(),
