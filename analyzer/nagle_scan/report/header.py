@@ -35,17 +35,16 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
 def _judged(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
-        said = verdicts.clean(summary, view.min_wait_ms)
-        means = verdicts.clean_means(view.core, view.min_wait_ms)
-        tail = slowest.dominated(view.tenth, view.min_wait_ms)
-        yield "clean", f"{said} {means} {tail}".rstrip()
+        yield "clean", verdicts.clean(summary, view.min_wait_ms)
+        yield from verdicts.clean_means(view.core, view.min_wait_ms)
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
+        yield "open", sentences.in_vain(_causes(view), view.meaning_of)
+        known = sentences.known_besides(view.core)
         if not summary.not_judged:
-            other = _rest(view)
-            yield "open", sentences.in_vain(_causes(view), view.meaning_of)
-            yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
+            known = f"{sentences.handshakes(view.core)} {_rest(view)}".strip()
+        yield "rest", known
         return
     else:
         yield verdicts.heading(summary).lower(), _verdict(view)
@@ -56,7 +55,9 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
 
         yield from calls.items(view, traced)
     yield "open", sentences.in_vain(_causes(view), view.meaning_of)
-    rest = _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
+    is_clean = summary.verdict == "clean"
+    tail = slowest.dominated(view.tenth, view.min_wait_ms) if is_clean else ""
+    rest = tail, _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
     yield "rest", " ".join(filter(None, rest))
 
 

@@ -176,6 +176,19 @@ def handshakes(scan: _core.Scan) -> str:
     )
 
 
+def known_besides(scan: _core.Scan) -> str:
+    """What an inconclusive capture shows all the same; empty if that is nothing."""
+    summary = scan.summary()
+    slowest = next(iter(scan.slowest(1)), None)
+    clean = took = ""
+    if summary.clean:
+        clean = f"{count(summary.clean, 'other connection')} without a stall."
+    if slowest is not None:
+        exchanges = count(summary.exchanges, "exchange")
+        took = f"{exchanges} took {duration(slowest.latency_ms)} at most."
+    return f"{clean} {took}".strip()
+
+
 def stale_requests(scan: _core.Scan) -> str:
     """How many requests met RST on a connection that was closed; empty if none did."""
     many, frame = scan.stale_requests()
@@ -271,6 +284,11 @@ def place(row: _core.ConnectionRow) -> str:
         "both": "at both ends",
     }
     where = names.get(row.capture_point, "capture point unknown")
-    if row.client.rpartition(":")[0] == row.server.rpartition(":")[0]:
+    if is_within_host(row):
         where = "within one host"
     return where if row.handshake else f"{where}, without the handshake"
+
+
+def is_within_host(row: _core.ConnectionRow) -> bool:
+    """Do both ends have the same address?"""
+    return row.client.rpartition(":")[0] == row.server.rpartition(":")[0]

@@ -5,13 +5,21 @@ Plain text; nothing in it comes from a capture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core
 from nagle_scan.report import sentences
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import count, percent
+from nagle_scan.words.wording import count, percent, sentence_start
 
+OTHER = {"client": "server", "server": "client"}
+COULD_NOT = "nothing here could have stalled"
+ACKED_AT_ONCE = (
+    "the {receiver} delayed no ACK of a small segment, as Linux does on new connections and after "
+    "pauses of 40 ms. Test with several requests on one connection, back to back."
+)
+IN_PIECES = "the {} sent a message in two pieces of {:,} and {:,} bytes (frames {}, {})"
+HELD_SOON = "without TCP_NODELAY, held as soon as {} delays an ACK"
 NOTHING_HELD = (
     "Nagle's algorithm held nothing for 1 ms or more{unless}: if something takes longer here, "
     "TCP_NODELAY will not help."
@@ -19,11 +27,13 @@ NOTHING_HELD = (
 UNLESS_SET_LATE = ", except perhaps until the program set TCP_NODELAY"
 """Said where it is in effect: a segment that the option released left without an ACK, as the
 segments do that were never held."""
-NOTHING_LONG = (
-    "Stalls under {least} ms would not show here; nor, unless captured on the sender's host, "
-    "stalls that ended with data instead of a bare ACK; nor ones that ended as the program set "
-    "TCP_NODELAY."
-)
+SHORT_UNSEEN = "Stalls under {least} ms would not show here{by_data}."
+BY_DATA = {
+    "client": ", nor ones of the server that ended with data instead of a bare ACK",
+    "server": ", nor ones of the client that ended with data instead of a bare ACK",
+}
+"""Stalls that show only on their sender's host, by where the capture was taken."""
+ELSEWHERE = ", nor ones that ended with data instead of a bare ACK"
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
 QUICK_HOLDS = (
     "Holds for one round trip would be too short here to be counted, though a large part of an "
@@ -52,7 +62,7 @@ def in_one_line(summary: _core.Summary) -> str:
     if summary.stalls:
         said = _after_heading(summary.verdict, certainty.on_connections(summary))
     elif summary.verdict == "clean":
-        said = f"no Nagle stall on {certainty.clean_of(summary)}"
+        said = f"no Nagle stall on {certainty.clean_of(summary)}{_could_not(summary)}"
     else:
         said = why_inconclusive(summary)
     return f"{heading(summary)}: {said}{mark(summary)}"
@@ -103,14 +113,14 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
-    """A sentence on the stalls that a clean capture is free of."""
+    """The stalls that a clean capture is free of, in one sentence."""
     stall = f"Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more"
     said = f"No {stall} in {certainty.clean_of(summary)}"
     if summary.short_holds:
         said += f"; {_short(summary, min_wait_ms)}"
         if min_wait_ms > SHORT_LISTED_MS:
             said += f" (--min-wait {SHORT_LISTED_MS:g} searches for them)"
-    return f"{said}."
+    return f"{said}{_could_not(summary)}."
 
 
 def _short(summary: _core.Summary, min_wait_ms: float) -> str:
@@ -121,20 +131,64 @@ def _short(summary: _core.Summary, min_wait_ms: float) -> str:
     return f"{holds} may make up {share} of the latency of their connections"
 
 
-def clean_means(scan: _core.Scan, min_wait_ms: float) -> str:
-    """Whether TCP_NODELAY can help: 'will not' only where nothing can have been held."""
+def clean_means(scan: _core.Scan, min_wait_ms: float) -> Iterator[tuple[str, str]]:
+    """What a clean capture lets one hope for: heads and sentences. 'Will not help' is said only
+    where something could have stalled, and nothing can have been held."""
     summary = scan.summary()
     if summary.short_holds:
-        return SHORT_HELD
-    if summary.unproven or summary.not_judged:
-        return NOTHING_LONG.format(least=f"{min_wait_ms:g}")
-    unless = ""
-    for row in filter(None, map(scan.connection, range(min(summary.connections, MOST_CHECKED)))):
-        if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
-            return QUICK_HOLDS
-        if {row.client_nagle, row.server_nagle} & {"off", "switched"}:
-            unless = UNLESS_SET_LATE
-    return NOTHING_HELD.format(unless=unless)
+        yield "fix", SHORT_HELD
+        return
+    untested = _untested(summary)
+    splits = scan.splits()
+    if splits:
+        yield "fix", _in_pieces(splits)
+    elif untested:
+        yield "test", _acked_at_once(untested)
+    connections = range(min(summary.connections, MOST_CHECKED))
+    rows = list(filter(None, map(scan.connection, connections)))
+    if summary.unproven:
+        yield "limit", _unseen(rows, min_wait_ms)
+    elif min_wait_ms > QUICK_MS[0] and any(map(_may_be_quick, rows)):
+        yield "limit", QUICK_HOLDS
+    elif not (splits or untested or summary.not_judged):
+        nagle = {answer for row in rows for answer in (row.client_nagle, row.server_nagle)}
+        unless = UNLESS_SET_LATE if nagle & {"off", "switched"} else ""
+        yield "fix", NOTHING_HELD.format(unless=unless)
+
+
+def _in_pieces(splits: Sequence[tuple[str, Sequence[int], Sequence[int]]]) -> str:
+    pieces = [IN_PIECES.format(sender, *lens, *frames) for sender, lens, frames in splits]
+    receiver = f"the {OTHER[splits[0][0]]}" if len(splits) == 1 else "the other end"
+    return sentence_start(f"{', and '.join(pieces)}: {HELD_SOON.format(receiver)}.")
+
+
+def _acked_at_once(untested: Sequence[str]) -> str:
+    if len(untested) > 1:
+        return sentence_start(ACKED_AT_ONCE.format(receiver="receiver"))
+    (sender,) = untested
+    why = ACKED_AT_ONCE.format(receiver=OTHER[sender])
+    return f"Nothing that the {sender} sent could have stalled: {why}"
+
+
+def _unseen(rows: Sequence[_core.ConnectionRow], min_wait_ms: float) -> str:
+    """The stalls that would not show, by where the capture was taken."""
+    places = {row.capture_point for row in rows if not sentences.is_within_host(row)}
+    by_data = "".join(BY_DATA.get(place, ELSEWHERE) for place in places)
+    by_data = ELSEWHERE if len(places) > 1 else by_data
+    return SHORT_UNSEEN.format(least=f"{min_wait_ms:g}", by_data=by_data)
+
+
+def _untested(summary: _core.Summary) -> list[str]:
+    """Sides that sent data and could not have stalled, though TCP_NODELAY may not be in effect."""
+    each = zip(("client", "server"), summary.opportunities, summary.undecided, strict=True)
+    return [side for side, could, undecided in each if undecided and not could]
+
+
+def _could_not(summary: _core.Summary) -> str:
+    """Said of a clean capture, in its title too."""
+    could = any(summary.opportunities) or summary.short_holds
+    is_untested = _untested(summary) and not could
+    return f", but {COULD_NOT}" if is_untested else ""
 
 
 def _may_be_quick(row: _core.ConnectionRow) -> bool:

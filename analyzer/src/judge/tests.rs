@@ -48,6 +48,7 @@ fn judge_all<'a>(
         by_data: told.by_data.clone(),
         exchanges: Vec::new(),
         stale: Stale::default(),
+        splits: Vec::new(),
     });
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();

@@ -6,6 +6,7 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::cores;
 use crate::judge::doubts::Hidden;
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
@@ -17,8 +18,9 @@ use crate::result::names::Names;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
 use crate::track::Exchange;
+use crate::track::Side;
 use crate::track::clock::Clocks;
-use crate::track::connection::Lengths;
+use crate::track::connection::{Lengths, Split};
 use crate::track::exchange::exchanged::Stale;
 use crate::track::exchange::hours::Hour;
 use crate::track::exchange::slowest::Slowest;
@@ -92,6 +94,8 @@ pub struct Scan {
     pub servers: Vec<ServerExchanges>,
     /// Requests into connections that were closed.
     pub stale: Stale,
+    /// The first messages in two pieces.
+    pub splits: Vec<Split>,
     pub totals: Totals,
     pub causes: CauseTotals,
     /// A program's system calls at the stalls.
@@ -147,6 +151,7 @@ impl Scan {
             slowest,
             hours,
             stale: tracked.stale,
+            splits: tracked.splits,
             servers: without_stalls(servers, judged.servers, judged.totals.counts_possible()),
             totals: judged.totals,
             causes: judged.causes,
@@ -187,6 +192,22 @@ impl Scan {
     /// Indices of the connections with a stall, be it only possible.
     pub fn affected(&self) -> impl Iterator<Item = usize> {
         self.connections.with_findings().filter(|&index| self.connections[index].stalls > 0)
+    }
+
+    /// For each side, the first message in two pieces on a clean connection, unless `TCP_NODELAY` was in
+    /// effect.
+    pub fn first_splits(&self) -> impl Iterator<Item = Split> {
+        let may_stall = |split: &&Split| {
+            let index = self.connections.index_of(split.connection);
+            let judged = index.map(|index| &self.connections[index]);
+            judged.is_some_and(|judged| {
+                judged.verdict() == Verdict::Clean && !judged.half(split.by).nagle.is_off()
+            })
+        };
+        Side::BOTH.into_iter().filter_map(move |side| {
+            let of_side = self.splits.iter().filter(|split| split.by == side);
+            of_side.filter(may_stall).min_by_key(|split| split.frames).copied()
+        })
     }
 
     /// The findings of the connection with this index.

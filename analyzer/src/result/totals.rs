@@ -20,6 +20,10 @@ sums! {
         /// Connections that are clean, and those among them that may hold something shorter.
         pub clean: u64,
         pub unproven: u64,
+        /// Of clean connections, by side: how often it could have stalled, and those with data of it, unless
+        /// `TCP_NODELAY` was in effect.
+        pub opportunities: [u64; 2],
+        pub undecided: [u64; 2],
         /// Connections that cannot be judged, by [`Hidden`].
         pub hidden: [u64; Hidden::COUNT],
         /// Holds too short to be listed, the part of them that lies in exchanges, and the latency
@@ -114,6 +118,10 @@ impl Totals {
             Verdict::Clean => {
                 self.clean += 1;
                 self.unproven += u64::from(!judged.nothing_held);
+                for (side, end) in judged.halves.iter().enumerate() {
+                    self.opportunities[side] += u64::from(end.opportunities);
+                    self.undecided[side] += u64::from(end.bytes > 0 && !end.nagle.is_off());
+                }
                 if judged.short.count > 0 {
                     self.short_holds += u64::from(judged.short.count);
                     let short_ns = judged.short.in_exchanges_ns.min(judged.latency_ns);

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN, URG};
-use crate::track::connection::{Lengths, Recorder};
+use crate::track::connection::{Lengths, Recorder, Split};
 use crate::track::ends::Ends;
 use crate::track::exchange::exchanged::{Exchanged, Stale};
 use crate::track::half::Half;
@@ -158,6 +158,7 @@ pub struct Told {
     pub by_data: Vec<Wait>,
     pub exchanges: Vec<Exchange>,
     pub stale: Stale,
+    pub splits: Vec<Split>,
 }
 
 /// Connections that were told, numbered from 0, as a block holds them.
@@ -251,13 +252,14 @@ impl Story {
     pub fn end_after_ms(mut self, ms: f64) -> Told {
         let end_ns = self.now.time_ns + (ms * 1e6).round() as i64;
         self.connection.end(|_| end_ns, &mut self.recorder);
-        let Recorder { mut waits, exchanged, .. } = self.recorder;
+        let Recorder { mut waits, exchanged, splits, .. } = self.recorder;
         waits.end();
         Told {
             waits: waits.kept.of(0).clone(),
             by_data: waits.by_data.of(0).clone(),
             exchanges: exchanged.all.unwrap().rows,
             stale: exchanged.stale,
+            splits,
             connection: self.connection,
         }
     }

@@ -4,7 +4,7 @@ use crate::rules;
 use crate::track::arrivals::Arrival;
 use crate::track::clock::Clocks;
 use crate::track::clock::made_up::{Times, are_scripted, is_round};
-use crate::track::connection::Recorder;
+use crate::track::connection::{Recorder, Split};
 use crate::track::exchange::exchanged::{Exchanged, ServerLatency, Stale, Suspect};
 use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::numbered;
@@ -143,6 +143,7 @@ pub struct Tracked {
     /// None if they were not asked for.
     pub hours: Vec<(Hour, u64)>,
     pub stale: Stale,
+    pub splits: Vec<Split>,
     /// Waits beyond what is kept: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -166,10 +167,13 @@ impl Tracked {
         let mut all = Exchanged::default();
         let mut exchanges: Option<Vec<Exchange>> = None;
         let mut hours = Hours::default();
-        let (mut blocks, mut first_blocks) = (Vec::new(), Vec::new());
+        let (mut blocks, mut first_blocks, mut splits) = (Vec::new(), Vec::new(), Vec::new());
         let (mut unlisted_waits, mut unlisted_wait_ns) = (0, 0_i64);
         for (Ended { connections, recorder, .. }, numbers) in shards.into_iter().zip(numbers) {
-            let Recorder { waits, exchanged, .. } = recorder;
+            let Recorder { waits, exchanged, splits: of_shard, .. } = recorder;
+            let number =
+                |split: Split| Split { connection: numbers[split.connection as usize], ..split };
+            splits.extend(of_shard.into_iter().map(number));
             if let Some(listed) = exchanged.all {
                 exchanges.get_or_insert_default().extend(numbered(listed.rows, &numbers));
             }
@@ -214,6 +218,7 @@ impl Tracked {
             slowest: all.slowest,
             hours,
             stale: all.stale,
+            splits,
             unlisted_waits,
             unlisted_wait_ns,
         }

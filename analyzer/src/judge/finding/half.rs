@@ -63,6 +63,10 @@ impl JudgedHalf {
             segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
+            opportunities: connection
+                .half(side.other())
+                .delayed_acks
+                .saturating_add(half.contradictions().min(u16::MAX.into()) as u16),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,
             detail: Detail::of(connection, side, nagle, findings, listed, (models, late_acks)),

@@ -124,6 +124,11 @@ const ADDR: Field = field!("addr", "IP address.");
 const PORT: Field = field!("port", "TCP port.");
 const SEGMENTS: Field = field!("segments", "Segments sent.");
 const BYTES: Field = field!("bytes", "Payload sent, in bytes.");
+const OPPORTUNITIES: Field = field!(
+    "opportunities",
+    "How often it could have stalled: the other side did not acknowledge a small segment at once, or \
+     another one left before that. Up to 65,535."
+);
 const NAGLE: Field =
     field!("nagle", "Nagle's algorithm: `on`, `off`, `switched` (off later) or `unknown`.");
 const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that prove it.");
@@ -156,6 +161,7 @@ impl Row for NamedEnd<'_> {
         to.maybe_duration(RTT.sparse(), |end| end.half.rtt_ns());
         to.integer(SEGMENTS.except(Python), |end| end.half.segments);
         to.integer(BYTES.except(Python), |end| end.half.bytes);
+        to.integer(OPPORTUNITIES.only(Json), |end| end.half.opportunities);
         to.json(NAGLE_FRAMES, |end| proof(end.half), frames);
         to.json(VARIANT_FRAMES.late(), |end| variant_proof(end.detail), frames);
         to.integer(RETRANSMITTED.except(Python).late().sparse(), |end| end.detail.retransmitted);

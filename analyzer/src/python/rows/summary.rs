@@ -44,6 +44,10 @@ row! {
         /// one that ended as data came, is possible.
         clean: u64 = totals.clean,
         unproven: u64 = totals.unproven,
+        /// How often client and server could have stalled on clean connections, and the number of these on
+        /// which each sent data, unless `TCP_NODELAY` was in effect.
+        opportunities: [u64; 2] = totals.opportunities,
+        undecided: [u64; 2] = totals.undecided,
         /// Holds that may have been too short to be listed, what they took of the latency of the
         /// exchanges of their connections, and that latency.
         short_holds: u64 = totals.short_holds,

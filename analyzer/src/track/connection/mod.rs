@@ -81,6 +81,19 @@ const _: () = assert!(
     "all that a segment needs of both directions together lies in the last one"
 );
 
+/// A message in two small pieces, the first of which was acknowledged at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    pub connection: u32,
+    pub by: Side,
+    /// Frames and lengths of both.
+    pub frames: [u32; 2],
+    pub bytes: [u32; 2],
+}
+
+/// Splits that a shard keeps: reports show one of them.
+const MOST_SPLITS: usize = 1024;
+
 /// How long waits must be.
 #[derive(Debug, Clone, Copy)]
 pub struct Lengths {
@@ -112,6 +125,7 @@ struct Sent<'a> {
 pub struct Recorder {
     pub waits: Waits,
     pub exchanged: Exchanged,
+    pub splits: Vec<Split>,
     pub lengths: Lengths,
     /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
@@ -120,7 +134,15 @@ pub struct Recorder {
 impl Recorder {
     /// Nothing was seen yet.
     pub fn new(lengths: Lengths, exchanged: Exchanged) -> Self {
-        Self { waits: Waits::default(), exchanged, lengths, clock_ns: 0 }
+        Self { waits: Waits::default(), exchanged, splits: Vec::new(), lengths, clock_ns: 0 }
+    }
+
+    /// Keeps the first ones.
+    #[cold]
+    fn push_split(&mut self, split: Split) {
+        if self.splits.len() < MOST_SPLITS {
+            self.splits.push(split);
+        }
     }
 
     /// Keeps a wait that no ACK may have ended, while there is room.
@@ -318,7 +340,9 @@ impl Connection {
         let Some(sample_ns) = peer.take_ack(segment, now) else {
             return;
         };
-        if segment.is_pure_ack() && peer.is_freed_behind(segment.ack, sample_ns, now) {
+        let is_pure = segment.is_pure_ack();
+        let frees_small = peer.small_acked().mark.frame == now.frame;
+        if is_pure && peer.is_freed_behind(segment.ack, sample_ns, now) {
             peer.take_ack_behind(sample_ns);
             self.free_behind(side.other(), now, recorder);
         }
@@ -329,6 +353,9 @@ impl Connection {
             self.halves[side as usize].add_round_trip(sample_ns, pure);
         } else {
             self.halves[side as usize].bound_round_trip(sample_ns);
+        }
+        if frees_small {
+            self.halves[side as usize].count_delayed_ack(sample_ns, is_pure);
         }
     }
 

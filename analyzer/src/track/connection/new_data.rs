@@ -1,7 +1,7 @@
 //! New data: observe, classify, apply.
 
 use super::observation::{EndedWaits, Observation, Reaction};
-use super::{Connection, Recorder, Sent};
+use super::{Connection, Recorder, Sent, Split};
 use crate::track::half::EndedBy;
 use crate::track::thresholds::KERNEL_REACTION_NS;
 use crate::track::wait::{Wait, fact, when};
@@ -18,6 +18,12 @@ impl Connection {
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let mut is_unheld = seen.is_unheld();
         let passes_full = seen.passes_full();
+        let split = seen.is_split().then(|| Split {
+            connection: self.id,
+            by: side,
+            frames: [half.last_data.frame, now.frame],
+            bytes: [half.last_len, len],
+        });
         let may_be_held = seen.may_be_held(recorder.clock_ns);
         // Most segments after a pause follow nothing.
         let follows = now.time_ns - peer.last_data.time_ns <= KERNEL_REACTION_NS;
@@ -48,6 +54,10 @@ impl Connection {
         }
         if may_be_held {
             half.note_may_be_held();
+        }
+        if let Some(split) = split {
+            half.is_split = true;
+            recorder.push_split(split);
         }
         half.send(segment, len, now, mss);
         half.cross(acked_part);

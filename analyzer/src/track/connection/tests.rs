@@ -262,3 +262,54 @@ fn a_late_greeting_is_told_of_the_server_that_speaks_first() {
     assert_eq!((late[0].by, late[0].wait_ns() / 1_000_000), (Side::Server, 89));
     assert!(greeted(1.5).is_empty());
 }
+
+/// How often client and server could have stalled.
+fn opportunities(story: Story) -> [u16; 2] {
+    story.end().judge().0.halves.map(|half| half.opportunities)
+}
+
+#[test]
+fn quick_acks_leave_nothing_to_stall_and_an_ack_on_a_reply_does() {
+    // Captured at the client, 1 ms from the server.
+    let ask = |story: Story| story.after_ms(1.0, client(100)).after_ms(1.0, server(0));
+    let asked = || ask(connected());
+    let first = || asked().after_ms(1.0, server(200)).after_ms(0.02, client(0));
+    assert_eq!(opportunities(first()), [0, 0]);
+    let again = || first().after_ms(60.0, client(100)).after_ms(1.2, server(200));
+    assert_eq!(opportunities(again().after_ms(0.02, client(0))), [1, 0]);
+    assert_eq!(opportunities(again().after_ms(40.0, client(0))), [1, 1]);
+    assert_eq!(opportunities(again().after_ms(0.1, client(100)).after_ms(1.0, server(0))), [1, 1]);
+    // What came with the handshake acknowledges a SYN.
+    let opened = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).syn());
+    assert_eq!(opportunities(ask(opened)), [0, 0]);
+    // A full segment keeps back nothing (Minshall), and TCP_NODELAY is proven by what left.
+    assert_eq!(
+        opportunities(asked().after_ms(1.0, server(1460)).after_ms(40.0, client(0))),
+        [0, 0]
+    );
+    assert_eq!(opportunities(asked().after_ms(1.0, server(9)).after_ms(0.01, server(9))), [0, 1]);
+}
+
+#[test]
+fn two_pieces_within_a_quick_ack_are_a_stall_to_come() {
+    let asked = || connected().after_ms(1.0, client(100)).after_ms(1.0, server(0));
+    let split = |piece: StorySegment, ms| {
+        let replied = asked().after_ms(0.1, server(71)).after_ms(0.01, client(0));
+        replied.after_ms(ms, piece).end().splits
+    };
+    let found = split(server(23), 0.01);
+    assert_eq!((found[0].by, found[0].bytes, found[0].frames), (Side::Server, [71, 23], [6, 8]));
+    assert_eq!(found.len(), 1);
+    // Later it is another message, or a hold; FIN is never held; and the client answers.
+    assert_eq!(split(server(23), 5.0), []);
+    assert_eq!(split(server(23).fin(), 0.01), []);
+    assert_eq!(split(client(23), 0.01), []);
+    // The client closes, or its window was too small for both.
+    let after = |ack: StorySegment, window| {
+        let asked = connected().after_ms(1.0, client(100).window(window));
+        let acked = asked.after_ms(0.1, server(71)).after_ms(0.01, ack);
+        acked.after_ms(0.01, server(23)).end().splits.len()
+    };
+    assert_eq!([after(client(0), 512), after(client(0).fin(), 512)], [1, 0]);
+    assert_eq!(after(client(0), 80), 0);
+}

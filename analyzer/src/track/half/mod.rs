@@ -77,11 +77,15 @@ pub struct Half {
     carried: u16,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
+    /// Small segments of the peer that it did not acknowledge at once; saturates.
+    pub delayed_acks: u16,
     ids: IpIds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     echoes: u8,
     /// Round trips that were seen; saturates.
     round_trips: u8,
+    /// A message of it left in two small pieces, and the first was acknowledged at once.
+    pub is_split: bool,
 }
 
 const _: () =

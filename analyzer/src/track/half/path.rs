@@ -4,7 +4,7 @@ use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::thresholds::{
     ABOUT, IN_TRANSIT_ONE_OF, LATE_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN,
-    NETWORK_RTT_NS, OUTWEIGHED_STAMP, REORDER_NS,
+    NETWORK_RTT_NS, OUTWEIGHED_STAMP, REORDER_NS, SHORTEST_DELAYED_ACK_NS,
 };
 use crate::track::wait::Wait;
 use std::mem;
@@ -51,6 +51,15 @@ impl Half {
             self.over_us += (over_ns / 1000) as u32;
             self.rtt_samples += 1;
         }
+    }
+
+    /// It acknowledged a small segment of the peer after `sample_ns`, with a `pure` ACK or not. Unless that
+    /// came at once, the peer's next small segment would have been held until then.
+    #[inline]
+    pub fn count_delayed_ack(&mut self, sample_ns: i64, pure: bool) {
+        let late_ns = sample_ns - self.rtt_or_zero_ns();
+        let is_delayed = !pure || late_ns >= SHORTEST_DELAYED_ACK_NS;
+        self.delayed_acks = self.delayed_acks.saturating_add(is_delayed.into());
     }
 
     /// Is a round trip much shorter than all others?

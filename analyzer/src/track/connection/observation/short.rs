@@ -31,6 +31,28 @@ impl Observation<'_> {
         half.bytes() > 0 && (probes || lately)
     }
 
+    /// True for the first small segment that follows one of its own message within a millisecond, but behind
+    /// its ACK: had that been delayed, Nagle's algorithm would have held it.
+    #[inline]
+    pub fn is_split(&self) -> bool {
+        // Most data answers the peer's.
+        self.half.last_data.frame > self.peer.last_data.frame
+            && self.half.is_last_small()
+            && !self.half.is_split
+            && self.is_quickly_acked()
+            && self.now.time_ns - self.half.last_data.time_ns < SHORT_HOLD_NS
+            && !self.is_exempt()
+            && self.are_surely_small()
+    }
+
+    /// True if nothing but a pure ACK of the last segment made room for this one: its receiver closes neither
+    /// the connection nor its window.
+    fn is_quickly_acked(&self) -> bool {
+        let facts = self.half.small_acked().facts;
+        let had_room = i64::from(self.half.room) >= i64::from(self.len);
+        facts.is(fact::PURE_ACK) && !facts.is(fact::ACK_FIN) && had_room
+    }
+
     /// True if a pure ACK of a small segment came since, and the wait is too short to be evidence.
     #[inline]
     pub(super) fn is_short(&self, listed_ns: i64) -> bool {
