@@ -13,7 +13,7 @@ MINUTES ?= 10
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
+setup: $(VENV)/.installed ## Install everything into .venv, with an optimised build of the engine
 
 scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 	@$(BIN)/nagle-scan --exit-zero "$(PCAP)"
@@ -140,6 +140,12 @@ $(VENV)/.built: pyproject.toml scripts/stub.py $(ENGINE)
 	@echo "Building nagle-scan (a minute or two, the first time) ..."
 	@$(BIN)/python -m pip install --quiet --editable .
 	@$(BIN)/python -m compileall -q analyzer/nagle_scan # pip does not where it installs editable
+	@touch $@
+
+# `man` finds its page beside the folder in PATH.
+$(VENV)/.installed: $(VENV)/.built scripts/installed.py $(wildcard analyzer/nagle_scan/command/*.py)
+	@$(BIN)/python -m pip install --quiet argparse-manpage shtab
+	@$(BIN)/python scripts/installed.py $(VENV)/share
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.built requirements-dev.lock

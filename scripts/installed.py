@@ -1,10 +1,12 @@
-"""Writes the files that a wheel installs beside the package: man pages, completions, JSON Schema.
+"""Writes what is installed beside the package, into a folder or the wheel: man pages, completions,
+JSON Schema.
 
 argparse-manpage and shtab make the first two from the parser.
 """
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -91,5 +93,5 @@ def write(share: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(SHARE)
+    write(Path(sys.argv[1]) if sys.argv[1:] else SHARE)
     stub.write()

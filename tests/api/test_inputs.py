@@ -100,3 +100,14 @@ def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
     assert next(broken).verdict == nagle_scan.scan(paths[0]).verdict
     with pytest.raises(nagle_scan.CaptureError, match=r"^nowhere\.pcap: no such file"):
         next(broken)
+
+
+def test_one_unreadable_capture_does_not_lose_the_others() -> None:
+    first, second = sorted(CAPTURES.glob("*.pcap"))[:2]
+    some = nagle_scan.scan_each([first, "nowhere.pcap", second], at_once=2, errors="skip")
+    with pytest.warns(UserWarning, match=r"^nowhere\.pcap: no such file") as told:
+        read = [scan._result.paths for scan in some]
+    assert (read, len(told)) == ([[str(first)], [str(second)]], 1)
+    assert told[0].filename == __file__
+    with pytest.raises(ValueError, match="errors must be"):
+        nagle_scan.scan_each([], errors="ignore")  # type: ignore[arg-type]

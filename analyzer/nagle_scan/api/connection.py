@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scapy.packet import Packet
 
     import nagle_scan
+    from nagle_scan.timeline.axes import PictureAxes
 
 
 class Row(SimpleNamespace):
@@ -102,7 +103,7 @@ class Connection:
 
     def ladder(
         self, stall: int | None = None, ax: Axes | None = None, width_in: float = 7.2
-    ) -> Axes:
+    ) -> PictureAxes:
         """Draws the `stall`-th clearest stall (from 0 on) and its neighbours, each an arrow.
 
         Without a stall, the longest other wait. Pictures are matplotlib's: without `ax`, on a
@@ -116,7 +117,7 @@ class Connection:
         """
         return timeline.ladder(self.scan._result, self.number, stall or 0, ax, width_in)
 
-    def sequence(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+    def sequence(self, ax: Axes | None = None, width_in: float = 7.2) -> PictureAxes:
         """Draws the bytes sent against time, as tcptrace does, of the side that holds data.
 
         Each segment is an upright stroke from its first byte to its last; the dashed line below is
@@ -125,11 +126,11 @@ class Connection:
         """
         return timeline.sequence(self.scan._result, self.number, ax, width_in)
 
-    def timeline(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+    def timeline(self, ax: Axes | None = None, width_in: float = 7.2) -> PictureAxes:
         """Draws all of it, from its first segment to its last: stalls, other waits, bytes."""
         return timeline.overview(self.scan._result, self.number, ax, width_in)
 
-    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> PictureAxes:
         """Draws how long its waits were, stalls against other causes."""
         return timeline.histogram(self.scan._result, self.number, ax, width_in)
 

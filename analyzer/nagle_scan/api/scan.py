@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
     from nagle_scan.api.connection import Connection
     from nagle_scan.api.why import Case
+    from nagle_scan.timeline.axes import PictureAxes
 
 _Path = str | os.PathLike[str]
 
@@ -349,13 +350,13 @@ class Scan(Written):
         of.check_readable()
         return case_of(of.paths, of.options, frame)
 
-    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> PictureAxes:
         """Draws how long the waits of all connections were, stalls against other causes."""
         from nagle_scan import timeline
 
         return timeline.histogram(self._result, ax=ax, width_in=width_in)
 
-    def connection(self, connection: int) -> Connection:
+    def connection(self, connection: Hashable) -> Connection:
         """One connection, by its number as in Wireshark's `tcp.stream`.
 
         Raises `KeyError` for a number that is not there, `TypeError` for what is none.

@@ -41,8 +41,8 @@ class Outputs(NamedTuple):
     def check(self, read: Sequence[str], sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
 
-        Raises `OutputError` where a result would destroy a capture, a key or another result, and
-        where frames could not be read again.
+        Raises `OutputError` where a result would destroy a capture, a key or another result, where
+        its folder is missing, and where frames could not be read again.
         """
         taken = {os.path.realpath(path) for path in read}
         for path in self._all_paths(sets):
@@ -51,6 +51,8 @@ class Outputs(NamedTuple):
             taken.add(os.path.realpath(path))
             if path not in self.paths:
                 files.check_ours(path)
+            elif not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+                raise OutputError(f"{path}: cannot write: no such file or directory")
         again = [path for path in self.paths if formats.of(path).reads_again]
         captures = [path for capture in sets for path in capture.paths]
         if again and ("-" in read or not all(map(os.path.isfile, captures))):

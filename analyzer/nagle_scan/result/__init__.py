@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
@@ -138,10 +138,10 @@ class Result:
         table.insert(place + 1, "flags_text", flags_text(table["flags"]))
         return table
 
-    def number_of(self, connection: int) -> int:
+    def number_of(self, connection: Hashable) -> int:
         """The number of a connection that the scan may hold. Raises `KeyError`, `TypeError`."""
         try:
-            number = operator.index(connection)
+            number = operator.index(cast("SupportsIndex", connection))
         except TypeError:
             kind = type(connection).__name__
             raise TypeError(f"a connection is a number, as tcp.stream, not {kind}") from None
@@ -152,7 +152,7 @@ class Result:
             raise UnknownConnectionError(f"tcp.stream {number} is not in this scan: {has}")
         return number
 
-    def row_of(self, connection: int) -> _core.ConnectionRow:
+    def row_of(self, connection: Hashable) -> _core.ConnectionRow:
         """The row of a connection. Raises `KeyError`, `TypeError`."""
         number = self.number_of(connection)
         row = self.core.connection(number)

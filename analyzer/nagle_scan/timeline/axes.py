@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -50,7 +50,16 @@ class Picture(Figure):
 
 
 class PictureAxes(Axes):
-    """Axes of a `Picture`: a notebook displays them as it does those of pyplot."""
+    """Axes of a `Picture`: a notebook displays them as it does those of pyplot.
+
+    The caller's own axes, on which a picture was drawn, are called so, too: they have a figure.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def figure(self) -> Figure:
+            """Never a `SubFigure`, which cannot be saved."""
 
     def _repr_png_(self) -> bytes | None:
         figure = self.get_figure(root=True)
@@ -63,7 +72,7 @@ def ladder(
     stall: int = 0,
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
-) -> Axes:
+) -> PictureAxes:
     """Draws the `stall`-th clearest stall (from 0 on) of a connection and its neighbours.
 
     Without a connection, that of the clearest stall; without a stall, the longest other wait.
@@ -83,7 +92,7 @@ def ladder(
     ax.set_axis_off()
     ax.set_label(f"{drawn.headline}\n{drawn.sentence}")
     _draw(ax, drawn.shapes)
-    return ax
+    return cast("PictureAxes", ax)
 
 
 def sequence(
@@ -91,7 +100,7 @@ def sequence(
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
-) -> Axes:
+) -> PictureAxes:
     """Draws `Connection.sequence`. Choice of the connection and errors: as for `ladder`."""
     return draw(sequences.planned(scan, connection), ax, width_in)
 
@@ -101,7 +110,7 @@ def overview(
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
-) -> Axes:
+) -> PictureAxes:
     """Draws `Connection.timeline`. Choice of the connection and errors: as for `ladder`."""
     return draw(overviews.planned(scan, connection), ax, width_in)
 
@@ -111,13 +120,13 @@ def histogram(
     connection: int | None = None,
     ax: Axes | None = None,
     width_in: float = WIDTH_IN,
-) -> Axes:
+) -> PictureAxes:
     """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
     width_pt = width_in * POINTS_PER_INCH if ax is None else size_pt(_checked(ax))[0]
     return draw(histograms.planned(scan, connection, width_pt), ax, width_in)
 
 
-def draw(graph: Graph, ax: Axes | None, width_in: float) -> Axes:
+def draw(graph: Graph, ax: Axes | None, width_in: float) -> PictureAxes:
     """A graph on the caller's axes, or on those of a new figure."""
     if ax is None:
         made = _figure(width_in * POINTS_PER_INCH, graph.height_pt, layout="constrained")
@@ -140,7 +149,7 @@ def draw(graph: Graph, ax: Axes | None, width_in: float) -> Axes:
     # With a given height matplotlib does not look for one that avoids ticks on top.
     title = ax.set_title("\n".join(lines), loc="left", pad=pad, y=1.0)
     title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=colours.INK)
-    return ax
+    return cast("PictureAxes", ax)
 
 
 def _scale(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
