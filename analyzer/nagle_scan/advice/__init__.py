@@ -1,6 +1,7 @@
 """Remedies: the change, its place and its price. They are data, one entry each."""
 
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from nagle_scan import _core
@@ -82,9 +83,10 @@ STREAM = Remedy(
 )
 KEY_EXCHANGE = Remedy(
     "the program on {sender}",
-    "nothing to change (SSH's key exchange, once per connection)",
-    "nothing to change: this is the key exchange of SSH, once per connection, and OpenSSH sets "
-    "TCP_NODELAY itself when a session starts.",
+    "nothing to change (SSH before its session, once per connection)",
+    "nothing to change: this is SSH before its session, once per connection. OpenSSH sets "
+    "TCP_NODELAY itself when a session starts, and PuTTY from the beginning, unless that is "
+    "switched off.",
     "",
 )
 RELAY = NODELAY._replace(
@@ -102,6 +104,10 @@ TYPED = "there is nothing to merge in messages this small"
 """Why to set it where a person types."""
 TERMINAL_PORTS = ports_of("SSH") | {23}
 """Ports of SSH, and of Telnet (IANA)."""
+NEAR_MS = 1.0
+"""No network lies between the capture point and a host that is as near."""
+OWN_END = "else your own end, {receiver}"
+"""The place of a remedy at the receiver, where the sender may be out of reach."""
 MOST_OF_A_KEY = 4
 """Bytes of a character (RFC 3629); parts of a message are usually longer."""
 MOST_OF_A_CIPHERED_KEY = 100
@@ -136,7 +142,34 @@ def for_groups(
     reveal their programs.
     """
     found = _payloads([frame for group in groups for frame in _frames(group)], paths, scan)
-    return [_advised(group, _sample(group, found)) for group in groups]
+    advised = [_advised(group, _sample(group, found)) for group in groups]
+    if scan is None or scan.summary().anonymized:
+        return advised
+    return [
+        _of_stranger(advice) if _is_stranger(group, scan) else advice
+        for group, advice in zip(groups, advised, strict=True)
+    ]
+
+
+def _is_stranger(group: _core.HostPairRow, scan: _core.Scan) -> bool:
+    """Is the sender on the internet, and the receiver, beside the capture point, not?"""
+    try:
+        sender, receiver = map(ip_address, (group.sender_addr, group.receiver_addr))
+    except ValueError:
+        return False
+    row = scan.connection(group.connection)
+    rtt_ms = row and (row.server_rtt_ms if group.sender == "client" else row.client_rtt_ms)
+    is_here = rtt_ms is not None and rtt_ms < NEAR_MS
+    return is_here and sender.is_global and not receiver.is_global
+
+
+def _of_stranger(advised: Advised) -> Advised:
+    """Advice on a host that the reader may not be able to change."""
+    remedies = [
+        one._replace(where=f"{one.where}, if it is yours" if "{sender}" in one.where else OWN_END)
+        for one in advised.remedies
+    ]
+    return advised._replace(remedies=remedies)
 
 
 def of_relay(advised: Advised, side: str) -> Advised:
@@ -209,9 +242,12 @@ def is_typed(group: _core.HostPairRow) -> bool:
 
 
 def _is_key_exchange(group: _core.HostPairRow, sample: Sample) -> bool:
-    """Is this how SSH begins, once per connection, by its messages or by a length of them?"""
+    """Is this SSH before its session, once per connection? By its messages, by a length of them, or
+    because the session set TCP_NODELAY."""
     if service_of(sample).name != "SSH" or group.stalls > group.connections:
         return False
+    if group.nagle == "switched":
+        return True
     seen = [pair for pair in sample.pairs if pair.unacked]
     if not seen:
         return group.len_unacked == NEW_KEYS_BYTES

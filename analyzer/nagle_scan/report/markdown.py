@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from nagle_scan import _core
 from nagle_scan.advice import Setting
 from nagle_scan.messages import split
-from nagle_scan.report import header, held, sections, verdicts, wireshark
+from nagle_scan.report import held, sections, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.markup import code, escaped, table
@@ -19,7 +19,9 @@ from nagle_scan.result import Result
 from nagle_scan.system import files
 from nagle_scan.words.wording import count, file_name
 
-LIMITS = Limits(groups=4, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=2, hops=7)
+LIMITS = Limits(
+    groups=4, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=2, hops=7, slowest=3
+)  # fmt: skip
 MAX_NOTES = 2
 MAX_REASONS = 3
 MAX_NAMES = 3
@@ -47,7 +49,7 @@ def _lines(view: View) -> Iterator[str]:
 
 def _answer(view: View) -> Iterator[str]:
     """Verdict, cost, fix and rest."""
-    verdict, *others = header.of(view)
+    verdict, *others = view.header
     yield f"- {_marked(view, verdict.text)}"
     yield from (f"- {item.head.capitalize()}: {_marked(view, item.text)}" for item in others)
 
@@ -74,8 +76,9 @@ def _clean(view: View) -> Iterator[str]:
     marks = _marks(view)
     yield from _laid_out(sections.chains(view, marks))
     yield from _laid_out(sections.latencies(view, marks))
+    yield from _laid_out(sections.slowest(view, marks))
     if view.waits:
-        yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks))
+        yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks, view.said))
     yield from (f"{escaped(sentence)}\n" for sentence in view.other_waits)
 
 

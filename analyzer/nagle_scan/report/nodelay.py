@@ -1,5 +1,6 @@
 """Is `TCP_NODELAY` in effect on the wire, whatever the source code says?"""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -28,8 +29,18 @@ class Answer(NamedTuple):
 
 
 def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
-    """One per kind of socket and answer."""
+    """One per kind of socket and answer; clients of a port of which nothing is known share one."""
+    mute = [row for row in parties if row.side == "client" and row.unknown == _connections(row)]
+    hosts = Counter(row.server_port for row in mute)
+    sums = Counter[int]()
+    for row in mute:
+        sums[row.server_port] += row.unknown
     for row in parties:
+        if row in mute and hosts[row.server_port] > 1:
+            if connections := sums.pop(row.server_port, 0):
+                sockets = f"{hosts[row.server_port]:,} clients to port {row.server_port}"
+                yield Answer(NOT_KNOWN, sockets, connections, NO_PROOF)
+            continue
         sockets = f"client {row.addr} to port {row.server_port}"
         if row.side == "server":
             sockets = f"server {endpoint(row.addr, row.server_port)}"
@@ -42,6 +53,10 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
             if connections:
                 variant = _variant(row.variant) if answer == "no" else ""
                 yield Answer(answer, sockets, connections, _proof(answer, proof) + variant)
+
+
+def _connections(row: _core.NagleRow) -> int:
+    return row.on + row.off + row.switched + row.unknown
 
 
 def _variant(proof: tuple[str, int, int, int] | None) -> str:

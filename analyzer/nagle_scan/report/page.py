@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.messages import split
-from nagle_scan.report import header, pictures, sentences, verdicts, wireshark
+from nagle_scan.report import pictures, sections, sentences, verdicts, wireshark
 from nagle_scan.report.options import Options
 from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
@@ -61,11 +61,9 @@ class Page(View):
     def __init__(self, result: Result, options: Options) -> None:
         super().__init__(result, LIMITS, options)
         self.title = self.in_one_line
-        self.header = header.of(self)
         self.mark = verdicts.mark(self.summary)
         self.word = verdicts.heading(self.summary)
         self.not_judged = verdicts.not_judged(self.summary)
-        self.drawn_head = "What happens on the wire" if self.summary.stalls else "The longest wait"
         self.waits_head = WAITS.get(self.summary.verdict, "Other waits")
         self.captures = [_name(path) for path in result.captures[:MAX_CAPTURES]]
         self.captures_more = max(len(result.captures) - MAX_CAPTURES, 0)
@@ -74,6 +72,16 @@ class Page(View):
         # Printed text does not say in which zone its times are.
         self.zone = "" if self.summary.is_text else " UTC"
         self._pictures = self._drawn()
+        is_longest = any(
+            picture.wanted.caption == pictures.LONGEST_WAIT for picture in self.pictures
+        )
+        self.drawn_head = "The longest wait" if is_longest else "What happens on the wire"
+
+    @cached_property
+    def explained(self) -> list[tuple[_core.WaitRow, str]]:
+        """The longest waits, below those by cause."""
+        said = " ".join(meaning for _, meaning in self.causes)
+        return list(sections.once(self.waits, said))
 
     def _drawn(self) -> list[Picture]:
         """All pictures, the most important first, since space is limited."""

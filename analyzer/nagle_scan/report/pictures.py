@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from nagle_scan import _core, timeline
+from nagle_scan.words import causes
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -53,10 +54,11 @@ class Picture(NamedTuple):
 
 
 def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]:
-    """The clearest stall (else the longest wait), and all waits by their length."""
+    """The clearest stall (else the longest wait, if anybody waited), and all waits by length."""
     caption = f"The clearest stall is {clearest.confidence}. {LADDER}" if clearest else LONGEST_WAIT
     for wait in [clearest] if clearest else core.longest_waits(1):
-        yield Wanted(caption, "ladder", wait.connection, at_top=True)
+        if not causes.keeps_nobody_waiting(wait):
+            yield Wanted(caption, "ladder", wait.connection, at_top=True)
         yield Wanted(ALL_WAITS, "histogram", None, at_top=True)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nagle_scan.report import hops, sentences
 from nagle_scan.report.slowest import milliseconds
@@ -30,6 +30,10 @@ SPARE_OF_HOPS = ("passed on", "hop", "lost")
 SPARE_OF_CONNECTIONS = ("exchanges", "held by", "client")
 """Columns of connections to drop."""
 
+ABOVE = "(above)"
+"""In place of a sentence that was said before."""
+
+T = TypeVar("T")
 Row = tuple[str, ...]
 
 
@@ -182,6 +186,13 @@ def connections(view: View, marks: Marks) -> Iterator[Block]:
     yield Table(rows, SPARE_OF_CONNECTIONS)
 
 
+def once(rows: Iterable[tuple[T, str]], said: str) -> Iterator[tuple[T, str]]:
+    """Rows with their meanings; those that were `said` are not said again."""
+    for row, meaning in rows:
+        yield row, ABOVE if meaning in said else meaning
+        said += meaning
+
+
 def causes(view: View, marks: Marks) -> Iterator[Block]:
     """Waits that are no stalls, by cause, and what else there is to say of them."""
     yield Head("Where the time went instead")
@@ -195,16 +206,16 @@ def causes(view: View, marks: Marks) -> Iterator[Block]:
             duration(row.longest_ms),
             marks.text(meaning),
         )
-        for row, meaning in view.causes
+        for row, meaning in once(view.causes, view.said)
     ]
     yield Table(rows)
     yield from map(marks.text, view.other_waits)
 
 
 def waits(
-    heading: str, longest: Sequence[tuple[_core.WaitRow, str]], marks: Marks
+    heading: str, longest: Sequence[tuple[_core.WaitRow, str]], marks: Marks, said: str = ""
 ) -> Iterator[Block]:
-    """The longest waits without a stall, and what each means."""
+    """The longest waits without a stall, and what each means, unless that was `said` before."""
     yield Head(heading)
     rows: list[Row] = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [
@@ -216,6 +227,6 @@ def waits(
             f"{wait.frame_from}-{wait.frame_to}",
             marks.text(meaning),
         )
-        for wait, meaning in longest
+        for wait, meaning in once(longest, said)
     ]
     yield Table(rows)

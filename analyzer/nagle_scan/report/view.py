@@ -26,9 +26,10 @@ from nagle_scan.words.wording import count, endpoint
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
+    from nagle_scan.report.header import Item
     from nagle_scan.report.options import Options
 
-EXPLAINED_ONE_BY_ONE = {"connect", "unanswered"}
+EXPLAINED_ONE_BY_ONE = {"connect", "passed_on", "unanswered"}
 """Causes of waits with different remedies: the longest wait stands for them."""
 MOST_ASKED = 10
 """Worst connections, and longest waits, that the sentences of every format rest on."""
@@ -109,6 +110,18 @@ class View:
         # Reports are written side by side: setdefault is atomic.
         kept: dict[tuple[str, ...], _Shared] = vars(result).setdefault("_shared", {})
         self._shared = kept.setdefault(tuple(shared.files), shared)
+
+    @cached_property
+    def header(self) -> "list[Item]":
+        """The answer on the first screen."""
+        from nagle_scan.report.header import of
+
+        return of(self)
+
+    @property
+    def said(self) -> str:
+        """Its sentences."""
+        return " ".join(item.text for item in self.header)
 
     @property
     def groups(self) -> list[_core.ServerGroupRow]:
@@ -260,7 +273,7 @@ class View:
     @cached_property
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Empty for an inconclusive capture without evidence."""
-        rows = list(answers(self._sockets[0]))
+        rows = list(answers(self._sockets[0]))[: self.limits.sockets]
         if self.summary.verdict == "inconclusive" and all(row.answer == NOT_KNOWN for row in rows):
             return []
         return rows
@@ -268,11 +281,14 @@ class View:
     @property
     def nodelay_more(self) -> int:
         """Sockets that are not shown."""
-        return max(self._sockets[1] - self.limits.sockets, 0) if self.nodelay else 0
+        if not self.nodelay:
+            return 0
+        rows, total = self._sockets
+        return len(list(answers(rows))) - len(self.nodelay) + total - len(rows)
 
     @cached_property
     def _sockets(self) -> tuple[list[_core.NagleRow], int]:
-        return self.core.nagle(self.limits.sockets)
+        return self.core.nagle(MANY)
 
     @cached_property
     def causes(self) -> list[tuple[_core.CauseRow, str]]:

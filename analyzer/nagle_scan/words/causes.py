@@ -45,6 +45,7 @@ class Cause(NamedTuple):
         return self.acks is DELAYED
 
 
+RELAYED = "{} forwarded at once what had arrived in tcp.stream {} ({}): look there"
 IDLE = ("sender_app", "client")
 """Cause and sender of a wait that keeps nobody waiting: a client between two requests."""
 HARMLESS = {IDLE, ("delayed_ack", "client"), ("delayed_ack", "server")}
@@ -325,6 +326,11 @@ def meaning_of_all(row: _core.CauseRow | _core.WaitRow) -> str:
     return cause.by_turn.get(row.turn, cause.meaning)[row.sender].format(by=row.sender)
 
 
+def keeps_nobody_waiting(row: _core.CauseRow | _core.WaitRow) -> bool:
+    """Was no request open? So it is until an idle connection is closed."""
+    return row.turn == "idle" or ((row.cause, row.sender) == IDLE and row.turn != "midway")
+
+
 def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
     """The meaning of one wait, maybe in a text that people left rows out of."""
     cause = of(wait.cause)
@@ -336,6 +342,9 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
         return TURNED_DOWN[wait.ending]
     if wait.cause == "unanswered":
         return _in_vain(wait)
+    if wait.upstream:
+        relay = wait.sender_end.rpartition(":")[0]
+        return RELAYED.format(relay, *wait.upstream)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
     if wait.may_be_held and wait.cause == "unknown":

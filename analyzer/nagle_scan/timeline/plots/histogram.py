@@ -64,9 +64,11 @@ def planned(scan: Result, connection: int | None, width_pt: float) -> Graph:
 def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
     """Durations of waits by cause, stalls first, since they are at the bottom of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
-    tables = {
-        stalls: findings(scan, stalls, ["cause", "wait_ms"], connection) for stalls in (True, False)
-    }
+    stalls = findings(scan, True, ["cause", "wait_ms", "confidence"], connection)
+    # Possible ones count only where no other is surer.
+    if (stalls["confidence"] != "possible").any():
+        stalls = stalls[stalls["confidence"] != "possible"]
+    tables = {True: stalls, False: findings(scan, False, ["cause", "wait_ms"], connection)}
     for cause in sorted(causes.CAUSES, key=lambda cause: not cause.is_stall):
         chosen = tables[cause.is_stall]
         values = chosen["wait_ms"][chosen["cause"] == cause.name]

@@ -36,7 +36,7 @@ def planned(scan: Result, connection: int | None) -> Graph:
     axis, per_ms = graph.time_axis(0.0, subject.span_ms)
     edges = np.linspace(0, axis.high, columns.COLUMNS + 1)
     names = [
-        f"stalls ({len(subject.stalls):,})",
+        f"stalls ({certainty.counted_stalls(subject.row) if subject.row.stalls else 0:,})",
         f"other waits ({len(subject.waits):,})",
         *(_bytes_in_words(subject, side) for side in ("client", "server")),
     ]

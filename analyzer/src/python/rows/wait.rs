@@ -48,6 +48,8 @@ row_with_fields! {
         ending: &'static str = wait.ending().map_or("", Ending::name),
         heard_ns: i64 = wait.heard_ns(),
         has_arrived: bool = judged.capture_point == at(wait.by),
+        /// Where a relay got what it passed on: the stream, and its server; `None` for other waits.
+        upstream: Option<(u32, String)> = upstream(finding, scan),
         /// Did the other end never send anything?
         is_mute: bool = judged.half(wait.by).bytes == 0,
         /// Held or paused, for all that the capture shows?
@@ -70,6 +72,16 @@ row_with_fields! {
             if finding.is_stall() { reasons(finding, judged) } else { Vec::new() },
         rivals: Rivals = if finding.is_stall() { shown_rivals(finding, judged) } else { Vec::new() },
     }
+}
+
+fn upstream(finding: Finding<'_>, scan: &Scan) -> Option<(u32, String)> {
+    let (wait, rows) = (finding.wait, &scan.passed_on);
+    let key = (wait.connection, wait.by as u8);
+    let at = rows.binary_search_by_key(&key, |row| (row.connection, row.by as u8)).ok()?;
+    let upstream = rows[at].upstream;
+    let server = scan.connections[scan.connections.index_of(upstream)?].half(Side::Server);
+    let is_relayed = finding.cause == Cause::PassedOn;
+    is_relayed.then(|| (upstream, scan.names.endpoint(server.endpoint)))
 }
 
 /// The capture point at the host of this end.
