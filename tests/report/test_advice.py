@@ -48,6 +48,7 @@ def group(**fields: Any) -> _core.HostPairRow:
         "alternate": True,
         "frames_split": [],
         "frame_first_reply": None,
+        "nagle": "unknown",
     }
     return cast(_core.HostPairRow, SimpleNamespace(**{**usual, **fields}))
 
