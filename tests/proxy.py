@@ -1,5 +1,6 @@
 """A proxy in a process of its own: it forwards each request, and of the chosen one, the
-answer is an error, or none comes. `python proxy.py PORT` prints its own port."""
+answer is an error, or none comes, or the store is busy from then on. `python proxy.py PORT` prints
+its own port."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ class Handler(BaseHTTPRequestHandler):
         content, status = got.read(), got.status
         if spoiled["method"] in ("ANY", self.command):
             spoiled["seen"] += 1
-            if spoiled["seen"] == spoiled["at"]:
+            is_busy = spoiled["how"] == "busy" and 0 < spoiled["at"] <= spoiled["seen"]
+            if is_busy:
+                content, status = b"", 503
+            elif spoiled["seen"] == spoiled["at"]:
                 if spoiled["how"] == "drops":
                     self.close_connection = True
                     return

@@ -250,10 +250,49 @@ def test_damage_is_put_aside_and_its_captures_are_read_again(
     assert b"nothing to do" in run(*call).stdout
 
 
+def test_what_cannot_be_read_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of another user: nobody puts it aside, or makes a page without it."""
+    fleet = Path(made(tmp_path / "fleet", [ALL[:2]]))
+    there, before = sorted(fleet.rglob("*")), builtins.open
+
+    def closed(path: Any, *given: Any, **more: Any) -> Any:
+        if str(path).startswith(str(fleet / "captures")):
+            raise PermissionError(13, "Permission denied")
+        return before(path, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "open", closed)
+        for ask in (
+            lambda: scan_fleet(CAPTURES / OTHER, fleet, workers=1),
+            lambda: mend.mend(Folder(str(fleet)), print, reads_all=True),
+        ):
+            with pytest.raises(CaptureError, match="cannot read: permission denied"):
+                ask()
+    assert sorted(fleet.rglob("*")) == there
+
+
+def test_a_bit_that_flips_is_never_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is in the file, also where a reader would not notice."""
+    monkeypatch.setattr(tidy, "MOST_BATCHES", 1)
+    fleet = Path(made(tmp_path / "whole", [ALL[:2]]))
+    for kind in ("captures", "sums", "stalls", "connections"):
+        for part in range(5):
+            copy = tmp_path / f"{kind}{part}"
+            shutil.copytree(fleet, copy)
+            path = max((copy / kind).glob("*.parquet"), key=lambda one: one.stat().st_size)
+            content = bytearray(path.read_bytes())
+            content[len(content) * (2 * part + 1) // 10] ^= 1
+            path.write_bytes(content)
+            with pytest.raises(CaptureError, match="1 file damaged"):
+                tidy.tidy(opened(copy))
+
+
 def test_a_question_about_damage_is_told_apart_from_a_wrong_one(tmp_path: Path) -> None:
     fleet = Path(made(tmp_path / "fleet", [ALL[:2]]))
     cut(next((fleet / "stalls").glob("*.parquet")))
-    with pytest.raises(CaptureError, match=r"1 file damaged or gone, first stalls/.*: --check"):
+    with pytest.raises(CaptureError, match=r"1 file damaged, first stalls/.*: --check"):
         len(Fleet(fleet).stalls)
     with pytest.raises(ValueError, match="nothing"):
         Fleet(made(tmp_path / "other", [ALL[:1]])).query("SELECT nothing FROM stalls")
@@ -394,7 +433,39 @@ def file_in_the_way(path: Path) -> str:
     return "not a directory"
 
 
-@pytest.mark.parametrize("make", [foreign_folder, file_in_the_way])
+def page_of_others(path: Path) -> str:
+    path.mkdir(exist_ok=True)
+    (path / "index.html").write_text("<html>My site")
+    return "holds something else"
+
+
+def page_of_others_over_a_fleet(path: Path) -> str:
+    return page_of_others(Path(made(path, [ALL[:1]])))
+
+
+def captures_of_others(path: Path) -> str:
+    (path / "captures").mkdir(parents=True)
+    (path / "captures" / "a.pcap").write_text("")
+    return "holds something else"
+
+
+def older_fleet(path: Path) -> str:
+    (path / "_delta_log").mkdir(parents=True)
+    (path / "_delta_log" / "0.json").write_text("")
+    return "a fleet of an earlier version: name a new folder, and scan its captures again"
+
+
+ELSE = [
+    foreign_folder,
+    file_in_the_way,
+    page_of_others,
+    page_of_others_over_a_fleet,
+    captures_of_others,
+    older_fleet,
+]
+
+
+@pytest.mark.parametrize("make", ELSE)
 def test_nothing_is_written_where_something_else_is(
     make: Callable[[Path], str], run: Run, tmp_path: Path
 ) -> None:

@@ -28,7 +28,7 @@ from fleets import (
 from nagle_scan.fleet import page, parquet
 from nagle_scan.fleet import rows as rows_of
 from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.folder import PAGE, Folder
 from nagle_scan.fleet.work import Failure, File
 from nagle_scan.result.options import ScanOptions
 
@@ -75,7 +75,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown_page(folder: str | Path) -> Path:
     """The page of a fleet, written."""
     page.write(opened(folder))
-    return Path(folder, page.NAME)
+    return Path(folder, PAGE)
 
 
 @pytest.fixture(scope="module")

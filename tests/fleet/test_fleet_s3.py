@@ -17,7 +17,7 @@ import nagle_scan
 import proxy
 import pytest
 from conftest import CAPTURES, Run
-from fleets import ALL, FIXED, SPLIT, made, opened, rows_of
+from fleets import ALL, FIXED, OTHER, SPLIT, made, opened, rows_of
 from nagle_scan.errors import NagleScanError
 from proxy import WISH
 
@@ -132,6 +132,27 @@ def test_many_hosts_write_into_one_bucket_at_once(tmp_path: Any) -> None:
     with ThreadPoolExecutor(5) as pool:
         list(pool.map(lambda name: made(fleet, [[name]]), [*ALL, *ALL]))
     assert rows_of(fleet) == rows_of(made(tmp_path / "whole"))
+
+
+def test_a_store_that_cannot_answer_loses_nothing(store: Store, run: Run, tmp_path: Any) -> None:
+    """Status 2 and one line; and nothing is put aside."""
+    fleet = f"{FLEET}-busy"
+    made(fleet, [[SPLIT], [FIXED]])
+    files = fsspec.filesystem("s3")
+    files.invalidate_cache()
+    there = files.find(fleet)
+    env = {**store.environment, "XDG_CACHE_HOME": str(tmp_path)}
+    call = ("fleet", CAPTURES / OTHER, "-o", fleet, "--workers", "1", "--exit-zero")
+    for number in (1, 2, 4):
+        store.spoil("GET", number, "busy")
+        done = run(*call, env=env)
+        store.spoil("NONE", 0)
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1), done.stderr
+        assert b"service unavailable" in done.stderr
+        files.invalidate_cache()
+        assert set(there) <= set(files.find(fleet))
+    assert run(*call, env=env).returncode == 0
+    assert len(nagle_scan.Fleet(fleet).captures) == 3
 
 
 def test_a_bucket_that_is_not_there_is_one_line(store: Store, run: Run) -> None:

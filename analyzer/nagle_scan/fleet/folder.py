@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import time
-import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,14 +20,22 @@ from nagle_scan.fleet.work import DIGITS, digits
 from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
 STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
 NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
+OWN = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet.*|turns/.*")
+"""Files that only a fleet has, also on their way or put aside."""
+OLDER = "_delta_log"
+PAGE = "index.html"
 ASIDE = ".damaged"
 """Suffix of a file that is not what its name says."""
-MOST_HELD = 64 << 20
-"""Bytes of a store's files that are fetched at once, and kept: they never change."""
+CACHE = "/nagle-scan/fleet"
+"""The place of files of stores, below the user's cache: they never change."""
+CACHED_S = 7 * 86_400.0
+"""What nobody has used for so long is removed."""
+AT_ONCE = 16
+"""Files that are in memory at once."""
 TURNS = "turns"
 """The folder of files that say whose turn it is to tell."""
 HALF = ".written"
@@ -53,8 +60,9 @@ class Folder:
         self.path = path.rstrip("/") or path
         self.fs: Any = None
         self._top = self.path
-        self._memory: Any = None
-        self._held: dict[str, str] = {}
+        self._whole: set[str] = set()
+        """Files that were read, and hold what their names say."""
+        self._cache = os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache") + CACHE
         if is_url(self.path):
             if not self.path.startswith(STORES):
                 known = "results go to a folder, s3://, gs://, az://"
@@ -63,12 +71,31 @@ class Folder:
 
     def check(self) -> None:
         """Raises `OutputError` for a folder that holds something else or cannot be listed."""
-        if self.fs is not None:
-            return
-        with self._raising(OutputError), suppress(FileNotFoundError):
-            there = os.listdir(self.path)
-            if there and not set(there) & {*KINDS}:
+        with self._raising(OutputError):
+            there = {name.lstrip("/") for name in self._every()}
+            if any(name.startswith(f"{OLDER}/") for name in there):
+                why = (
+                    "a fleet of an earlier version: name a new folder, and scan its captures again"
+                )
+                raise OutputError(f"{self.path}: {why}")
+            is_ours = not there or any(map(OWN.fullmatch, there))
+            if PAGE in there and files.MARKS[".html"] not in self.content(PAGE):
+                is_ours = False
+            if not is_ours:
                 raise OutputError(f"{self.path}: holds something else: name a new folder")
+
+    def _every(self) -> Iterator[str]:
+        """Files near the top, whoever made them."""
+        if self.fs is not None:
+            yield from (name for name, _ in self._remote())
+            return
+        with suppress(FileNotFoundError), os.scandir(self.path) as listed:
+            for entry in listed:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder and entry.name in (*KINDS, OLDER):
+                    yield from (f"{entry.name}/{name}" for name in os.listdir(entry.path))
+                elif entry.name != TURNS and not entry.is_symlink():
+                    yield entry.name + "/" * is_folder
 
     def files(self) -> dict[str, Found]:
         """The files of the fleet that are there, by name (`stalls/1f...parquet`), in order."""
@@ -106,48 +133,82 @@ class Folder:
             yield path[len(self._top) + 1 :], Found(about["size"], written_s)
 
     def place(self, name: str) -> str:
-        """The path or URL of a file, for DuckDB."""
-        return self._held.get(name, f"{self.path}/{name}")
+        """The path of a file on this machine: of a store, in the cache."""
+        return f"{self.path if self.fs is None else self._cache}/{name}"
 
-    @property
-    def file_systems(self) -> list[Any]:
-        """File systems that DuckDB needs to reach the files."""
-        return [one for one in (self.fs, self._memory) if one is not None]
+    def damaged(self, every: Iterable[str], again: bool = False) -> list[str]:
+        """Those of these files that do not hold what their names say.
 
-    def hold(self, every: Mapping[str, Found]) -> None:
-        """Fetches files of a store, all at once, unless they are too large together."""
-        wanted = {f"{self._top}/{name}": name for name in every if name not in self._held}
-        size = sum(every[name].size for name in wanted.values())
-        if self.fs is None or not wanted or size > MOST_HELD:
+        Each is read once, before anything else reads it: those of a store into the cache of this
+        machine. One that is gone is not damaged. Raises `CaptureError` for one that cannot be
+        read: nobody knows whether it is. With `again` those of the cache are read anew, too.
+        """
+        new = [name for name in every if again or name not in self._whole]
+        found = []
+        for begin in range(0, len(new), AT_ONCE):
+            some = new[begin : begin + AT_ONCE]
+            for name, content in self._contents(some, again):
+                if digits(content) in name:
+                    self._whole.add(name)
+                else:
+                    found.append(name)
+        return found
+
+    def _contents(self, names: Sequence[str], again: bool) -> Iterator[tuple[str, bytes]]:
+        """The files that are there, and what they hold."""
+        missing = []
+        for name in names:
+            if again and self.fs is not None:
+                missing.append(name)
+                continue
+            with self._raising(CaptureError), suppress(FileNotFoundError):
+                with open(self.place(name), "rb") as file:
+                    content = file.read()
+                if self.fs is None or digits(content) in name:
+                    os.utime(self.place(name)) if self.fs else None
+                    yield name, content
+                    continue
+            missing.append(name)
+        if self.fs is None or not missing:
             return
-        if self._memory is None:
-            import fsspec
-
-            self._memory = fsspec.filesystem("memory")
-            self._own = f"memory://nagle-scan-{os.urandom(8).hex()}"
-            weakref.finalize(self, _forget, self._memory, self._own)
+        self._purge()
         with self._raising(CaptureError):
-            for path, content in self.fs.cat(list(wanted), on_error="omit").items():
-                place = f"{self._own}/{wanted[path]}"
-                self._memory.pipe_file(place, content)
-                self._held[wanted[path]] = place
+            at = {f"{self._top}/{name}": name for name in missing}
+            answers = self.fs.cat(list(at), on_error="return")
+            for path, content in answers.items():
+                if isinstance(content, FileNotFoundError):
+                    continue
+                if isinstance(content, Exception):
+                    raise content
+                if digits(content) in at[path]:
+                    self._keep(self.place(at[path]), content)
+                yield at[path], content
+
+    def _keep(self, place: str, content: bytes) -> None:
+        """In the cache, whole or not at all."""
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        files.replace(place, content)
+
+    def _purge(self) -> None:
+        for kind in KINDS:
+            with suppress(FileNotFoundError), os.scandir(f"{self._cache}/{kind}") as listed:
+                for entry in listed:
+                    with suppress(FileNotFoundError):
+                        if entry.stat().st_mtime < time.time() - CACHED_S:
+                            os.unlink(entry.path)
 
     def content(self, name: str) -> bytes:
         """The bytes of a file."""
         with self._raising(CaptureError):
             if self.fs is not None:
-                where = self._memory if name in self._held else self.fs
-                read: bytes = where.cat_file(self._held.get(name, f"{self._top}/{name}"))
+                read: bytes = self.fs.cat_file(f"{self._top}/{name}")
                 return read
             with open(self.place(name), "rb") as file:
                 return file.read()
 
     def is_whole(self, name: str) -> bool:
-        """Does a file hold what its name says?"""
-        try:
-            return digits(self.content(name)) in name
-        except CaptureError:
-            return False
+        """Is a file there, and does it hold what its name says?"""
+        return not self.damaged([name]) and name in self._whole
 
     def put(self, kind: str, content: bytes) -> str:
         """Writes a file, and is done when it is on the disk; its name. Raises `OutputError`."""
@@ -155,7 +216,7 @@ class Folder:
         with self._raising(OutputError):
             if self.fs is not None:
                 self._send(name, content)
-            elif not os.path.lexists(self.place(name)) or not self.is_whole(name):
+            elif not self.is_whole(name):
                 self.put_aside(name)
                 self._write(name, content)
         return name
@@ -218,7 +279,7 @@ class Folder:
     def put_aside(self, name: str) -> None:
         """Renames a file that is not whole, if it is there."""
         to = f"{name}.{os.urandom(4).hex()}{ASIDE}"
-        self._held.pop(name, None)
+        self._whole.discard(name)
         with self._raising(OutputError), suppress(FileNotFoundError):
             if self.fs is not None:
                 self.fs.mv(f"{self._top}/{name}", f"{self._top}/{to}")
@@ -251,11 +312,6 @@ def name_of_content(kind: str, content: bytes) -> str:
 def name_of(place: str) -> str:
     """The name of a file from its path or URL, however DuckDB writes that."""
     return "/".join(place.split("/")[-2:])
-
-
-def _forget(memory: Any, own: str) -> None:  # noqa: ANN401
-    with suppress(FileNotFoundError):
-        memory.rm(own, recursive=True)
 
 
 def _sync(folder: str) -> None:

@@ -20,16 +20,15 @@ LOST = "its rows are gone: a run that finds the capture reads it again"
 def mend(folder: Folder, tell: Callable[[str], None], reads_all: bool = False) -> Table:
     """The table without what is damaged, with a note on each.
 
-    Files of captures are always read; the others with `reads_all`, else they are known by their
-    size. Raises `CaptureError`, `OutputError`.
+    Files of captures are read here; the others with `reads_all`, else where they are needed.
+    Raises `CaptureError`, `OutputError`: what cannot be read is not damaged, and stays.
     """
     table = Table(folder)
     asked = [*table.files] if reads_all else table.names(COMMIT)
-    folder.hold({name: table.files[name] for name in asked})
+    damaged = folder.damaged(asked, again=reads_all)
     with duckdb.connect() as asking:
-        for one in folder.file_systems:
-            asking.register_filesystem(one)
-        damaged = [name for name in asked if not _is_whole(folder, name, asking)]
+        whole = (name for name in asked if name not in damaged)
+        damaged += [name for name in whole if not _has_rows(folder, name, asking)]
     if damaged:
         table = _without(table, damaged, tell)
     damaged = [
@@ -54,17 +53,15 @@ def _without(table: Table, damaged: Collection[str], tell: Callable[[str], None]
     return Table(table.folder)
 
 
-def _is_whole(folder: Folder, name: str, asking: duckdb.DuckDBPyConnection) -> bool:
-    """A file is whole if it holds what its name says, and that is rows of its kind."""
-    if not folder.is_whole(name):
-        return False
+def _has_rows(folder: Folder, name: str, asking: duckdb.DuckDBPyConnection) -> bool:
+    """Are there rows of its kind in a file, if it is still there?"""
     kind = name.partition("/")[0]
     types = {field.name: SQL_TYPES[field.kind] for field in written(kind)}
     with suppress(duckdb.Error, CaptureError, TypeError, ValueError, KeyError):
         found = asking.sql(f"FROM read_parquet([{quoted([folder.place(name)])}])")
         there = dict(zip(found.columns, map(str, found.types), strict=True))
         return all(types.get(one, kind) == kind for one, kind in there.items())
-    return False
+    return not folder.is_whole(name)
 
 
 def _lost(table: Table) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import changes, services, trends
 from nagle_scan.fleet.changes import Change
-from nagle_scan.fleet.folder import Folder
+from nagle_scan.fleet.folder import PAGE, Folder
 from nagle_scan.fleet.services import Row, total
 from nagle_scan.fleet.table import Scope, Table, quoted
 from nagle_scan.fleet.trends import Chart, Trend
@@ -21,7 +21,6 @@ from nagle_scan.words import certainty
 from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
-NAME = "index.html"
 MOST_SERVICES = 100
 AT_ONCE = 6
 """Services that are shown unfolded."""
@@ -64,13 +63,13 @@ def write(table: Table, news: Sequence[Change] = (), state: str = "") -> None:
 
     Raises `OutputError`, `CaptureError`."""
     content = _content(table, news, state or table.state())
-    table.folder.replace(NAME, html.rendered("fleet.html", content))
+    table.folder.replace(PAGE, html.rendered("fleet.html", content))
 
 
 def state(folder: Folder) -> str:
     """`Table.state` of what the page shows; empty where there is none."""
     try:
-        found = re.search(STATE.format("([0-9a-f]+)").encode(), folder.content(NAME))
+        found = re.search(STATE.format("([0-9a-f]+)").encode(), folder.content(PAGE))
     except CaptureError:
         return ""
     return found[1].decode() if found else ""

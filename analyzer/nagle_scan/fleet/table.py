@@ -151,8 +151,6 @@ class Table:
         made = duckdb.connect(config={**CONFIG})
         made.execute("SET GLOBAL TimeZone = 'UTC'")
         source = self.source(COMMIT, self.names(COMMIT))
-        for one in self.folder.file_systems:
-            made.register_filesystem(one)
         made.execute(f"CREATE VIEW every_{COMMIT} AS {source}")
         # A row that is gone takes its set away.
         made.execute(
@@ -198,7 +196,9 @@ class Table:
         none = f"SELECT {nulls}, NULL::VARCHAR AS filename WHERE false"
         if not (places := list(names)):
             return none
-        self.folder.hold({name: self.files[name] for name in places})
+        if damaged := self.folder.damaged(places):
+            which = f"{count(len(damaged), 'file')} damaged, first {damaged[0]}"
+            raise CaptureError(f"{self.folder.path}: {which}: --check puts them aside")
         read = f"read_parquet({self._places(places)}, union_by_name = true, filename = true)"
         return f"{none} UNION ALL BY NAME SELECT * FROM {read}"
 
@@ -228,13 +228,9 @@ class Table:
         """The error that says who is to blame for an unanswered question."""
         if isinstance(error, CaptureError):
             return error
-        if damaged := [name for name in self.files if not self.folder.is_whole(name)]:
-            which = f"{count(len(damaged), 'file')} damaged or gone, first {damaged[0]}"
-            return CaptureError(f"{self.folder.path}: {which}: --check puts them aside")
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        if isinstance(error, OF_SQL) and not lines[0].startswith("Traceback"):
+        if isinstance(error, OF_SQL):
             return ValueError(printable(lines[0]))
-        # An error of a store comes through DuckDB with a traceback.
         return CaptureError(f"{self.folder.path}: cannot read: {printable(lines[-1])}")
 
     def each(self, sql: str, given: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
