@@ -83,28 +83,36 @@ impl fmt::Display for Stopped {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total_bytes {
             Some(total) => {
-                write!(to, "{} of {} bytes", grouped(self.read_bytes), grouped(total))
+                write!(to, "{} of {} bytes", Grouped(self.read_bytes), Grouped(total))
             }
-            None => write!(to, "{} bytes", grouped(self.read_bytes)),
+            None => write!(to, "{} bytes", Grouped(self.read_bytes)),
         }
     }
 }
 
 /// A number with a comma between the thousands, as reports write them.
-pub fn grouped(number: u64) -> String {
-    match (number / 1000, number % 1000) {
-        (0, rest) => itoa::Buffer::new().format(rest).to_owned(),
-        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+pub struct Grouped(pub u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (thousands, rest) = (self.0 / 1000, self.0 % 1000);
+        if thousands == 0 {
+            return to.write_str(itoa::Buffer::new().format(rest));
+        }
+        Self(thousands).fmt(to)?;
+        to.write_str(",")?;
+        // The leading digit keeps zeros behind it.
+        to.write_str(&itoa::Buffer::new().format(1000 + rest)[1..])
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::Grouped;
 
     #[test]
     fn thousands_are_set_apart() {
-        let printed = [0, 999, 1000, 12_345, 1_234_567].map(grouped);
+        let printed = [0, 999, 1000, 12_345, 1_234_567].map(|number| Grouped(number).to_string());
         assert_eq!(printed, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Warnings: the facts about a capture without which its report misleads.
 
 use crate::capture::InputEnd;
-use crate::capture::progress::grouped;
+use crate::capture::progress::Grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
 use crate::track::reader::capture_summary::CaptureSummary;
@@ -48,7 +48,7 @@ fn ending(capture: &CaptureSummary) -> Option<String> {
             Some(format!("reading failed {place}: {error}; everything before it was analysed"))
         }
         InputEnd::Stopped(stopped) => {
-            let packets = grouped(capture.first_frame - 1 + read);
+            let packets = Grouped(capture.first_frame - 1 + read);
             Some(format!(
                 "interrupted after {packets} packets, {stopped}; the rest was not analysed"
             ))
@@ -72,10 +72,10 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
         [only] => vec![reason(*only).to_owned()],
         several => several
             .iter()
-            .map(|&skip| format!("{} {}", grouped(count(skip)), reason(skip)))
+            .map(|&skip| format!("{} {}", Grouped(count(skip)), reason(skip)))
             .collect(),
     };
-    let (all, packets) = (grouped(all), grouped(capture.stamps.frames.into()));
+    let (all, packets) = (Grouped(all), Grouped(capture.stamps.frames.into()));
     Some(format!("{all} of {packets} frames not used: {}", why.join(", ")))
 }
 
@@ -115,7 +115,7 @@ fn counted(count: u64, one: &str, several: &str) -> Option<String> {
     match count {
         0 => None,
         1 => Some(format!("1 {one}")),
-        _ => Some(format!("{} {several}", grouped(count))),
+        _ => Some(format!("{} {several}", Grouped(count))),
     }
 }
 

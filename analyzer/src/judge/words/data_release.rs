@@ -1,7 +1,7 @@
 //! Why data is said to have released a segment, where that differs from a pure ACK, with frames.
 
-use crate::capture::progress::grouped;
-use crate::judge::words::evidence::{Decimals, ExplainedStall, Likelier, Ms, bytes, plural};
+use crate::capture::progress::Grouped;
+use crate::judge::words::evidence::{Bytes, Decimals, ExplainedStall, Likelier, Ms, plural};
 use std::fmt::{self, Write};
 
 impl ExplainedStall<'_> {
@@ -12,7 +12,7 @@ impl ExplainedStall<'_> {
             "frame {} is data of the {receiver} ({}) and acknowledges all that was outstanding, {} after frame {}: no \
              delayed-ACK timer fired",
             wait.ack.frame,
-            bytes(wait.ack_len.into()),
+            Bytes(wait.ack_len.into()),
             Ms(wait.ack.time_ns - wait.from.time_ns),
             wait.from.frame
         )
@@ -32,7 +32,7 @@ impl ExplainedStall<'_> {
                 out,
                 "While nothing of its own was outstanding, this {by} reacted {} time{} to data, the quickest \
                  twentieth within {}",
-                grouped(count.into()),
+                Grouped(count.into()),
                 plural(count),
                 Ms::of(model.quickest_ms)
             ),

@@ -1,7 +1,7 @@
 //! Why a stall is believed: the terms of its probability in sentences with frame numbers, for JSON,
 //! tables and reports.
 
-use crate::capture::progress::grouped;
+use crate::capture::progress::Grouped;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
@@ -104,10 +104,10 @@ impl<'a> ExplainedStall<'a> {
         let last_is_full = unacked_len.is_multiple_of(mss);
         match (wait.is(fact::UNACKED_SMALL), last_is_full) {
             (true, true) => write!(out, "a small segment before frame {from}"),
-            (false, true) => write!(out, "frame {from} ({}, full-sized)", bytes(unacked_len)),
+            (false, true) => write!(out, "frame {from} ({}, full-sized)", Bytes(unacked_len)),
             (_, false) => {
                 let end = if unacked_len < mss { "small" } else { "its last segment small" };
-                write!(out, "frame {from} ({}, {end})", bytes(unacked_len))
+                write!(out, "frame {from} ({}, {end})", Bytes(unacked_len))
             }
         }?;
         let had_to = match self.finding.confidence() {
@@ -120,8 +120,8 @@ impl<'a> ExplainedStall<'a> {
         write!(
             out,
             " was unacknowledged, so frame {to} ({}, {small} the {estimated}MSS of {}) {had_to}",
-            bytes(len),
-            grouped(mss.into())
+            Bytes(len),
+            Grouped(mss.into())
         )
     }
 
@@ -186,7 +186,7 @@ impl<'a> ExplainedStall<'a> {
     fn release(&self, out: &mut String) -> fmt::Result {
         let Self { wait, model, by, .. } = self;
         if wait.is(fact::ACK_BEHIND) {
-            let (to, since) = (wait.to.frame, left(wait));
+            let (to, since) = (wait.to.frame, Left(wait));
             return write!(out, "frame {to} {since} the ACK: this capture stamps ACKs late");
         }
         write!(out, "frame {} follows the ACK by {}", wait.to.frame, Ms(wait.release_ns()))?;
@@ -229,7 +229,7 @@ impl<'a> ExplainedStall<'a> {
                 UNTELLING.. => "little",
                 _ => "the opposite",
             };
-            let count = grouped(count.into());
+            let count = Grouped(count.into());
             let others = format!("{count} other connection{plural} of this server with such waits");
             write!(out, " ({others} {say} {same})")?;
         }
@@ -257,7 +257,7 @@ impl Display for UnheldCount {
             0 => out.write_str("no small segment sent while another was unacknowledged"),
             1 => out.write_str("1 small segment sent while another was unacknowledged"),
             count => {
-                let many = grouped(count.into());
+                let many = Grouped(count.into());
                 write!(out, "{many} small segments sent while another was unacknowledged")
             }
         }
@@ -280,7 +280,7 @@ impl Display for Likelier {
         match times {
             ..1.05 => out.write_str("no likelier"),
             ..9.95 => write!(out, "{times:.1} times {word}"),
-            _ => write!(out, "{} times {word}", grouped(times.round() as u64)),
+            _ => write!(out, "{} times {word}", Grouped(times.round() as u64)),
         }
     }
 }
@@ -297,8 +297,12 @@ impl Display for Digits {
 }
 
 /// A number of bytes with its unit.
-pub(super) fn bytes(count: u32) -> String {
-    format!("{} byte{}", grouped(count.into()), plural(count))
+pub(super) struct Bytes(pub u32);
+
+impl Display for Bytes {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{} byte{}", Grouped(self.0.into()), plural(self.0))
+    }
 }
 
 pub(super) fn plural(count: u32) -> &'static str {
@@ -348,11 +352,16 @@ pub(super) fn is_mostly_by_sender_clock(model: &DirectionModel) -> bool {
 }
 
 /// When a segment left, to be followed by its ACK, which late stamps put behind it.
-pub(super) fn left(wait: &Wait) -> String {
-    if wait.is(fact::ACK_BEHIND) {
-        format!("was captured {} before", Ms(-wait.release_ns()))
-    } else {
-        format!("left {} after", Ms(wait.release_ns()))
+pub(super) struct Left<'a>(pub &'a Wait);
+
+impl Display for Left<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let release_ns = self.0.release_ns();
+        if self.0.is(fact::ACK_BEHIND) {
+            write!(out, "was captured {} before", Ms(-release_ns))
+        } else {
+            write!(out, "left {} after", Ms(release_ns))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{ExplainedStall, Likelier, Ms, bytes, left};
+use crate::judge::words::evidence::{Bytes, ExplainedStall, Left, Likelier, Ms};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -55,7 +55,7 @@ fn window(stall: &ExplainedStall<'_>) -> (bool, String) {
     let why = if handshake {
         format!(
             "the window that the {receiver} had announced had room for the {} of frame {}",
-            bytes(stall.wait.len),
+            Bytes(stall.wait.len),
             stall.wait.to.frame
         )
     } else {
@@ -92,7 +92,7 @@ fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
             "frame {} {} an ACK, which a program cannot see; this timing is {likelier} if the kernel held it than if \
              the program wrote it just then",
             stall.wait.to.frame,
-            left(stall.wait)
+            Left(stall.wait)
         ),
     };
     (is_certain(stall), why)
@@ -120,7 +120,7 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
 fn cork(stall: &ExplainedStall<'_>) -> (bool, String) {
     let why = format!(
         "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment {} one",
-        left(stall.wait)
+        Left(stall.wait)
     );
     (is_certain(stall), why)
 }

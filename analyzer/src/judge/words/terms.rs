@@ -4,7 +4,7 @@ use crate::judge::doubts::of_wait::{Effect, WaitDoubt};
 use crate::judge::model::{DirectionModel, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
-use crate::judge::words::evidence::{Digits, Ms, UnheldCount, is_mostly_by_sender_clock, left};
+use crate::judge::words::evidence::{Digits, Left, Ms, UnheldCount, is_mostly_by_sender_clock};
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
@@ -41,7 +41,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
     let text = format!(
         "frame {} {} the ACK in frame {}; {}",
         wait.to.frame,
-        left(wait),
+        Left(wait),
         wait.ack.frame,
         round_trip(direction, by)
     );
