@@ -302,6 +302,37 @@ def test_rows_that_were_left_out_are_no_proof(tmp_path: Path) -> None:
     assert "rows are missing at 1 place" in said(text)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_trace_beside_the_rows_is_one_of_the_same_scan(is_first: bool, tmp_path: Path) -> None:
+    """Whoever pastes both would read nothing of the calls."""
+    rows = printed(CAPTURES / "calls/epoll-fd0.pcap", "-n -vv -tt", tmp_path).read_text()
+    trace = (CAPTURES / "calls/epoll-fd0.strace").read_text()
+    text = tmp_path / "both.txt"
+    text.write_text(trace + rows if is_first else rows + trace)
+    report = nagle_scan.scan(text).render("md")
+    assert "38 of 38 were written before the ACK came" in report
+
+
+def test_two_captures_in_one_text_are_offered_as_a_pair(tmp_path: Path) -> None:
+    """A wait from one capture to the other would be one that no program had."""
+    rows = (PRINTED / "date-absolute.txt").read_text()
+    text = tmp_path / "pair.txt"
+    text.write_text(f"Before:\n{rows}After TCP_NODELAY:\n{rows}")
+    scan = nagle_scan.scan(text)
+    assert len(scan.stalls) == len(nagle_scan.scan(PRINTED / "date-absolute.txt").stalls)
+    assert "--baseline BEFORE.txt" in said(text)
+
+
+def test_rows_that_people_left_out_were_not_dropped(tmp_path: Path) -> None:
+    """A larger buffer brings back nothing that somebody deleted."""
+    rows = (PRINTED / "date-absolute.txt").read_text().splitlines(True)
+    text = tmp_path / "elided.txt"
+    text.write_text("".join([*rows[:10], "(non relevant packets removed)\n", *rows[54:]]))
+    report = nagle_scan.scan(text).render("md")
+    assert "larger buffer" not in report
+    assert "aste all rows" in report
+
+
 SENT = "192.0.2.1.4 > 192.0.2.2.80: Flags [P.], seq 1:101, ack 1, win 502, length 100"
 REFUSED = {
     "1 0.000000 192.0.2.1 192.0.2.2 HTTP 83 GET / HTTP/1.1": "tcpdump -nvv -r FILE",

@@ -2,12 +2,16 @@
 
 use super::messages::{self, Messages};
 use super::numbers::PrintedConnections;
-use super::packet::{PrintedPacket, TimedPacket};
+use super::packet::{PrintedPacket, PrintedSegment, TimedPacket};
+use crate::ends::SocketPair;
 use crate::times::RowOrder;
 use std::collections::VecDeque;
 
 /// Rows that are sorted at once: some 40 MB.
 const MOST_SORTED: usize = 1 << 18;
+
+/// A difference of sequence numbers that is none forward.
+const BEHIND: u32 = 1 << 31;
 
 /// The rows that come next.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -35,7 +39,7 @@ impl Ahead {
 
     pub fn push(&mut self, row: TimedPacket) {
         self.is_list |= match row.packet {
-            PrintedPacket::Tcp(_, segment) => segment.is_listed,
+            PrintedPacket::Tcp(_, segment) => segment.is_listed || segment.lacks_len,
             packet => matches!(packet, PrintedPacket::Message(..)),
         };
         self.rows.push_back(row);
@@ -59,8 +63,28 @@ impl Ahead {
         self.are_sorted &= !self.rows.is_empty();
         self.unsorted += u64::from(self.is_sorting() && time_ns < self.last_ns);
         self.last_ns = time_ns;
-        let packet = self.messages.placed(packet, connections, &self.rows);
+        let packet = match packet {
+            PrintedPacket::Tcp(ends, segment) if segment.lacks_len => self.measured(ends, segment),
+            _ => self.messages.placed(packet, connections, &self.rows),
+        };
         Some(TimedPacket { time_ns, run, packet })
+    }
+
+    /// The segment with the length that the next row of its connection shows: from where its
+    /// sender goes on, or what the other end acknowledges first.
+    fn measured(&self, ends: SocketPair, segment: PrintedSegment) -> PrintedPacket {
+        let lens = self.rows.iter().take(messages::AHEAD).filter_map(|row| {
+            let (of, next) = row.packet.segment()?;
+            let is_own = of == ends;
+            let is_answer = of == [ends[1], ends[0]];
+            let number = if is_own { next.seq } else { next.ack.filter(|_| is_answer) };
+            let len = number?.wrapping_sub(segment.seq?);
+            (1..BEHIND).contains(&len).then_some(len)
+        });
+        let len = { lens }.next();
+        len.map_or(PrintedPacket::Unreadable, |len| {
+            PrintedPacket::Tcp(ends, PrintedSegment { len, ..segment })
+        })
     }
 
     /// Rows of the same time stay as they were sent.

@@ -3,6 +3,7 @@
 //! The first form that a line fits reads it. A new form is a row here, and a file in
 //! `tests/printed/forms` with the four packets that every form there has.
 
+use super::fortigate::{self, Passing};
 use super::packet::Outcome;
 use super::record::Record;
 use super::rows::{self, Columns};
@@ -14,9 +15,12 @@ use crate::ends::EndNames;
 type Read = fn(&mut Forms, &str) -> Outcome;
 
 /// By examples. Packets of many lines (`-V`, `-T json`) are [`Record`]s.
-const FORMS: [(&str, Read); 5] = [
+const FORMS: [(&str, Read); 6] = [
     // `pktmon` and old versions print nearly the same.
     ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: Flags [P.], seq 1:9, ...", Forms::tcpdump),
+    ("11.963321 port2 in 10.0.0.1.4000 -> 10.0.0.2.80: psh 5001 ack 9001", |forms, line| {
+        fortigate::read(line, &mut forms.names, &mut forms.passing)
+    }),
     ("No.  Time  Source  Destination  Protocol  Length  Info", Forms::heading),
     // `-T fields` and CSV.
     ("1700000000.000000,10.0.0.1,4000,10.0.0.2,80,1,1,8", Forms::cells),
@@ -35,6 +39,7 @@ pub struct Forms {
     pub columns: Columns,
     /// The packet that `pktmon` printed last: it prints each at all places that it passes.
     last_passed: String,
+    passing: Passing,
 }
 
 impl Forms {

@@ -8,6 +8,7 @@ mod ahead;
 mod copies;
 mod fields;
 mod forms;
+mod fortigate;
 mod lines;
 mod messages;
 mod numbers;

@@ -102,6 +102,8 @@ pub struct PrintedSegment {
     /// Other connections could have sent it, or another number of bytes: it proves nothing.
     pub is_inferred: bool,
     pub len: u32,
+    /// Its length is not printed: the rows that follow tell it.
+    pub lacks_len: bool,
     /// Length of the frame; 0 where it is not printed.
     pub wire_len: u32,
 }
