@@ -108,15 +108,48 @@ def test_a_trace_of_another_clock_is_aligned(off_s: float, tmp_path: Path) -> No
     assert set(scan.stalls["proof"]) == {"proven"}
 
 
-def test_a_trace_of_another_run_proves_nothing(tmp_path: Path) -> None:
-    """Same program, same bytes, another rhythm."""
+def test_times_that_fit_nothing_prove_nothing(tmp_path: Path) -> None:
+    """The bytes still tell which call wrote what."""
     begin = float(CLOCK.search(TRACE.read_text())[2])  # type: ignore[index]
     drifted = changed(
         tmp_path, lambda trace: retimed(trace, lambda time: begin - 60 + (time - begin) * 1.01)
     )
     assert set(drifted.stalls["proof"]) == {""}
-    assert "does not fit the capture" in items(drifted)["CALLS"]
+    assert (drifted.stalls["call_line"] > 0).all()
+    assert "do not fit the capture: nothing is proven" in items(drifted)["CALLS"]
     assert "PROVEN" not in items(drifted)
+
+
+def test_a_clock_that_drifts_is_followed(tmp_path: Path) -> None:
+    """By 300 ppm, within what NTP corrects."""
+    begin = float(CLOCK.search(TRACE.read_text())[2])  # type: ignore[index]
+    drifting = changed(
+        tmp_path, lambda trace: retimed(trace, lambda time: time + 3.2 + (time - begin) * 3e-4)
+    )
+    assert set(drifting.stalls["proof"]) == {"proven"}
+
+
+def test_a_trace_of_another_connection_of_these_hosts_is_refused(tmp_path: Path) -> None:
+    """A second server on the same host, called at the same times, writes the same sizes."""
+    other = changed(
+        tmp_path,
+        lambda trace: trace.replace(":8888", ":8988").replace("htons(8888)", "htons(8988)"),
+    )
+    assert set(other.stalls["call_line"]) == {0}
+    assert set(other.stalls["proof"]) == {""}
+    assert "other connections, on the same hosts: between ports 8988" in items(other)["CALLS"]
+    assert "PROVEN" not in items(other)
+
+
+def test_what_says_more_is_to_come_is_a_cork(tmp_path: Path) -> None:
+    """The option would not help: the call itself asks the kernel to wait."""
+    more = changed(tmp_path, lambda trace: trace.replace(", 6, MSG_NOSIGNAL,", ", 6, MSG_MORE,"))
+    assert len(more.stalls) == 0
+    waits: Any = more.waits
+    assert set(waits["cause"][waits["sender"] == "server"]) >= {"cork"}
+    said = items(more)["CALLS"]
+    assert "with MSG_MORE, so that" in said
+    assert "Take MSG_MORE away" in said
 
 
 def test_an_option_in_effect_and_a_hold_contradict(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TRACED = (
     "%network,read,readv,write,writev,sendfile,splice,close,dup,dup2,dup3,fcntl,clone,clone3,fork,"
-    "vfork"
+    "vfork,io_uring_setup"
 )
 COMMAND = f"""\
 Trace the program while tcpdump captures; then: nagle-scan traffic.pcap --calls calls.txt

@@ -19,9 +19,17 @@ MOST_PATTERNS, MOST_OPTIONS = 2, 3
 """Patterns of calls, and options, that a report describes."""
 COUNTS = {1: "", 2: ", twice", 3: ", three times"}
 QUICKACK = "it does not help: the late ACKs are those of the other end"
+QUICKACK_OF_RECEIVER = "it lasts until the kernel takes it back: set it again after each read"
+WRONG_LEVEL = "TCP_NODELAY has this number at the level IPPROTO_TCP, which was probably meant"
+REMEDY = {
+    "MSG_MORE": "Take MSG_MORE away from the last piece",
+    "TCP_CORK": "Clear TCP_CORK after the last piece",
+}
+"""The cure where a call said that more was to come, and no more came."""
 WHEN = {
-    "late": "the stalls came before it was set",
-    "taken back": "it was no longer in effect when the stalls came",
+    "late": "{} came before it was set",
+    "taken back": "it was no longer in effect when {} came",
+    "set": "it was in effect when what was held was written",
 }
 """The timing of TCP_NODELAY where it did not prevent the stalls."""
 Row = dict[str, Any]
@@ -36,11 +44,23 @@ def items(view: View, traced: str) -> Iterator[tuple[str, str]]:
     yield "calls", " ".join(_calls(view, calls))
     if calls["proven"] or calls["refuted"]:
         yield "proven", " ".join(_proven(view, calls))
-    said = option(calls["options"], calls["nodelay"], f"on the {calls['side']}'s sockets")
+    whose = "traced" if calls["side"] == "both" else f"{calls['side']}'s"
+    where = f"on the {whose} sockets"
+    if calls["matched"] < _stalls(view, calls):
+        where += " that the trace shows"
+    when = WHEN.get(calls["nodelay"], "").format(_that(view, calls))
+    said = option(calls["options"], calls["nodelay"], where, when, holds=bool(calls["patterns"]))
     if said and calls["of_other_side"] and not calls["patterns"]:
-        side = calls["side"]
-        said += f" It is no cure for the {peer(side)}'s stalls: these are the {side}'s sockets."
+        said += " It is no cure for these stalls: the sockets that hold data back are not traced."
     yield "option", said
+
+
+def _that(view: View, calls: Row) -> str:
+    """The stalls for which that is true."""
+    of_them, all_of_them = calls["nodelay_stalls"], _stalls(view, calls) + calls["corked"]
+    return (
+        "the stalls" if of_them == all_of_them else f"{of_them:,} of {count(all_of_them, 'stall')}"
+    )
 
 
 def _calls(view: View, calls: Row) -> Iterator[str]:
@@ -60,6 +80,12 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
     name = _party(row, pattern["sender"])
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
+    if pattern["more"]:
+        times = f"{count(pattern['stalls'], 'time')} the kernel waited for the rest"
+        until = "until the next ACK, or for 200 ms"
+        before = f"{call(first)}, then " if first and pattern["calls"] > 1 else ""
+        more = f"{pattern['more']}, so that {times}, {until}. {REMEDY[pattern['more']]}"
+        return f"{name}: {before}{call(held)} with {more}."
     times = f"{pattern['stalls']:,} of {count(_stalls(view, calls), 'stall')}"
     if first is None or pattern["calls"] < 2:
         return f"{name}: the held segment was written by {call(held)}: {times}."
@@ -83,14 +109,14 @@ def _party(row: _core.ConnectionRow | None, sender: str) -> str:
 
 
 def call(row: Row) -> str:
-    """`sendto 143 B in serve() (line 12)`."""
+    """`sendto 143 B in serve() (trace line 12)`."""
     where = f" in {function(row['function'])}" if row["function"] else ""
     return f"{row['name']} {row['bytes']:,} B{where} ({line(row)})"
 
 
 def line(row: Row) -> str:
     """Its place in the trace, with the file if there are several."""
-    return f"line {row['line']}" + (f" of {printable(row['file'])}" if "file" in row else "")
+    return f"trace line {row['line']}" + (f" of {printable(row['file'])}" if "file" in row else "")
 
 
 def function(name: str) -> str:
@@ -100,7 +126,7 @@ def function(name: str) -> str:
 
 
 def _proven(view: View, calls: Row) -> Iterator[str]:
-    matched, stalls = calls["matched"] - calls["refuted"], _stalls(view, calls)
+    matched, stalls = calls["matched"] - calls["refuted"] - calls["corked"], _stalls(view, calls)
     if proven := calls["proven"]:
         least, most = f"{calls['hold_min_ms']:.1f}", f"{calls['hold_max_ms']:.1f}"
         held = f"for {least} ms" if least == most else f"for {least} to {most} ms"
@@ -126,9 +152,14 @@ def _proven(view: View, calls: Row) -> Iterator[str]:
         )
 
 
-def option(options: Sequence[Row], nodelay: str, where: str) -> str:
-    """Where TCP_NODELAY and its like were set, and with what result."""
-    said = [_option(row) for row in options[:MOST_OPTIONS]]
+def option(
+    options: Sequence[Row], nodelay: str, where: str, when: str = "", *, holds: bool = True
+) -> str:
+    """Where TCP_NODELAY and its like were set, and with what result.
+
+    `holds`: the traced side is the one that holds data back.
+    """
+    said = [_option(row, holds=holds) for row in options[:MOST_OPTIONS]]
     if (more := len(options) - MOST_OPTIONS) > 0:
         said.append(f"{more} more: see --format json")
     text = ". ".join(said)
@@ -141,8 +172,8 @@ def option(options: Sequence[Row], nodelay: str, where: str) -> str:
     elif nodelay == "not seen":
         never = f"no call in the trace sets TCP_NODELAY {where}"
         text += _also(text, f"{never}; calls before it, or not traced, are unknown")
-    elif nodelay in WHEN:
-        text += _also(text, WHEN[nodelay])
+    elif when:
+        text += _also(text, when)
     return f"{sentence_start(text)}." if text else ""
 
 
@@ -150,7 +181,7 @@ def _also(text: str, said: str) -> str:
     return f"; {said}" if text else said
 
 
-def _option(row: Row) -> str:
+def _option(row: Row, *, holds: bool) -> str:
     what = f" ({row['what']})" if row["what"] else ""
     verb = "went to" if row["error"] else "was set on"
     result = f": {row['error']}" if row["error"] else ""
@@ -158,7 +189,9 @@ def _option(row: Row) -> str:
     times = COUNTS.get(row["count"], f", {row['count']:,} times")
     where = f", in {function(row['function'])}" if row["function"] else ""
     said = f"{row['name']}={row['value']} {verb} descriptor {row['descriptor']}{others}{what}"
-    said += f"{result}{times}{where}, line {row['line']}"
+    said += f"{result}{times}{where}, {line(row)}"
     if row["taken_back"]:
         said += ", and taken back later"
-    return f"{said}; {QUICKACK}" if row["name"] == "TCP_QUICKACK" else said
+    if row["name"] == "TCP_QUICKACK":
+        return f"{said}; {QUICKACK if holds else QUICKACK_OF_RECEIVER}"
+    return said if row["name"].startswith("TCP_") else f"{said}: {WRONG_LEVEL}"

@@ -15,6 +15,11 @@ FIX = (
     "Send the whole message in one write (one buffer, writev(), MSG_MORE or a buffered stream that "
     "is flushed once), or set TCP_NODELAY on this very socket."
 )
+UNCORK = "{}, or the kernel waits for more: until the next ACK, or for 200 ms."
+BLOCKED = (
+    "The write of descriptor {descriptor} in trace line {line} does not return: the other end does "
+    "not read, so that its window is full. That is no matter of Nagle's algorithm."
+)
 PROVE = (
     "{why}: tcpdump -i any -s 256 -w traffic.pcap{port}, beside "
     "the strace that `nagle-scan --calls` prints; then nagle-scan traffic.pcap --calls calls.txt."
@@ -39,14 +44,19 @@ def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
 def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
     patterns = alone["patterns"]
     note = f"{sentence_start(alone['note'])}." if alone["note"] else ""
-    if not patterns:
+    if alone["blocked"]:
+        yield "WAIT", BLOCKED.format(**alone["blocked"])
+    elif not patterns:
         yield "PATTERN", note or NO_PATTERN
     for pattern in patterns[: calls.MOST_PATTERNS]:
         yield "PATTERN", f"{_pattern(pattern, hides=hides)} {note}".rstrip()
         yield "WAIT", _wait(pattern)
-    harmful = [pattern for pattern in patterns if not pattern["nodelay"]]
+    corked = next((pattern["more"] for pattern in patterns if pattern["more"]), "")
+    harmful = [pattern for pattern in patterns if pattern["more"] or not pattern["nodelay"]]
     yield "OPTION", calls.option(alone["options"], alone["nodelay"], "on these sockets")
-    if harmful:
+    if corked:
+        yield "FIX", UNCORK.format(calls.REMEDY[corked])
+    elif harmful:
         yield "FIX", FIX
     port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)
     why = "A capture of the same minutes proves it" if harmful else "To find out, capture as well"
@@ -59,18 +69,27 @@ def _pattern(pattern: Row, *, hides: bool) -> str:
         what = f" ({pattern['local']} to {pattern['remote']})"
     elif pattern["is_server"] and pattern["local"]:
         what = f" (accepted at {pattern['local']})"
+    elif pattern["is_server"] and pattern["remote"]:
+        what = f" (accepted from {pattern['remote']})"
     elif pattern["remote"]:
         what = f" (connected to {pattern['remote']})"
     if hides:
         what = ""
     message = "each reply" if pattern["is_server"] else "a message"
-    both = f"{calls.call(pattern['first'])}, then {calls.call(pattern['last'])}"
+    first, last = calls.call(pattern["first"]), calls.call(pattern["last"])
+    both = last if pattern["first"]["line"] == pattern["last"]["line"] else f"{first}, then {last}"
+    times = f"{pattern['count']:,} of {count(pattern['turns'], 'time')}"
+    if pattern["more"]:
+        return (
+            f"Descriptor {pattern['descriptor']}{what}: the program writes {message} by {both}, "
+            f"the last with {pattern['more']}, which says that more is to come, and then reads: "
+            f"{times}."
+        )
     option = "without TCP_NODELAY"
     if pattern["nodelay"]:
         option = "with TCP_NODELAY, so Nagle should not hold it"
     elif not pattern["is_whole"]:
         option += ", unless it was set before the trace began"
-    times = f"{pattern['count']:,} of {count(pattern['turns'], 'time')}"
     return (
         f"Descriptor {pattern['descriptor']}{what}: the program writes {message} in several calls, "
         f"{both}, and then reads, {option}: {times}."
@@ -85,9 +104,11 @@ def _wait(pattern: Row) -> str:
         f"(median of {pattern['count']:,})"
     )
     for kind, name, low, high in (("linux", "Linux", 35, 60), ("windows", "Windows", 150, 250)):
-        if 2 * pattern[kind] >= pattern["count"] and not pattern["nodelay"]:
-            return (
-                f"{said}; {pattern[kind]:,} took {low} to {high} ms, as long as {name} delays an "
-                f"ACK. {ALIKE}"
-            )
+        may_wait = pattern["more"] or not pattern["nodelay"]
+        if 2 * pattern[kind] >= pattern["count"] and may_wait:
+            waits = f"{name} delays an ACK"
+            if pattern["more"] and kind == "windows":
+                waits = "Linux waits for more"
+            took = f"{pattern[kind]:,} took {low} to {high} ms"
+            return f"{said}; {took}, as long as {waits}. {ALIKE}"
     return f"{said}."

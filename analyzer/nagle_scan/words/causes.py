@@ -103,6 +103,8 @@ BY_ROW = {
     f"nothing behind it that told so sooner; {RESENT_REMEDY}",
     "resent_early": "sent again as soon as duplicate ACKs or SACK told of a loss (fast "
     f"retransmit); {RESENT_REMEDY}",
+    "corked": "the {by}'s program said that more was to come (MSG_MORE, TCP_CORK), and the kernel "
+    "waited for that: take it away from the last piece",
     "missing_bytes": "bytes are missing from the capture around it: capture again without drops, "
     "with a larger buffer or a filter",
     "unseen_acks": "the ACKs of the other side were not captured: capture both directions",

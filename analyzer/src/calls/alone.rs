@@ -1,7 +1,7 @@
 //! A trace without a capture: where a program writes twice and then reads, and how long that read
 //! took. It proves nothing: which end delayed what, only packets show.
 
-use super::rows::{NamedCall, OptionRow, missing, options, traces_options};
+use super::rows::{NamedCall, OptionRow, bounded, missing, options, traces_options};
 use super::sockets::{Protocol, Socket, Write, flag};
 use super::trace::Trace;
 use serde::Serialize;
@@ -23,11 +23,20 @@ pub struct Alone {
     /// Bytes that were written to them.
     pub bytes: u64,
     pub patterns: Vec<Repeated>,
+    /// A write that did not return.
+    pub blocked: Option<BlockedWrite>,
     pub options: Vec<OptionRow>,
     /// Was `TCP_NODELAY` set on the sockets of the patterns: `never`, `not seen`, or empty?
     pub nodelay: &'static str,
     /// Why calls may be missing.
     pub note: &'static str,
+}
+
+/// A write with which the trace ends: the other end does not read.
+#[derive(Debug, Serialize)]
+pub struct BlockedWrite {
+    pub descriptor: i32,
+    pub line: u32,
 }
 
 /// Several writes, then a read, on sockets of one kind.
@@ -45,6 +54,8 @@ pub struct Repeated {
     /// Was `TCP_NODELAY` set meanwhile? And does the trace show the socket from its beginning?
     pub nodelay: bool,
     pub is_whole: bool,
+    /// By what the last write said that more was to come: `MSG_MORE`, `TCP_CORK`, or empty.
+    pub more: &'static str,
     /// Turns of this pattern.
     pub count: u64,
     /// All turns of its sockets in which something was written before a read.
@@ -87,6 +98,7 @@ pub fn alone(trace: &Trace) -> Alone {
                     last.name,
                     last.function,
                     nodelay,
+                    last.more(),
                 );
                 let new = || AlikeTurns { socket, example: [first, last], waits_us: Vec::new() };
                 kinds.entry(key).or_insert_with(new).add([first, last]);
@@ -96,10 +108,15 @@ pub fn alone(trace: &Trace) -> Alone {
     let each = kinds.into_iter();
     let mut patterns: Vec<Repeated> =
         each.map(|(key, kind)| kind.repeated(trace, turns[&key.0])).collect();
-    patterns.sort_by_key(|kind| (kind.nodelay, Reverse(kind.count)));
+    // What a cork holds, it holds whatever the option says.
+    patterns.sort_by_key(|kind| (kind.nodelay && kind.more.is_empty(), Reverse(kind.count)));
     patterns.truncate(MOST_PATTERNS);
     let connections: Vec<&Socket> = trace.sockets.iter().filter(has_data).collect();
     let bytes = connections.iter().map(|socket| socket.bytes).sum();
+    let mut blocked = connections.iter().filter(|socket| socket.blocked > 0);
+    let blocked = blocked
+        .next()
+        .map(|socket| BlockedWrite { descriptor: socket.descriptor, line: socket.blocked });
     Alone {
         lines: trace.lines,
         calls: trace.calls,
@@ -108,12 +125,9 @@ pub fn alone(trace: &Trace) -> Alone {
         bytes,
         options: options(trace),
         nodelay: nodelay(trace, &of_patterns),
-        note: match trace.more_writes {
-            0 if bytes == 0 => missing(trace),
-            0 => "",
-            _ => "only the first two million writes were looked at",
-        },
+        note: if bytes == 0 { missing(trace) } else { bounded(trace) },
         patterns,
+        blocked,
     }
 }
 
@@ -156,11 +170,12 @@ fn server_port(socket: &Socket) -> Option<u16> {
     }
 }
 
-/// Did the program write at least twice and then read, with a last piece that may have waited?
+/// Did the program write at least twice and then read, with a last piece that may have waited? One
+/// that says more is to come waits by itself.
 fn is_repeated(turn: &[Write]) -> bool {
     let [before @ .., last] = turn else { return false };
     let says_more = |write: &Write| write.flags & flag::MORE != 0;
-    last.bytes < FULL_BYTES && !says_more(last) && before.iter().any(|write| !says_more(write))
+    last.bytes < FULL_BYTES && (says_more(last) || before.iter().any(|write| !says_more(write)))
 }
 
 /// Turns alike: an example, and how long each took from its last write to a read.
@@ -201,6 +216,7 @@ impl AlikeTurns<'_> {
             last: NamedCall::of(trace, last),
             nodelay: last.flags & flag::NODELAY != 0,
             is_whole: socket.is_whole,
+            more: last.more(),
             count: self.waits_us.len() as u64,
             turns,
             wait_ms: median.map(|&us| f64::from(us) / 1e3),

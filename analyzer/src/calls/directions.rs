@@ -1,6 +1,6 @@
 //! Directions of connections that may carry what a trace wrote, with their segments.
 
-use super::align::SentSegment;
+use super::place::SentSegment;
 use super::sockets::Socket;
 use super::trace::Trace;
 use crate::capture::error::ScanError;
@@ -18,6 +18,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// Connections of one end of a client, one after the other, that are looked at.
+const MOST_OF_CLIENT: usize = 64;
 /// Segments that are looked at: 100 MB.
 const MOST_PIECES: usize = 4_000_000;
 
@@ -26,8 +28,8 @@ const MOST_PIECES: usize = 4_000_000;
 pub struct CapturedDirection {
     pub connection: u32,
     pub side: Side,
-    local: SocketAddr,
-    remote: SocketAddr,
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
     is_whole: bool,
     pub rtt_ns: i64,
     pub mss: u32,
@@ -36,13 +38,24 @@ pub struct CapturedDirection {
 }
 
 impl CapturedDirection {
-    /// Do both begin with the same byte?
-    pub fn is_whole_with(&self, socket: &Socket) -> bool {
-        self.is_whole && socket.is_whole
+    /// Do both begin with the same byte? So they do if as much was written as went over the wire.
+    pub fn begins_with(&self, socket: &Socket) -> bool {
+        self.is_whole && (socket.is_whole || socket.bytes == self.bytes)
     }
 
+    /// Has each byte of the direction its place in the trace, whatever the clocks say?
+    pub fn has_all_of(&self, socket: &Socket) -> bool {
+        self.is_whole && socket.bytes == self.bytes && self.is_of(socket)
+    }
+
+    /// The far end shows whose it is, unless the near one is another. `accept` tells the far end of
+    /// a connection of its own, `connect` that of a server that has many.
     pub fn is_of(&self, socket: &Socket) -> bool {
-        socket.ends() == Some((self.local, self.remote))
+        let is_near = |local: SocketAddr| {
+            let is_any = local.ip().is_unspecified();
+            local.port() == self.local.port() && (is_any || local.ip() == self.local.ip())
+        };
+        socket.remote == Some(self.remote) && socket.local.map_or(socket.is_server, is_near)
     }
 }
 
@@ -74,32 +87,70 @@ pub fn directions(blocks: &[Block]) -> Vec<CapturedDirection> {
 /// A socket, and the directions that may be its own.
 pub type Candidates = (usize, Rc<Vec<usize>>);
 
-/// Sockets with directions that may be theirs, and whether addresses tell so. A capture of another
-/// place may have others: then all are compared.
-pub fn groups(trace: &Trace, directions: &[CapturedDirection]) -> (Vec<Candidates>, bool) {
-    let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    let mut by_port: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
-    for (at, one) in directions.iter().enumerate() {
-        Rc::make_mut(by_ends.entry((one.local, one.remote)).or_default()).push(at);
-        Rc::make_mut(by_remote.entry(one.remote).or_default()).push(at);
-        Rc::make_mut(by_port.entry(one.local.port()).or_default()).push(at);
+/// The sockets of a trace with the directions that may be theirs.
+#[derive(Debug, Default)]
+pub struct Groups {
+    pub all: Vec<Candidates>,
+    /// Do addresses tell whose they are? A capture of another place may have others: then all
+    /// directions are compared.
+    pub by_address: bool,
+    /// A socket of another connection between hosts of the capture, where there is no other.
+    pub foreign: Option<usize>,
+}
+
+impl Groups {
+    pub fn of(trace: &Trace, directions: &[CapturedDirection]) -> Self {
+        let mut by_ends: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
+        let mut by_remote: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
+        let mut by_port: HashMap<_, Rc<Vec<usize>>, RandomState> = HashMap::default();
+        let mut hosts = HashSet::new();
+        for (at, one) in directions.iter().enumerate() {
+            Rc::make_mut(by_ends.entry((one.local, one.remote)).or_default()).push(at);
+            Rc::make_mut(by_remote.entry(one.remote).or_default()).push(at);
+            Rc::make_mut(by_port.entry(one.local.port()).or_default()).push(at);
+            hosts.insert(one.local.ip());
+        }
+        let mut groups = Self::default();
+        let mut unknown = Vec::new();
+        for (place, socket) in trace.sockets.iter().enumerate() {
+            if socket.bytes == 0 || socket.writes.is_empty() {
+                continue;
+            }
+            let remote = socket.remote.and_then(|remote| by_remote.get(&remote));
+            let port = || by_port.get(&socket.local?.port());
+            // Of a listener the trace may know no address: a client's end is that of one connection.
+            let accepted = || {
+                let all = remote.filter(|all| socket.is_server && all.len() <= MOST_OF_CLIENT)?;
+                let own = all.iter().copied().filter(|&at| directions[at].is_of(socket));
+                Some(Rc::new(own.collect::<Vec<usize>>())).filter(|own| !own.is_empty())
+            };
+            let own = socket.ends().and_then(|ends| by_ends.get(&ends).map(Rc::clone));
+            // Addresses that the capture has were not translated on the way to it.
+            let local = socket.local.filter(|local| !local.ip().is_unspecified());
+            let is_here =
+                |end: Option<SocketAddr>| end.is_some_and(|end| hosts.contains(&end.ip()));
+            let found = match own.or_else(accepted) {
+                Some(own) => Some(own),
+                None if local.is_none() || !is_here(local) => {
+                    remote.or_else(|| port().filter(|_| !is_here(socket.remote))).map(Rc::clone)
+                }
+                None => port().filter(|_| !is_here(socket.remote)).map(Rc::clone),
+            };
+            match found {
+                Some(found) => groups.all.push((place, found)),
+                None if is_here(local) || is_here(socket.remote) => {
+                    groups.foreign.get_or_insert(place);
+                }
+                None => unknown.push(place),
+            }
+        }
+        groups.by_address = !groups.all.is_empty();
+        if !groups.by_address && groups.foreign.is_none() {
+            let every = Rc::new((0..directions.len()).collect());
+            groups.all = unknown.into_iter().map(|place| (place, Rc::clone(&every))).collect();
+        }
+        groups
     }
-    let sockets = trace.sockets.iter().enumerate();
-    let written = sockets.filter(|(_, socket)| socket.bytes > 0 && !socket.writes.is_empty());
-    let same = |(place, socket): (usize, &Socket)| {
-        // Between the program and the capture the near address may have been translated.
-        let same = socket.ends().and_then(|ends| by_ends.get(&ends));
-        let same = same.or_else(|| by_remote.get(&socket.remote?));
-        let same = same.or_else(|| by_port.get(&socket.local?.port()))?;
-        Some((place, Rc::clone(same)))
-    };
-    let all: Vec<Candidates> = written.clone().filter_map(same).collect();
-    if !all.is_empty() {
-        return (all, true);
-    }
-    let every = Rc::new((0..directions.len()).collect());
-    (written.map(|(place, _)| (place, Rc::clone(&every))).collect(), false)
 }
 
 /// The numbers of the connections of all groups; many sockets have the same group.

@@ -206,13 +206,18 @@ impl<'a> EndedCall<'a> {
         let glued = word(1).strip_prefix("IPPROTO_TCP").filter(|option| !option.is_empty());
         let is_tcp = glued.is_some() || ["SOL_TCP", "IPPROTO_TCP", "0x6", "6"].contains(&word(1));
         let name = match glued.unwrap_or(word(2)) {
+            // At another level the number of TCP_NODELAY has another name.
+            "SO_DEBUG" if word(1) == "SOL_SOCKET" => "SO_DEBUG",
+            "IP_TOS" if ["SOL_IP", "IPPROTO_IP"].contains(&word(1)) => "IP_TOS",
+            _ if !is_tcp => return None,
             "TCP_NODELAY" | "0x1" | "1" => "TCP_NODELAY",
             "TCP_CORK" | "0x3" | "3" => "TCP_CORK",
             "TCP_QUICKACK" | "0xc" | "12" => "TCP_QUICKACK",
             _ => return None,
         };
         let value = self.argument(if glued.is_some() { 2 } else { 3 });
-        Some((name, value.trim_matches(['[', ']']).parse().ok()?)).filter(|_| is_tcp)
+        let value: i64 = value.trim_matches(['[', ']']).parse().ok()?;
+        Some((name, value)).filter(|_| is_tcp || value == 1)
     }
 }
 

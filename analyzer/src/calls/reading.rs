@@ -133,7 +133,9 @@ impl TraceReader {
             }
             What::Resumed(rest) => {
                 self.forking.retain(|forking| *forking != thread);
-                if let Some(Unfinished { begun, text }) = self.unfinished.remove(&thread) {
+                let begun = self.unfinished.remove(&thread);
+                let is_open = |begun: &Unfinished| kind(begun.begun.name) != CallKind::Close;
+                if let Some(Unfinished { begun, text }) = begun.filter(is_open) {
                     self.finish(begun, &(text + rest), time_ns);
                 }
             }
@@ -148,6 +150,10 @@ impl TraceReader {
     fn begin(&mut self, begun: Begun, text: &str) {
         if kind(begun.name) == CallKind::Fork {
             self.forking.push(begun.thread);
+        }
+        // The number is free before the call returns.
+        if kind(begun.name) == CallKind::Close {
+            self.sockets.close(begun.thread, text);
         }
         if self.unfinished.len() < MOST_UNFINISHED {
             self.unfinished.insert(begun.thread, Unfinished { begun, text: without_strings(text) });
@@ -196,9 +202,19 @@ impl TraceReader {
         let number = ended.result.unwrap_or(-1);
         let first = ended.argument(0);
         let sockets = &mut self.sockets;
+        let is_new = match kind(name) {
+            CallKind::Socket | CallKind::Accept | CallKind::Open => true,
+            CallKind::Duplicate => NAMES[usize::from(name)].0 == "dup",
+            CallKind::Control => ended.argument(1).starts_with("F_DUPFD"),
+            _ => false,
+        };
+        if is_new && number > 0 {
+            sockets.claim(thread, number as i32);
+        }
         match kind(name) {
             CallKind::Write if number > 0 => self.write(begun, &ended, 0),
             CallKind::Splice if number > 0 => self.write(begun, &ended, 2),
+            CallKind::Read if ended.argument(1).starts_with("\"\\177ELF") => sockets.load(thread),
             CallKind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     if NAMES[usize::from(name)].0.starts_with("recv") {
@@ -320,7 +336,7 @@ impl TraceReader {
         let Some((number, shown)) = descriptor(ended.argument(0)) else { return };
         let place = self.sockets.find(begun.thread, ended.argument(0));
         let worked = ended.result == Some(0);
-        if let Some(place) = place.filter(|_| worked) {
+        if let Some(place) = place.filter(|_| worked && name.starts_with("TCP_")) {
             self.set_option(begun, place, name, value != 0);
         }
         if self.trace.options.len() == MOST_OPTIONS {
@@ -330,7 +346,7 @@ impl TraceReader {
             name,
             value,
             descriptor: number,
-            what: what(shown, place.map(|place| &self.sockets.all[place as usize])),
+            what: what(shown, place.map(|place| &self.sockets.all[place as usize]), ended.error),
             error: ended.error.to_owned(),
             socket: place,
             line: begun.line,
@@ -345,7 +361,7 @@ impl TraceReader {
         let socket = &mut self.sockets.all[place as usize];
         let state = match name {
             "TCP_NODELAY" => flag::NODELAY,
-            "TCP_CORK" => flag::MORE,
+            "TCP_CORK" => flag::MORE | flag::CORK,
             _ => return,
         };
         socket.state = if is_on { socket.state | state } else { socket.state & !state };
@@ -357,12 +373,21 @@ impl TraceReader {
                 option.taken_back = true;
             }
         }
+        // As TCP_NODELAY does, the end of a cork lets go what was held.
         if is_on == (state == flag::NODELAY) {
             self.add(begun, place, 0, flag::PUSH);
         }
     }
 
     pub fn end(mut self, paths: &[String]) -> Trace {
+        for Unfinished { begun, text } in std::mem::take(&mut self.unfinished).into_values() {
+            let first = text.split(',').next().unwrap_or_default();
+            if kind(begun.name) == CallKind::Write
+                && let Some(place) = self.sockets.find(begun.thread, first)
+            {
+                self.sockets.all[place as usize].blocked = begun.line;
+            }
+        }
         for option in &mut self.trace.options {
             let socket = option.socket.map(|place| &self.sockets.all[place as usize]);
             if socket.is_some_and(|socket| socket.is_listening) {
@@ -371,6 +396,8 @@ impl TraceReader {
         }
         self.trace.paths = paths.to_vec();
         self.trace.threads = self.sockets.threads();
+        self.trace.more_sockets = self.sockets.dropped;
+        self.trace.has_unix = self.sockets.has_unix;
         self.trace.sockets = self.sockets.all;
         self.trace
     }
@@ -383,8 +410,10 @@ fn of_messages(text: &str, messages: i64) -> impl Iterator<Item = u64> {
 }
 
 /// For what a descriptor stood. A path may tell too much; that of a device does not.
-fn what(shown: DescriptorText<'_>, socket: Option<&Socket>) -> String {
+fn what(shown: DescriptorText<'_>, socket: Option<&Socket>, error: &str) -> String {
     let words = match (shown, socket) {
+        // No other socket refuses TCP's options so.
+        _ if error == "EOPNOTSUPP" => "a UNIX socket, where TCP's options mean nothing",
         (_, Some(socket)) if socket.remote.is_some() || socket.is_server => "a connection",
         (_, Some(socket)) if socket.protocol == Protocol::Tcp => "a TCP socket",
         (_, Some(socket)) if socket.protocol == Protocol::Socket => "a socket",

@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// Kinds of calls that set options; reports list no more.
 const MOST_KINDS: usize = 20;
+/// Kinds among which these are sought.
+const MOST_SOUGHT: usize = 500;
 
 /// A call that wrote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,7 +74,7 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
         if let Some(row) = rows.iter_mut().find(is_same) {
             row.count += 1;
             row.others += u64::from(is_other);
-        } else if rows.len() < MOST_KINDS {
+        } else if rows.len() < MOST_SOUGHT {
             rows.push(OptionRow {
                 name: call.name,
                 value: call.value,
@@ -87,6 +89,11 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
             });
         }
     }
+    // First those that explain: it failed, was taken back, or went elsewhere.
+    let explains =
+        |row: &OptionRow| !row.error.is_empty() || row.taken_back || !row.name.starts_with("TCP_");
+    rows.sort_by_key(|row| !explains(row));
+    rows.truncate(MOST_KINDS);
     rows
 }
 
@@ -107,6 +114,15 @@ pub fn has_ring(trace: &Trace) -> bool {
     trace.has("io_uring_enter") || trace.has("io_uring_setup")
 }
 
+/// Beyond what a trace is not looked at.
+pub fn bounded(trace: &Trace) -> &'static str {
+    match (trace.more_writes, trace.more_sockets) {
+        (0, 0) => "",
+        (0, _) => "only the first 200,000 sockets of the trace were looked at",
+        _ => "only the first two million writes of the trace were looked at",
+    }
+}
+
 /// Why calls are missing from a trace, with the remedy.
 pub fn missing(trace: &Trace) -> &'static str {
     let has = |names: &[&str]| names.iter().any(|name| trace.has(name));
@@ -116,7 +132,9 @@ pub fn missing(trace: &Trace) -> &'static str {
         && has(&["socket", "accept", "accept4", "connect", "sendto", "recvfrom"])
     {
         "the trace seems to leave out write, writev and sendfile (-e trace=network does): take the command that `nagle-scan --calls` prints"
+    } else if trace.has_unix && trace.sockets.iter().all(|socket| socket.bytes == 0) {
+        "the sockets that it writes to are UNIX sockets: there is no TCP, and no Nagle's algorithm"
     } else {
-        "bytes of the connections are not in the trace: another thread or process wrote them (strace -f), or io_uring, which strace does not see"
+        "bytes of the connections are not in the trace: it began later or ended earlier, lines are missing, or another thread or process wrote them (strace -f)"
     }
 }

@@ -25,6 +25,8 @@ pub mod flag {
     pub const NODELAY: u8 = 1 << 2;
     /// An option that lets go what was held: no bytes.
     pub const PUSH: u8 = 1 << 3;
+    /// `TCP_CORK` is set.
+    pub const CORK: u8 = 1 << 4;
 }
 
 /// One call that wrote to a socket.
@@ -44,6 +46,17 @@ pub struct Write {
     /// The place of its name.
     pub name: u8,
     pub flags: u8,
+}
+
+impl Write {
+    /// By what it said that more was to come.
+    pub fn more(&self) -> &'static str {
+        match self.flags & (flag::MORE | flag::CORK) {
+            0 => "",
+            flag::MORE => "MSG_MORE",
+            _ => "TCP_CORK",
+        }
+    }
 }
 
 named! {
@@ -75,6 +88,10 @@ pub struct Socket {
     pub state: u8,
     /// Was `TCP_NODELAY` ever set?
     pub had_nodelay: bool,
+    /// The thread that was given its number.
+    opener: Thread,
+    /// The line of a write that has not returned.
+    pub blocked: u32,
 }
 
 impl Socket {
@@ -131,6 +148,10 @@ fn is_no_tcp(text: &str) -> bool {
     text.starts_with("{sa_family=") && !text.starts_with("{sa_family=AF_INET")
 }
 
+fn is_unix(text: &str) -> bool {
+    text.starts_with("{sa_family=AF_UNIX") || text.starts_with("{sa_family=AF_LOCAL")
+}
+
 /// A thread of one of the traced programs: in two containers numbers may be the same.
 pub type Thread = (u16, u32);
 
@@ -144,6 +165,8 @@ struct Process {
     has_polled: bool,
     /// A read ends when the next call begins: of which write that was the answer.
     reading: Option<(u32, usize)>,
+    /// Does it share descriptors only for all that the trace shows?
+    shares_perhaps: bool,
 }
 
 /// All that a trace has shown so far.
@@ -154,6 +177,9 @@ pub struct Sockets {
     processes: HashMap<Thread, Process, RandomState>,
     tables: Vec<Descriptors>,
     copies: usize,
+    /// Sockets beyond those that are kept, and whether some were UNIX sockets.
+    pub dropped: u64,
+    pub has_unix: bool,
     /// The first thread of each program that was traced by itself: that of lines without a number.
     mains: HashMap<u16, Thread, RandomState>,
 }
@@ -182,7 +208,12 @@ impl Sockets {
                 self.processes.insert(pid, first);
                 self.mains.insert(program, pid);
             }
-            (None, Some(main)) => self.fork(main, pid, true),
+            (None, Some(main)) => {
+                self.fork(main, pid, true);
+                for thread in [main, pid] {
+                    self.processes.entry(thread).and_modify(|one| one.shares_perhaps = true);
+                }
+            }
             (None, None) => return self.begin(pid, program),
         }
         if self.processes.contains_key(&pid) { pid } else { main.unwrap_or(pid) }
@@ -234,6 +265,27 @@ impl Sockets {
         self.table(thread).insert(number, socket);
     }
 
+    /// A call gave this number, so that it was free. If another thread has it open, that one is a
+    /// process of its own: strace did not show the fork.
+    pub fn claim(&mut self, thread: Thread, number: i32) {
+        let known = self.table(thread).get(&number).copied().flatten();
+        let is_of_other = known.is_some_and(|place| self.all[place as usize].opener != thread);
+        let shares = self.processes.get(&thread).is_some_and(|process| process.shares_perhaps);
+        if is_of_other && shares {
+            self.fork(thread, thread, false);
+        }
+    }
+
+    /// A program begins: it reads the head of a library, and has descriptors of its own. Two traces
+    /// in one file look like threads until then.
+    pub fn load(&mut self, thread: Thread) {
+        if self.processes.get(&thread).is_some_and(|process| process.shares_perhaps) {
+            self.tables.push(Descriptors::default());
+            let table = self.tables.len() - 1;
+            self.processes.insert(thread, Process { table, ..Process::default() });
+        }
+    }
+
     pub fn close(&mut self, thread: Thread, text: &str) {
         if let Some((number, _)) = descriptor(text) {
             self.table(thread).remove(&number);
@@ -244,8 +296,14 @@ impl Sockets {
     pub fn open(&mut self, thread: Thread, number: i32, protocol: Protocol) -> Option<u32> {
         let place = (self.all.len() < MOST_SOCKETS).then_some(self.all.len() as u32);
         if place.is_some() {
-            self.all.push(Socket { protocol, descriptor: number, ..Socket::default() });
+            self.all.push(Socket {
+                protocol,
+                descriptor: number,
+                opener: thread,
+                ..Socket::default()
+            });
         }
+        self.dropped += u64::from(place.is_none());
         self.set(thread, number, place);
         place
     }
@@ -315,6 +373,7 @@ impl Sockets {
         if let (Some((number, _)), true) =
             (descriptor(ended.argument(0)), is_no_tcp(ended.argument(1)))
         {
+            self.has_unix |= is_unix(ended.argument(1));
             return self.set(thread, number, None);
         }
         if named.is_some() {
@@ -329,6 +388,7 @@ impl Sockets {
         let Some((number, shown)) = descriptor(ended.result_text) else { return };
         let remote = address_of(ended.argument(1));
         if matches!(shown, DescriptorText::Other(_)) || is_no_tcp(ended.argument(1)) {
+            self.has_unix |= is_unix(ended.argument(1));
             return self.set(thread, number, None);
         }
         // Among several files another thread may seem to use it first.

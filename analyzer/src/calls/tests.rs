@@ -69,6 +69,27 @@ fn forks_and_threads_know_the_sockets_of_their_parents() {
     assert_eq!(trace.sockets[1].remote.unwrap().to_string(), "10.0.0.1:9");
 }
 
+/// Without `fork` in the trace all processes seem to have one table, until two have one number.
+#[test]
+fn a_number_that_another_thread_has_open_shows_another_process() {
+    let trace = trace(
+        r#"1 accept(3, {sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.1")}, [16]) = 4
+1 close(9) = 0
+2 accept(3, {sa_family=AF_INET, sin_port=htons(8), sin_addr=inet_addr("10.0.0.1")}, [16]) = 4
+1 write(4, "abc", 3) = 3
+2 write(4, "defg", 4) = 4
+1 close(4 <unfinished ...>
+3 accept(3, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("10.0.0.1")}, [16]) = 4
+1 <... close resumed>) = 0
+3 write(4, "hi", 2) = 2
+"#,
+    );
+    let found: Vec<_> = trace.sockets.iter().filter(|socket| socket.bytes > 0).collect();
+    let found: Vec<_> =
+        found.iter().map(|socket| (socket.remote.unwrap().port(), socket.bytes)).collect();
+    assert_eq!(found, [(7, 3), (8, 4), (9, 2)]);
+}
+
 #[test]
 fn a_call_that_resumes_began_where_it_began() {
     let trace = trace(
@@ -227,9 +248,29 @@ fn two_writes_and_a_read_are_the_pattern_unless_something_forbids_a_hold() {
     };
     assert_eq!(found(reply("0", "")), Some((1, false, Some(45.0), 1)));
     assert_eq!(found(reply("MSG_MORE", "")), None);
+    let corked = reply("0", "1795754600.9 setsockopt(5, SOL_TCP, TCP_CORK, [1], 4) = 0\n");
+    let corked = alone(&trace(&corked)).patterns;
+    assert_eq!((corked[0].count, corked[0].more), (1, "TCP_CORK"));
     let option = "1795754600.9 setsockopt(5, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n";
     assert_eq!(found(reply("0", option)), Some((1, true, Some(45.0), 1)));
     let timed = reply("0", "");
     let untimed = timed.lines().map(|line| format!("{}\n", line.split_once(' ').unwrap().1));
     assert_eq!(found(untimed.collect()), Some((1, false, None, 0)));
+}
+
+/// Each would otherwise read as an all-clear.
+#[test]
+fn a_trace_alone_tells_what_else_stops_a_program() {
+    let said = |text: &str| alone(&trace(text));
+    let blocked =
+        said("7 write(3, \"abc\", 16384) = 16384\n7 write(3, \"abc\", 3384 <unfinished ...>\n");
+    assert_eq!(blocked.blocked.map(|write| (write.descriptor, write.line)), Some((3, 2)));
+    let level = said("write(4, \"a\", 1) = 1\nsetsockopt(4, SOL_SOCKET, SO_DEBUG, [1], 4) = 0\n");
+    assert_eq!(level.options[0].name, "SO_DEBUG");
+    let unix = said(
+        "accept(30, {sa_family=AF_UNIX}, [128->2]) = 45\n\
+         setsockopt(45, SOL_TCP, TCP_NODELAY, [1], 4) = -1 EOPNOTSUPP (Operation not supported)\n\
+         write(45, \"y\", 30) = 30\n",
+    );
+    assert!(unix.options[0].what.starts_with("a UNIX socket") && unix.note.contains("UNIX"));
 }

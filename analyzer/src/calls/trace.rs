@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// A call that set an option of TCP, or tried to.
 #[derive(Debug)]
 pub struct OptionCall {
-    /// `TCP_NODELAY`, `TCP_CORK` or `TCP_QUICKACK`.
+    /// `TCP_NODELAY`, `TCP_CORK` or `TCP_QUICKACK`; or `SO_DEBUG` or `IP_TOS`, as whoever gives
+    /// `TCP_NODELAY` the wrong level sets.
     pub name: &'static str,
     pub value: i64,
     pub descriptor: i32,
@@ -41,8 +42,10 @@ pub struct Trace {
     pub seen: u64,
     /// Was it made with `-c`?
     pub(super) is_summary: bool,
-    /// Writes that were not kept.
+    /// Writes, and sockets, that were not kept.
     pub more_writes: u64,
+    pub more_sockets: u64,
+    pub has_unix: bool,
 }
 
 impl Trace {

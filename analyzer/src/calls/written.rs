@@ -1,11 +1,11 @@
 //! When a byte was written: the writes of a trace, placed in streams and time of a capture.
 
-use super::align::{
-    FEW, Fit, MOST_SPREAD_NS, STRICTLY, TimedWrite, agrees, chosen, densest, fits, is_first,
-    limit_ns, misfits, samples as samples_of, steps,
+use super::clock::{
+    Clock, FEW, MOST_DRIFT, MOST_SPREAD_NS, Samples, agrees, densest, is_first, limit_ns, off_ns,
 };
-use super::directions::{Candidates, CapturedDirection, directions, fill, groups, wanted};
+use super::directions::{CapturedDirection, Groups, directions, fill, wanted};
 use super::line::TraceClock;
+use super::place::{Fit, STRICTLY, TimedWrite, chosen, fits, misfits, steps};
 use super::sockets::{Socket, Write, flag};
 use super::trace::Trace;
 use crate::capture::error::ScanError;
@@ -25,20 +25,15 @@ const SOON_NS: std::ops::RangeInclusive<i64> = -5_000_000..=1_000_000_000;
 const LATE_NS: i64 = 20_000_000;
 /// Writes by which a socket has a place, if the trace is of this capture.
 const MANY_WRITES: usize = 8;
-/// Times of one call vary by so much at least.
-const LEAST_DOUBT_NS: i64 = 50_000;
 
 /// The socket of a direction, and where its bytes are in it.
 #[derive(Debug)]
 struct PlacedSocket {
     socket: u32,
     shift: i64,
-    delta_ns: i64,
-    /// `None` without a clock: then the bytes alone are known.
-    doubt_ns: Option<i64>,
-    /// Offsets of first writes, and whether each left when and where it should: lines may be
-    /// missing between.
-    anchors: Vec<(u64, bool)>,
+    /// Where not all bytes are in the trace: offsets of first writes, and whether each left when and
+    /// where it should. Lines may be missing between.
+    checks: Vec<(u64, bool)>,
 }
 
 /// A write, and when it was called by the capture's clock.
@@ -55,6 +50,8 @@ pub struct WrittenAt<'a> {
     pub doubt_ns: i64,
     /// Something else than an ACK may have let it go, or nothing but a cork have held it.
     pub is_unclear: bool,
+    /// No call said that it was all, when it left.
+    pub says_more: bool,
 }
 
 /// All directions with known writes.
@@ -63,10 +60,13 @@ pub struct Written {
     pub trace: Arc<Trace>,
     placed: HashMap<(u32, u8), PlacedSocket, RandomState>,
     pub directions: Vec<CapturedDirection>,
-    pub spread_ns: Option<i64>,
-    /// How the trace was matched: `addresses and times`, `sizes and times`, `addresses and sizes`, or
+    /// The trace's clock, if its times fit.
+    pub clock: Option<Clock>,
+    /// How the trace was matched: `addresses and bytes`, `addresses and times`, `sizes and times`, or
     /// empty.
     pub aligned_by: &'static str,
+    /// A socket of a connection that the capture does not have.
+    pub foreign: Option<usize>,
 }
 
 impl Written {
@@ -81,47 +81,79 @@ impl Written {
         progress: &Arc<Progress>,
     ) -> Result<Self, ScanError> {
         let mut directions = directions(blocks);
-        let (groups, by_address) = groups(trace, &directions);
-        let wanted = wanted(&groups, &directions);
+        let groups = Groups::of(trace, &directions);
+        let wanted = wanted(&groups.all, &directions);
         fill(&mut directions, &wanted, (paths, filter, reading), progress)?;
-        let mut written = Self { trace: Arc::clone(trace), directions, ..Self::default() };
-        written.place(&groups, by_address);
+        let trace = Arc::clone(trace);
+        let mut written = Self { trace, directions, foreign: groups.foreign, ..Self::default() };
+        written.place(&groups);
         Ok(written)
     }
 
-    /// Finds the trace's clock by all sockets together, then the place of each.
-    fn place(&mut self, groups: &[Candidates], by_address: bool) {
+    /// Places sockets by their bytes, then finds the trace's clock by all of these together, and by it
+    /// the places of others.
+    fn place(&mut self, groups: &Groups) {
         let trace = Arc::clone(&self.trace);
+        let mut samples = Samples::default();
+        let mut others = Vec::new();
+        for (place, group) in &groups.all {
+            let socket = &trace.sockets[*place];
+            let has_all = |at: &&usize| {
+                let one = &self.directions[**at];
+                one.has_all_of(socket)
+                    && misfits(&socket.writes, &one.pieces, 0, one.mss).is_empty()
+            };
+            let mut own = group.iter().take(MOST_PAIRS).filter(has_all);
+            match (own.next(), own.next()) {
+                (Some(&at), None) => {
+                    let direction = &self.directions[at];
+                    for (write, took_ns) in steps(&socket.writes, &direction.pieces, 0) {
+                        samples.add(write, took_ns);
+                        samples.add_begin(write, took_ns);
+                    }
+                    self.aligned_by = "addresses and bytes";
+                    self.put(*place, at, 0, Vec::new());
+                }
+                _ => others.push((*place, group)),
+            }
+        }
+        if trace.clock.is_none() {
+            return;
+        }
+        self.clock = samples
+            .clock(trace.clock, MOST_DRIFT)
+            .filter(|clock| samples.all.len() >= FEW || agrees(trace.clock, clock.delta_ns));
         let each = self.directions.iter().enumerate();
         let begin =
             |(at, one): (usize, &CapturedDirection)| Some((one.pieces.first()?.time_ns, at));
         let mut begins: Vec<(i64, usize)> = each.filter_map(begin).collect();
         begins.sort_unstable();
         let mut found: Vec<(usize, Vec<Fit>)> = Vec::new();
-        for (place, group) in groups {
-            let socket = &trace.sockets[*place];
+        for (place, group) in others {
+            let socket = &trace.sockets[place];
             let mut all = Vec::new();
             for at in self.likely(socket, group, &begins) {
                 let direction = &self.directions[at];
-                let is_whole = direction.is_whole_with(socket);
+                let is_whole = direction.begins_with(socket);
                 let fits = fits(&socket.writes, &direction.pieces, is_whole, trace.clock);
                 all.extend(fits.into_iter().map(|fit| Fit { direction: at, ..fit }));
             }
             all.sort_by_key(|fit| fit.spread_ns);
-            found.push((*place, all));
+            found.push((place, all));
         }
-        if trace.clock.is_none() {
-            return self.place_by_bytes(&found, by_address);
+        if self.clock.is_none() {
+            self.clock = self.clock_of(&found, groups.by_address);
+            if self.clock.is_some() && self.placed.is_empty() {
+                self.aligned_by =
+                    if groups.by_address { "addresses and times" } else { "sizes and times" };
+            }
         }
-        let Some((delta_ns, spread_ns)) = self.clock(&found, by_address) else { return };
-        let doubt_ns = spread_ns.max(LEAST_DOUBT_NS);
-        self.spread_ns = Some(spread_ns);
-        self.aligned_by = if by_address { "addresses and times" } else { "sizes and times" };
+        let Some(clock) = self.clock else { return };
         let mut best: Vec<(i64, i64, usize, &Fit)> = Vec::new();
         for (socket, fits) in &found {
             for fit in fits {
-                let off_ns = (fit.delta_ns - delta_ns).abs();
-                if off_ns <= self.limit_ns(fit).max(2 * doubt_ns) {
+                let off_ns = (clock.passed_ns(fit.at_ns) - fit.at_ns - fit.delta_ns).abs();
+                if off_ns <= self.limit_ns(fit).max(2 * clock.doubt_ns()) {
                     best.push((fit.range_ns, off_ns, *socket, fit));
                 }
             }
@@ -131,7 +163,8 @@ impl Written {
         let mut is_taken = vec![false; trace.sockets.len()];
         for (_, _, socket, fit) in best {
             if !is_taken[socket] {
-                is_taken[socket] = self.put(socket, fit, delta_ns, Some(doubt_ns));
+                let checks = self.checks(&trace.sockets[socket].writes, fit, &clock);
+                is_taken[socket] = self.put(socket, fit.direction, fit.shift, checks);
             }
         }
     }
@@ -152,91 +185,92 @@ impl Written {
     }
 
     /// Puts a socket at its place, unless another is there.
-    fn put(&mut self, socket: usize, fit: &Fit, delta_ns: i64, doubt_ns: Option<i64>) -> bool {
-        let direction = &self.directions[fit.direction];
+    fn put(&mut self, socket: usize, at: usize, shift: i64, checks: Vec<(u64, bool)>) -> bool {
+        let direction = &self.directions[at];
         let key = (direction.connection, direction.side as u8);
         if self.placed.contains_key(&key) {
             return false;
         }
+        self.placed.insert(key, PlacedSocket { socket: socket as u32, shift, checks });
+        true
+    }
+
+    /// Offsets of first writes, and whether each left when and where it should.
+    fn checks(&self, writes: &[Write], fit: &Fit, clock: &Clock) -> Vec<(u64, bool)> {
+        let direction = &self.directions[fit.direction];
         let limit_ns = limit_ns(direction.rtt_ns);
-        let writes = &self.trace.sockets[socket].writes;
         let all = steps(writes, &direction.pieces, fit.shift);
         let first: Vec<TimedWrite<'_>> = all.filter(|(write, _)| is_first(write)).collect();
         let is_right = |at: usize, took_ns: i64| {
             // strace may hold a call up, but an exchange more or less is another place.
+            let own_ns = first[at].0.time_ns;
             let next = first.get(at + 1).map_or(i64::MAX, |(next, _)| next.time_ns);
-            let between_ns = next.saturating_sub(first[at].0.time_ns);
-            let late_ns = limit_ns.max(LATE_NS.min(between_ns / 2));
-            doubt_ns.is_none() || (-limit_ns..=late_ns).contains(&(took_ns - delta_ns))
+            let late_ns = limit_ns.max(LATE_NS.min(next.saturating_sub(own_ns) / 2));
+            let off_ns = own_ns.saturating_add(took_ns) - clock.passed_ns(own_ns);
+            (-limit_ns..=late_ns).contains(&off_ns)
         };
         let first_writes = first.iter().enumerate().map(|(at, (write, took_ns))| {
             (write.offset, took_ns.is_some_and(|took_ns| is_right(at, took_ns)))
         });
         let misfits = misfits(writes, &direction.pieces, fit.shift, direction.mss);
         let misfits = misfits.into_iter().map(|offset| (offset, false));
-        let mut anchors: Vec<(u64, bool)> = first_writes.chain(misfits).collect();
-        anchors.sort_unstable();
-        let placed =
-            PlacedSocket { socket: socket as u32, shift: fit.shift, delta_ns, doubt_ns, anchors };
-        self.placed.insert(key, placed);
-        true
+        let mut checks: Vec<(u64, bool)> = first_writes.chain(misfits).collect();
+        checks.sort_unstable();
+        checks
     }
 
     fn limit_ns(&self, fit: &Fit) -> i64 {
         limit_ns(self.directions[fit.direction].rtt_ns)
     }
 
-    /// From a call to the capture point, of what leaves at once, and how much that varies.
-    fn clock(&self, found: &[(usize, Vec<Fit>)], by_address: bool) -> Option<(i64, i64)> {
+    /// The clock of sockets whose bytes are not all known, by the surest place of each.
+    fn clock_of(&self, found: &[(usize, Vec<Fit>)], by_address: bool) -> Option<Clock> {
         let clock = self.trace.clock;
-        let (mut samples, mut most_ns, mut all) = (Vec::new(), 0, Vec::new());
+        let (mut samples, mut most_ns, mut all) = (Samples::default(), 0, Vec::new());
         for (socket, fits) in found {
             let socket = &self.trace.sockets[*socket];
             let is_sure = |fit: &&Fit| {
                 let direction = &self.directions[fit.direction];
-                direction.is_of(socket) && direction.is_whole_with(socket)
+                direction.is_of(socket) && direction.begins_with(socket)
             };
             let sure = fits.iter().find(is_sure);
             if !fits.is_empty() || socket.writes.len() >= MANY_WRITES {
                 let best = sure.or(fits.first()).filter(|fit| fit.by_first);
                 all.push(best.map_or(i64::MAX, |fit| fit.delta_ns));
             }
-            if let Some(fit) = sure.or_else(|| chosen(fits, clock, |fit| self.limit_ns(fit))) {
+            // Another program of the same clients may keep nearly the same time, though it hardly
+            // writes as much, and each time before the segment leaves.
+            let is_strict = |fit: &&Fit| {
+                let has_all = self.directions[fit.direction].bytes == socket.bytes;
+                let is_after = off_ns(clock, fit.delta_ns).is_some_and(|off_ns| off_ns >= 0);
+                by_address || (has_all && is_after) || fit.range_ns <= self.limit_ns(fit) / STRICTLY
+            };
+            let best = sure.or_else(|| chosen(fits, clock, |fit| self.limit_ns(fit)));
+            if let Some(fit) = best.filter(is_strict) {
                 most_ns = most_ns.max(self.limit_ns(fit));
                 let direction = &self.directions[fit.direction];
-                samples.extend(samples_of(&socket.writes, &direction.pieces, fit.shift));
+                for (write, took_ns) in steps(&socket.writes, &direction.pieces, fit.shift) {
+                    samples.add(write, took_ns);
+                }
             }
         }
-        samples.sort_unstable();
-        let (delta_ns, spread_ns) = densest(&samples, 5);
+        let found = samples.clock(clock, 0.0)?;
         // Some connections of another run may keep the rhythm, but not all.
-        let all_agree = |delta_ns: i64| {
-            let near =
-                all.iter().filter(|own_ns| own_ns.abs_diff(delta_ns) <= most_ns as u64).count();
-            4 * near >= 3 * all.len()
+        let all_agree = || {
+            let is_near = |own_ns: &&i64| own_ns.abs_diff(found.delta_ns) <= most_ns as u64;
+            4 * all.iter().filter(is_near).count() >= 3 * all.len()
         };
-        let is_right = match agrees(clock, delta_ns) {
-            true => samples.len() >= FEW || by_address,
-            false => {
-                samples.len() >= FEW
-                    && densest(&samples, 9).1 <= most_ns / STRICTLY
-                    && all_agree(delta_ns)
-            }
+        let took = samples.first.iter();
+        let is_few = match samples.first.len() {
+            0 => samples.all.len() < MANY_WRITES,
+            first => first < FEW,
         };
-        (is_right && spread_ns <= most_ns).then_some((delta_ns, spread_ns))
-    }
-
-    /// Without times: only what both show from the beginning to the end, by addresses.
-    fn place_by_bytes(&mut self, found: &[(usize, Vec<Fit>)], by_address: bool) {
-        for (place, fits) in found.iter().filter(|_| by_address) {
-            let socket = &self.trace.sockets[*place];
-            let (Some(fit), 1) = (fits.first(), fits.len()) else { continue };
-            let direction = &self.directions[fit.direction];
-            if direction.is_whole_with(socket) && direction.bytes == socket.bytes {
-                self.put(*place, fit, 0, None);
-                self.aligned_by = "addresses and sizes";
-            }
-        }
+        let range_ns = densest(took.map(|(_, took_ns)| *took_ns).collect(), 9, false).1;
+        let is_right = match agrees(clock, found.delta_ns) {
+            true => !is_few || by_address,
+            false => !is_few && range_ns <= most_ns / STRICTLY && all_agree(),
+        };
+        (is_right && found.spread_ns <= most_ns).then_some(found)
     }
 
     /// The place of a direction's socket in the trace.
@@ -287,40 +321,48 @@ impl Written {
         let first = writes[..=place].iter().rposition(is_first).unwrap_or(place);
         let turn = writes[first..].iter().take_while(|write| write.offset < end);
         let count = turn.filter(is_data).count() as u32;
-        let (ready_ns, time_ns) = (left_ns, left_ns);
         let by_bytes = WrittenAt {
             write,
             before,
             count,
-            ready_ns,
-            time_ns,
+            ready_ns: left_ns,
+            time_ns: left_ns,
             doubt_ns: i64::MAX,
             is_unclear: true,
+            says_more: false,
         };
-        let Some(doubt_ns) = placed.doubt_ns else { return Some(by_bytes) };
-        let time_ns = write.time_ns.saturating_add(placed.delta_ns);
-        // Nothing leaves before it is written: lines are missing.
+        let Some(clock) = self.clock else { return Some(by_bytes) };
+        let (time_ns, doubt_ns) = (clock.passed_ns(write.time_ns), clock.doubt_ns());
+        // Nothing leaves before it is written: lines are missing, or the clock jumped.
         if time_ns > left_ns.saturating_add(doubt_ns) {
-            return None;
+            return placed.checks.is_empty().then_some(by_bytes);
         }
         let is_push = |later: &&Write| later.flags & flag::PUSH != 0;
         let lets_go = |push: &Write| {
-            let ns = push.time_ns.saturating_add(placed.delta_ns);
+            let ns = clock.passed_ns(push.time_ns);
             ns.abs_diff(left_ns) <= (doubt_ns + MOST_SPREAD_NS) as u64
         };
-        let until_ns = left_ns.saturating_sub(placed.delta_ns).saturating_add(doubt_ns);
+        let until_ns = clock.written_ns(left_ns).saturating_add(doubt_ns);
         let meanwhile = writes[place + 1..].iter().take_while(|later| later.time_ns <= until_ns);
-        let is_unclear = ready.is_none() || meanwhile.filter(is_push).any(lets_go);
-        let ready_ns = ready.map_or(left_ns, |ready| ready.time_ns.saturating_add(placed.delta_ns));
-        Some(WrittenAt { ready_ns, time_ns, doubt_ns, is_unclear, ..by_bytes })
+        let mut pushes = meanwhile.filter(is_push).peekable();
+        let says_more = ready.is_none() && pushes.peek().is_none();
+        let is_unclear = ready.is_none() || pushes.any(lets_go);
+        let ready_ns = ready.map_or(left_ns, |ready| clock.passed_ns(ready.time_ns));
+        Some(WrittenAt { ready_ns, time_ns, doubt_ns, is_unclear, says_more, ..by_bytes })
+    }
+
+    /// Do addresses tell whose bytes these are? Another program of the same clients may write as much
+    /// at nearly the same times.
+    pub fn proves(&self) -> bool {
+        self.aligned_by.starts_with("addresses")
     }
 }
 
 impl PlacedSocket {
     /// Did the first writes before and behind this offset leave when and where they should?
     fn is_sure_of(&self, offset: u64) -> bool {
-        let behind = self.anchors.partition_point(|(begin, _)| *begin <= offset);
-        let is_right = |at: usize| self.anchors.get(at).is_none_or(|(_, is_right)| *is_right);
+        let behind = self.checks.partition_point(|(begin, _)| *begin <= offset);
+        let is_right = |at: usize| self.checks.get(at).is_none_or(|(_, is_right)| *is_right);
         is_right(behind.wrapping_sub(1)) && is_right(behind)
     }
 }

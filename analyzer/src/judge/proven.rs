@@ -1,5 +1,6 @@
 //! Waits whose bytes were written at a known time: what was written before the ACK and left only
-//! then was held, and what was written later was not.
+//! then was held, and what was written later was not. What a call said was not all waits for the
+//! rest, whatever Nagle's algorithm would do.
 
 use crate::calls::written::{Written, WrittenAt};
 use crate::judge::doubts::size::may_hold;
@@ -8,10 +9,17 @@ use crate::judge::thresholds::STRACE_LAG_NS;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 
+/// A segment that waited no longer left with the next write, which the trace may lack.
+const SHORTEST_CORK_NS: i64 = 1_000_000;
+
 /// Settles the waits of which that is known.
 pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
+    // Without addresses another program may look the same.
+    if !written.proves() {
+        return;
+    }
     for (block, model) in blocks.iter().zip(models) {
-        for (at, _, wait) in block.placed(is_asked) {
+        for (at, _, wait) in block.placed(may_hold) {
             let number = block.numbers[wait.connection as usize];
             let left_ns = wait.to.time_ns;
             if let Some(call) = written.at((number, wait.by), (wait.rel_seq, wait.len), left_ns) {
@@ -26,15 +34,19 @@ pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
     }
 }
 
-fn is_asked(wait: &Wait) -> bool {
-    (wait.has_pure_ack() || wait.is(fact::DATA_ACK)) && wait.has_ack() && may_hold(wait)
+fn has_release(wait: &Wait) -> bool {
+    (wait.has_pure_ack() || wait.is(fact::DATA_ACK)) && wait.has_ack()
 }
 
 /// An ACK reaches the sender, `rtt_ns` away, and what it lets go comes back.
 fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
     let freed_ns = wait.ack.time_ns.saturating_add(rtt_ns);
+    let hold_ns = wait.to.time_ns.saturating_sub(call.time_ns);
     match call.ready_ns {
-        _ if call.is_unclear => Proof::None,
+        _ if call.says_more && hold_ns > call.doubt_ns.saturating_add(SHORTEST_CORK_NS) => {
+            Proof::Corked
+        }
+        _ if call.is_unclear || !has_release(wait) => Proof::None,
         // Earlier than what left before it? Lines are missing from the trace.
         written_ns if written_ns.saturating_add(STRACE_LAG_NS) < wait.from.time_ns => Proof::None,
         written_ns if written_ns.saturating_add(call.doubt_ns) < freed_ns => Proof::Proven,
@@ -66,7 +78,7 @@ mod tests {
     fn what_was_written_when_its_ack_had_come_was_not_held() {
         let at = |ms: i64, frame| Mark { time_ns: ms * 1_000_000, frame };
         let wait = Wait { ack: at(44, 2), ..Wait::between(0, Side::Server, at(0, 1), at(45, 3)) };
-        let told = |written_ns: i64, is_unclear| {
+        let told = |written_ns: i64, is_unclear, says_more| {
             let call = WrittenAt {
                 write: &WRITE,
                 before: None,
@@ -75,13 +87,16 @@ mod tests {
                 count: 2,
                 doubt_ns: 50_000,
                 is_unclear,
+                says_more,
             };
             proof(&wait, 1_000_000, &call)
         };
-        assert_eq!(told(100_000, false), Proof::Proven);
-        assert_eq!(told(44_900_000, false), Proof::Proven);
-        assert_eq!(told(44_970_000, false), Proof::None);
-        assert_eq!(told(45_060_000, false), Proof::Refuted);
-        assert_eq!(told(100_000, true), Proof::None);
+        assert_eq!(told(100_000, false, false), Proof::Proven);
+        assert_eq!(told(44_900_000, false, false), Proof::Proven);
+        assert_eq!(told(44_970_000, false, false), Proof::None);
+        assert_eq!(told(45_060_000, false, false), Proof::Refuted);
+        assert_eq!(told(100_000, true, false), Proof::None);
+        assert_eq!(told(100_000, true, true), Proof::Corked);
+        assert_eq!(told(44_970_000, true, true), Proof::None);
     }
 }

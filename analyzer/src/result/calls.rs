@@ -1,7 +1,7 @@
 //! The system calls behind the stalls: which call wrote each held segment, and when.
 
 use crate::calls::directions::CapturedDirection;
-use crate::calls::rows::{NamedCall, OptionRow, missing, options, traces_options};
+use crate::calls::rows::{NamedCall, OptionRow, bounded, missing, options, traces_options};
 use crate::calls::sockets::{Protocol, Socket, Write, flag};
 use crate::calls::trace::Trace;
 use crate::calls::written::Written;
@@ -13,6 +13,7 @@ use crate::result::in_ms::in_ms;
 use crate::track::Side;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Kinds of stalls that the report names.
@@ -51,6 +52,8 @@ pub struct CallsSummary {
     pub proven: u64,
     /// Waits whose bytes were written when the ACK had come.
     pub refuted: u64,
+    /// Waits for more, as a call said that more was to come.
+    pub corked: u64,
     /// Stalls on these connections whose sender was not traced.
     pub of_other_side: u64,
     /// Stalls that are proven while TCP_NODELAY was set.
@@ -65,12 +68,14 @@ pub struct CallsSummary {
     /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `late`, `taken back`,
     /// `set`, or empty.
     pub nodelay: &'static str,
+    /// Of how many stalls, and waits for more, that is true.
+    pub nodelay_stalls: u64,
     /// Stalls that the same two calls made.
     pub patterns: Vec<Pattern>,
     /// Calls that set `TCP_NODELAY`, `TCP_CORK` or `TCP_QUICKACK`.
     pub options: Vec<OptionRow>,
     /// Why nothing, or not all, was found.
-    pub note: &'static str,
+    pub note: String,
 }
 
 /// Stalls that the same two calls made.
@@ -86,6 +91,8 @@ pub struct Pattern {
     pub calls: u32,
     /// Was something read between the two?
     pub is_read_between: bool,
+    /// By what the held one said that more was to come: `MSG_MORE`, `TCP_CORK`, or empty.
+    pub more: &'static str,
 }
 
 /// The system call that wrote a held segment.
@@ -145,6 +152,7 @@ impl StallCalls {
         let sum = |bytes: fn((&CapturedDirection, &Socket)) -> u64| {
             written.matched().map(bytes).fold(0, u64::saturating_add)
         };
+        let (nodelay, nodelay_stalls) = self.nodelay(written);
         let mut summary = CallsSummary {
             side: match sides {
                 [true, true] => "both",
@@ -155,6 +163,7 @@ impl StallCalls {
             matched: self.rows.len() as u64,
             proven: count(Proof::Proven),
             refuted: count(Proof::Refuted),
+            corked: count(Proof::Corked),
             of_other_side: of_other_side(connections, written),
             contradicted: proven().filter(|row| row.write.flags & flag::NODELAY != 0).count()
                 as u64,
@@ -163,41 +172,51 @@ impl StallCalls {
             bytes_in_trace: sum(|(_, socket)| socket.bytes),
             bytes_on_wire: sum(|(direction, _)| direction.bytes),
             aligned_by: written.aligned_by,
-            spread_ms: written.spread_ns.map(ms),
-            nodelay: self.nodelay(written),
+            spread_ms: written.clock.map(|clock| ms(clock.spread_ns)),
+            nodelay,
+            nodelay_stalls,
             patterns: self.patterns(),
             options: options(&self.trace),
-            note: "",
+            note: String::new(),
         };
-        summary.note = note(&summary, written);
+        summary.note = note(&summary, connections, written);
         summary
     }
 
-    /// Was the option set on the sockets that stalled, for all that the trace can show, and when?
-    fn nodelay(&self, written: &Written) -> &'static str {
-        let socket = |row: &CallRow| written.socket(row.key.0, row.side);
+    /// Was the option set on the sockets that stalled, for all that the trace can show, and when? And of
+    /// how many stalls is that true?
+    fn nodelay(&self, written: &Written) -> (&'static str, u64) {
         let stalls = || self.rows.iter().filter(|row| row.proof != Proof::Refuted);
-        if stalls().next().is_none() {
-            return "";
+        let mut counts: Vec<(&'static str, u64)> = Vec::new();
+        for row in stalls() {
+            let state = self.nodelay_at(row, written);
+            match counts.iter_mut().find(|(known, _)| *known == state) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((state, 1)),
+            }
         }
-        if stalls().any(|row| row.write.flags & flag::NODELAY != 0) {
-            return "set";
-        }
-        let had = |row: &&CallRow| socket(row).is_some_and(|socket| socket.had_nodelay);
-        if let Some(row) = stalls().find(had) {
-            return if self.was_set_before(row, written) { "taken back" } else { "late" };
-        }
-        let is_known = |row: &CallRow| {
-            let ends = written.direction(row.key.0, row.side).zip(socket(row));
-            ends.is_some_and(|(direction, socket)| {
-                socket.has_all_options && socket.is_whole && socket.bytes >= direction.bytes
-            })
+        // Where it was never set, all must show that.
+        let most = counts.into_iter().max_by_key(|(state, count)| (*state != "never", *count));
+        most.unwrap_or_default()
+    }
+
+    fn nodelay_at(&self, row: &CallRow, written: &Written) -> &'static str {
+        let ends = written.direction(row.key.0, row.side);
+        let Some((direction, socket)) = ends.zip(written.socket(row.key.0, row.side)) else {
+            return "not seen";
         };
-        let mut ends: Vec<&CallRow> = stalls().collect();
-        ends.dedup_by_key(|row| (row.key.0, row.side as u8));
-        match traces_options(&self.trace) && ends.into_iter().all(is_known) {
-            true => "never",
-            false => "not seen",
+        let is_known = || {
+            traces_options(&self.trace)
+                && socket.has_all_options
+                && socket.is_whole
+                && socket.bytes >= direction.bytes
+        };
+        match () {
+            () if row.write.flags & flag::NODELAY != 0 => "set",
+            () if socket.had_nodelay && self.was_set_before(row, written) => "taken back",
+            () if socket.had_nodelay => "late",
+            () if is_known() => "never",
+            () => "not seen",
         }
     }
 
@@ -222,7 +241,9 @@ impl StallCalls {
                 named(&held),
                 is_read_between,
                 row.count,
+                row.proof == Proof::Corked,
             );
+            let more = if row.proof == Proof::Corked { row.write.more() } else { "" };
             let sender = row.side.name();
             let new = Pattern {
                 connection: row.key.0,
@@ -232,6 +253,7 @@ impl StallCalls {
                 held,
                 calls: row.count,
                 is_read_between,
+                more,
             };
             kinds.entry(key).or_insert(new).stalls += 1;
         }
@@ -280,7 +302,53 @@ fn of_other_side(connections: &JudgedConnections, written: &Written) -> u64 {
     count
 }
 
-fn note(summary: &CallsSummary, written: &Written) -> &'static str {
+/// Whose the stalls are, if the traced program held nothing.
+fn of_others(connections: &JudgedConnections, written: &Written) -> String {
+    let stalls = |one: &CapturedDirection| {
+        let index = connections.index_of(one.connection);
+        let all = index.into_iter().flat_map(|index| connections.findings_of(index).stalls());
+        all.filter(|stall| stall.wait.by != one.side).count()
+    };
+    let untraced = written
+        .matched()
+        .filter(|(one, _)| written.socket(one.connection, one.side.other()).is_none());
+    let Some((worst, _)) = untraced.max_by_key(|(one, _)| stalls(one)) else {
+        return String::new();
+    };
+    match worst.side {
+        Side::Client => format!(
+            "the stalls are those of the server of port {}, which is not traced: trace that; what is traced held nothing",
+            worst.remote.port()
+        ),
+        Side::Server => format!(
+            "the stalls are those of the clients of port {}, which are not traced: trace these; what is traced held nothing",
+            worst.local.port()
+        ),
+    }
+}
+
+/// The trace's connections are others, between hosts that the capture has.
+fn foreign(socket: &Socket, written: &Written) -> String {
+    let port =
+        |end: Option<SocketAddr>| end.map_or_else(|| "?".to_owned(), |end| end.port().to_string());
+    let mut servers: Vec<u16> = written
+        .directions
+        .iter()
+        .filter(|one| one.side == Side::Server)
+        .map(|one| one.local.port())
+        .collect();
+    servers.sort_unstable();
+    servers.dedup();
+    let shown: Vec<String> = servers.iter().take(3).map(u16::to_string).collect();
+    format!(
+        "the trace is of other connections, on the same hosts: between ports {} and {}, and the servers of the capture have port {}: trace the program of these",
+        port(socket.local),
+        port(socket.remote),
+        shown.join(", ")
+    )
+}
+
+fn note(summary: &CallsSummary, connections: &JudgedConnections, written: &Written) -> String {
     let trace = &written.trace;
     if summary.side.is_empty() {
         let connections =
@@ -288,6 +356,9 @@ fn note(summary: &CallsSummary, written: &Written) -> &'static str {
         let has_data = connections().any(|socket| socket.bytes > 0)
             || (connections().next().is_none()
                 && trace.sockets.iter().any(|socket| socket.bytes > 0));
+        if let Some(socket) = written.foreign.map(|place| &trace.sockets[place]) {
+            return foreign(socket, written);
+        }
         return if !has_data {
             missing(trace)
         } else if trace.clock.is_none() {
@@ -297,27 +368,29 @@ fn note(summary: &CallsSummary, written: &Written) -> &'static str {
             "the program corks its sockets, so that no write leaves at once and tells the clock of the trace"
         } else {
             "the trace does not fit the capture: it is of another run or of another program, or calls are missing; trace and capture the same minutes with the command that `nagle-scan --calls` prints"
-        };
+        }
+        .into();
     }
     if summary.matched == 0 && summary.of_other_side > 0 {
-        return if summary.side == "server" {
-            "the stalls are the client's, and this trace is the server's: trace the client"
-        } else {
-            "the stalls are the server's, and this trace is the client's: trace the server"
-        };
+        return of_others(connections, written);
     }
     if written
         .matched()
         .any(|(direction, socket)| socket.is_whole && socket.bytes < direction.bytes)
     {
-        return missing(trace);
+        return missing(trace).into();
     }
-    if trace.more_writes > 0 {
-        return "only the first two million writes of the trace were looked at";
+    if !bounded(trace).is_empty() {
+        return bounded(trace).into();
     }
-    if trace.clock.is_none() {
+    if !written.proves() {
+        "no address of the trace is in the capture: sizes and times alone tell which call is whose, so that nothing is proven"
+    } else if trace.clock.is_none() {
         "the trace has no times finer than a second (strace -ttt): nothing is proven"
+    } else if written.clock.is_none() {
+        "bytes tell which call wrote what, but the trace's times do not fit the capture: nothing is proven"
     } else {
         ""
     }
+    .into()
 }

@@ -6,7 +6,8 @@
 //! Time and again a small segment leaves 200 ms and a round trip after the last data, at most a few
 //! ticks of the kernel's clock later, and no ACK released it: Linux sends what a cork holds when
 //! nothing is in flight and its probe timer runs out, which is as long as the retransmission timer.
-//! Its segments carry timestamps: Windows has no cork, and sends none unless it is told to.
+//! Its segments carry timestamps: Windows has no cork, and sends none unless it is told to. Beside a
+//! trace (`--calls`) the call itself shows it, once and whatever let the segment go: an ACK does, too.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, which ends with an ACK: where the receiver acknowledged what was sent before

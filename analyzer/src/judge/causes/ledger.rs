@@ -8,7 +8,7 @@ use crate::judge::causes::patterns::Patterns;
 use crate::judge::causes::{Cause, stop_and_wait};
 use crate::judge::direction::Direction;
 use crate::judge::doubts::hides;
-use crate::judge::model::Held;
+use crate::judge::model::{Held, Proof};
 use crate::judge::thresholds::POSSIBLE;
 use crate::rules;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
@@ -75,6 +75,7 @@ ledger! {
     tail_loss_probe: bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
     full_window: room "room in the receiver's window",
         anything "a segment for which there was room again" => ZeroWindow;
+    corked: rest "the rest, as a call of its program said", anything "its segment without that" => Cork;
     forwarded: nothing "nothing that the capture shows",
         other_connection "what had just come on another connection" => PassedOn;
     held_until_late_ack: small_segment "an ACK of a small segment",
@@ -169,6 +170,10 @@ impl Known<'_> {
     /// Does this sender wait for the ACK of each segment, always?
     fn only_segment(&self, wait: &Wait) -> bool {
         self.patterns.one_at_a_time && self.flight(wait)
+    }
+
+    fn rest(&self, _: &Wait) -> bool {
+        self.held.proof == Proof::Corked
     }
 
     fn flight(&self, wait: &Wait) -> bool {

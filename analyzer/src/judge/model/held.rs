@@ -30,6 +30,8 @@ named! {
         Proven = "proven",
         /// Written after the ACK had come.
         Refuted = "refuted",
+        /// A call said that more was to come (`MSG_MORE`, `TCP_CORK`), and none that it was all.
+        Corked = "corked",
     }
 }
 
@@ -65,10 +67,10 @@ impl Held {
         let probability = match proof {
             Proof::None => return self,
             Proof::Proven => 1.0,
-            Proof::Refuted => 0.0,
+            Proof::Refuted | Proof::Corked => 0.0,
         };
         // Nobody had thought it held.
-        let is_news = proof == Proof::Proven || self.confidence().is_some();
+        let is_news = proof != Proof::Refuted || self.confidence().is_some();
         let proof = if is_news { proof } else { Proof::None };
         let on = if proof == Proof::Proven { 1.0 } else { self.on };
         Self { probability, on, is_open: false, proof, hold_ms, ..self }

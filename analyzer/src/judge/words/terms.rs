@@ -88,6 +88,12 @@ fn proof(held: &Held) -> Option<TermRow> {
             "0",
             format!("written {before} before it left, when the ACK had come: nothing held it"),
         ),
+        Proof::Corked => (
+            "0",
+            format!(
+                "written {before} before it left, with more to come: the kernel waited for that"
+            ),
+        ),
     };
     Some(row("proof", value.to_owned(), text))
 }

@@ -1,31 +1,24 @@
-//! The trace's clock in the capture: pieces that left at once were written a constant time before
-//! they passed the capture point. If it varies little, trace and capture are of one run.
+//! Where a socket's bytes are in a direction of the capture, and by which clock.
 //!
-//! A first write after a read has nothing in front of it and leaves at once. Its segment begins
-//! where it begins: the bytes of all writes before it are the segment's offset. Where one of the
-//! two began midway, each place is tried; the right one varies least by far.
+//! Bytes are the ground truth: where both begin with a SYN, or have the same number of bytes, the
+//! place of each is certain. Else places are tried: a first write after a read has nothing in front
+//! of it and leaves at once, a constant time before its segment passes the capture point. At the
+//! right place that time varies least by far.
 
+use super::clock::{FEW, MOST_SPREAD_NS, Samples, agrees, densest, is_first};
 use super::line::TraceClock;
-use super::sockets::{Write, flag};
+use super::sockets::Write;
 
-/// Times vary by less where trace and capture are of one run: 0.02 to 0.07 ms were measured, 6 ms
-/// of another run of the same program.
-pub const MOST_SPREAD_NS: i64 = 300_000;
 /// The next best place varies by so many times as much.
 const CLEARLY: i64 = 3;
 /// Where the clocks do not agree, nine tenths of the times vary by so much less: timers of the
 /// kernel give runs of one program nearly the same rhythm. 0.01 to 0.06 ms were measured of one run
 /// (0.11 with `-k`), 0.13 ms and more of others.
 pub const STRICTLY: i64 = 3;
-/// The time from a trace's stamp to the segment, by one host's clock or two zones', if it left at
-/// once.
-const AT_ONCE_NS: i64 = 5_000_000;
-/// Longest such time of a segment that was held.
+/// The time from a trace's stamp to the segment: at least, by clocks that agree, and of a segment
+/// that was held, at most.
+const SOONEST_NS: i64 = 5_000_000;
 const HELD_NS: i64 = 1_000_000_000;
-/// Zones differ by multiples of this.
-const ZONE_NS: i64 = 900_000_000_000;
-/// First writes that suffice to find a clock.
-pub const FEW: usize = 3;
 /// Writes that are looked at to find a place.
 const LOOK: usize = 2048;
 /// Places that are tried.
@@ -45,11 +38,14 @@ pub struct Fit {
     pub direction: usize,
     /// Offset in the direction of the socket's first byte.
     pub shift: i64,
+    /// When its first bytes were written, by the trace's clock.
+    pub at_ns: i64,
     /// From the call until the capture point, of pieces that left at once.
     pub delta_ns: i64,
     /// Width of the shortest range that holds half of these times.
     pub spread_ns: i64,
-    /// Width of the one that holds nine tenths. strace (`-k`) may delay a call after its stamp.
+    /// Width of the one that holds nine tenths, or three where held ones are among them. strace (`-k`)
+    /// may delay a call after its stamp.
     pub range_ns: i64,
     /// Were there first writes to find it by?
     pub by_first: bool,
@@ -96,24 +92,11 @@ pub fn misfits(writes: &[Write], pieces: &[SentSegment], shift: i64, mss: u32) -
     cuts.collect()
 }
 
-/// Is it the first since something was read, and sent at once?
-pub fn is_first(write: &Write) -> bool {
-    write.flags & (flag::FIRST | flag::MORE) == flag::FIRST
-}
-
-/// The times that first writes took, the shortest first.
-pub fn samples(writes: &[Write], pieces: &[SentSegment], shift: i64) -> Vec<i64> {
-    let first = steps(writes, pieces, shift).filter(|(write, _)| is_first(write)).take(LOOK);
-    let mut samples: Vec<i64> = first.filter_map(|(_, took_ns)| took_ns).collect();
-    samples.sort_unstable();
-    samples
-}
-
 /// Where writes can begin among the pieces: anywhere, or near the time at which they were written.
 fn places(writes: &[Write], pieces: &[SentSegment], is_near: bool) -> Vec<i64> {
     let shift = |write: &Write, piece: &SentSegment| piece.offset as i64 - write.offset as i64;
     let fits = |write: &Write, piece: &SentSegment| {
-        !is_near || (-AT_ONCE_NS..HELD_NS).contains(&piece.time_ns.saturating_sub(write.time_ns))
+        !is_near || (-SOONEST_NS..HELD_NS).contains(&piece.time_ns.saturating_sub(write.time_ns))
     };
     let data = || writes.iter().filter(|write| write.bytes > 0);
     let (Some(write), Some(piece)) = (data().next(), pieces.first()) else { return Vec::new() };
@@ -126,7 +109,8 @@ fn places(writes: &[Write], pieces: &[SentSegment], is_near: bool) -> Vec<i64> {
     all
 }
 
-/// All fits of a socket's writes among a direction's pieces; one place, if both are whole.
+/// All fits of a socket's writes among a direction's pieces; one place, if both begin with the same
+/// byte.
 pub fn fits(
     writes: &[Write],
     pieces: &[SentSegment],
@@ -149,59 +133,26 @@ pub fn fits(
 }
 
 fn fit(writes: &[Write], pieces: &[SentSegment], shift: i64) -> Option<Fit> {
-    let (mut first, mut others, mut missing) = (Vec::new(), Vec::new(), 0_usize);
+    let (mut samples, mut missing) = (Samples::default(), 0_usize);
     for (write, took_ns) in steps(writes, pieces, shift).take(LOOK) {
-        match took_ns {
-            Some(took_ns) if is_first(write) => first.push(took_ns),
-            Some(took_ns) => others.push(took_ns),
-            None => missing += usize::from(is_first(write)),
-        }
-        if missing > 1 + (first.len() + missing) / 10 && missing > FEW {
+        samples.add(write, took_ns);
+        missing += usize::from(is_first(write) && took_ns.is_none());
+        if missing > 1 + (samples.first.len() + missing) / 10 && missing > FEW {
             return None;
         }
     }
     // A first write begins a segment, but where frames are missing.
-    if 10 * missing > first.len() + missing {
+    if 10 * missing > samples.first.len() + missing {
         return None;
     }
-    let by_first = first.len() >= FEW;
-    let mut all = others;
-    all.extend(&first);
-    all.sort_unstable();
-    first.sort_unstable();
-    // Later writes may have been held: of these, only the quickest left at once.
-    let (delta_ns, spread_ns) = match (by_first, all.first()) {
-        (true, _) => densest(&first, 5),
-        (_, Some(&least_ns)) => (least_ns, all[all.len() / 8] - least_ns),
-        _ => return None,
-    };
-    let range_ns = if by_first { densest(&first, 9).1 } else { i64::MAX };
-    let early = all.partition_point(|&ns| ns < delta_ns - spread_ns.max(MOST_SPREAD_NS));
-    // Nothing leaves before it is written.
-    let is_possible = 20 * early <= all.len();
-    is_possible.then_some(Fit { direction: 0, shift, delta_ns, spread_ns, range_ns, by_first })
-}
-
-/// The middle and the width of the shortest range that holds so many tenths of them.
-pub fn densest(sorted: &[i64], tenths: usize) -> (i64, i64) {
-    let Some(&only) = sorted.first() else { return (0, i64::MAX) };
-    let len = (sorted.len() * tenths).div_ceil(10);
-    let ranges = sorted.windows(len).map(|range| (range[len - 1] - range[0], range[len / 2]));
-    let (spread_ns, middle_ns) = ranges.min().unwrap_or((0, only));
-    (middle_ns, spread_ns)
-}
-
-/// The trace's clock agrees with the capture's, in any zone: what left at once took little.
-pub fn agrees(clock: Option<TraceClock>, delta_ns: i64) -> bool {
-    let off_ns = match clock {
-        Some(TraceClock::Unix) => delta_ns.saturating_abs(),
-        Some(TraceClock::Day) => {
-            let rest_ns = delta_ns.saturating_add(ZONE_NS / 2).rem_euclid(ZONE_NS);
-            rest_ns.abs_diff(ZONE_NS / 2) as i64
-        }
-        _ => return false,
-    };
-    off_ns <= AT_ONCE_NS
+    let by_first = samples.first.len() >= FEW;
+    let (timed, tenths) = if by_first { (&samples.first, 9) } else { (&samples.all, 3) };
+    let range_ns =
+        densest(timed.iter().map(|(_, took_ns)| *took_ns).collect(), tenths, !by_first).1;
+    let clock = samples.clock(None, 0.0)?;
+    let (delta_ns, spread_ns) = (clock.delta_ns, clock.spread_ns);
+    let at_ns = samples.all.first().map_or(0, |(written_ns, _)| *written_ns);
+    Some(Fit { direction: 0, shift, at_ns, delta_ns, spread_ns, range_ns, by_first })
 }
 
 /// The fit with the least spread among those with an agreeing clock; without one, among all, if no
@@ -221,9 +172,4 @@ pub fn chosen(
     let least = CLEARLY * best.range_ns.max(MOST_SPREAD_NS / CLEARLY);
     let is_clear = fits.iter().filter(is_other).all(|next| next.range_ns >= least);
     (best.range_ns <= limit_ns(best) / STRICTLY && is_clear).then_some(best)
-}
-
-/// The limit for what passes the capture point `rtt_ns` away from the program.
-pub fn limit_ns(rtt_ns: i64) -> i64 {
-    MOST_SPREAD_NS + rtt_ns / 10
 }
