@@ -247,6 +247,24 @@ def test_changes_come_first(tmp_path: Path, browser: Browser) -> None:
         assert shown.page.evaluate(f"{order}(document.querySelector('#services')) & 4")
 
 
+def test_what_loses_now_comes_before_what_is_fixed(tmp_path: Path, browser: Browser) -> None:
+    """Whatever was lost a year ago."""
+    sums = [
+        row
+        for day in range(9)
+        for service, exchanges, stalls in (("a:1", 900, 500 * (day < 2)), ("b:1", 900, 5))
+        for row in hour(24 * day, service, exchanges, stalls)
+    ]
+    path = shown_page(written(tmp_path / "fleet", {"sums": sums}))
+    with shown_in(browser, path) as shown:
+        assert shown.column("#services > .box", 1) == ["b:1"]
+        fixed = shown.page.locator("#services details.rest")
+        assert "1 service without a stall on the last 7 captured days" in fixed.inner_text()
+        fixed.evaluate("part => part.open = true")
+        assert "a:1" in fixed.inner_text()
+        assert faults(shown) == []
+
+
 def test_what_was_not_looked_for_is_reported(tmp_path: Path) -> None:
     """No stall in waits of a second and more says nothing of waits of 40 ms."""
     strict = PLAIN._replace(min_wait_ms=1000.0, filter="tcp port <1>")

@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Sequence[tuple[int, int] | None], int | None, str]] = {
     ),
     "nothing was usual": ([CLEAN] * 5 + [ABOVE] * 4, 5, "usually nothing before"),
     "three hours are usual": ([(1000, 0)] * 3 + [ABOVE] * 2, 3, "usually nothing before"),
+    "of many stalls": ([CLEAN] * 3 + [(1000, 200)] * 90, 3, "usually nothing before"),
     "a busier hour": ([USUAL] * 5 + [(20_000, 40)] * 4, None, FIRST),
     # Where one is to be expected, two come by chance.
     "an hour with a stall or two": (

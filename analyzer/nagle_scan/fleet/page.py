@@ -50,6 +50,12 @@ CASE WHEN host <> '' AND (SELECT count(DISTINCT nullif(host, '')) FROM captures)
 CHANGED = "SELECT * FROM changes WHERE time > ? ORDER BY time DESC, now_ms * exchanges DESC"
 SHOWN_DAYS = 7
 """Days of the changes that are shown."""
+# Time lost on the last captured days of each service, possible stalls included.
+RECENT = f"""
+SELECT service, coalesce(sum(wait_ms) FILTER (WHERE confidence IS NOT NULL), 0) AS lost_ms
+FROM (SELECT *, dense_rank() OVER (PARTITION BY service ORDER BY day DESC) AS age FROM sums)
+WHERE age <= {SHOWN_DAYS} GROUP BY service
+"""
 FIRST_FILES = f'SELECT "set", {PATH} FROM captures WHERE file = 0 AND "set" IN'
 UNCLEAR = "verdict = 'inconclusive' AND file = 0"
 
@@ -82,6 +88,9 @@ def _content(table: Table, news: Sequence[Change], state: str) -> Mapping[str, A
     is_hidden = table.scope.key is not None
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
+    lost_ms = {row["service"]: row["lost_ms"] for row in table.rows(RECENT)}
+    # What loses now comes first, what is fixed last; where these are alike, what has lost most.
+    shown.sort(key=lambda row: -lost_ms[row["service"]])
     verdict = _verdict(lost, verdicts)
     return {
         "state": STATE.format(state),
@@ -98,6 +107,7 @@ def _content(table: Table, news: Sequence[Change], state: str) -> Mapping[str, A
         "at_once": AT_ONCE,
         "services_every": stalling["services"],
         **_services(table, shown, is_hidden),
+        "losing": sum(lost_ms[row["service"]] > 0 for row in shown),
         "failures_about": _tried_again(counted["no_captures"]),
         "failures": _listed(table, "error", "error IS NOT NULL"),
         "warned": _listed(table, "warnings", "warnings <> ''", "complete,"),

@@ -62,7 +62,8 @@ def rise(cells: Sequence[Cell]) -> Rise | None:
         return None
     place = max(fits, key=lambda place: fits[place])
     of_cells, of_days = dispersion(cells, place)
-    if fits[place] < SURE * max(of_cells, of_days):
+    clean = _cleanness(cells, place, of_cells)
+    if fits[place] < SURE * of_cells or max(fits[place] / of_days, clean) < SURE:
         return None
     chances = {at: exp((fit - fits[place]) / of_cells) for at, fit in fits.items()}
     every = sum(chances.values())
@@ -93,6 +94,18 @@ def _fits(cells: Sequence[Cell]) -> dict[int, float]:
             found[place] = _weight(before, exposure) + _weight(since, left) - none
         before, exposure = before + cell.stalls, exposure + cell.exchanges
     return found
+
+
+def _cleanness(cells: Sequence[Cell], place: int, of_cells: float) -> float:
+    """How unlikely no stall at all is before a place, at the share since, on days that differ as
+    usual and in cells that differ as these (the log of a negative binomial's chance)."""
+    if any(cell.stalls for cell in cells[:place]):
+        return 0.0
+    share, left = _share(cells[place:]), len(cells) - place
+    expected = share * sum(cell.exchanges for cell in cells[:place])
+    each = sum(cell.stalls for cell in cells[place:]) / left
+    variance = max(NIGHTS**2, (of_cells - 1) / each)
+    return log(1 + expected * variance) / variance
 
 
 def _weight(stalls: int, exchanges: int) -> float:

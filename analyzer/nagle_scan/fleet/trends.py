@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
-from nagle_scan.fleet.rises import EARLIER, Cell, rise
+from nagle_scan.fleet.rises import EARLIER, RATIO, Cell, rise
 from nagle_scan.words.certainty import CONFIDENCES
 from nagle_scan.words.wording import duration
 
@@ -54,8 +54,7 @@ def trend(hours: Sequence[Hour]) -> Trend:
         Cell(*each) for each in zip(stalls, exchanges, (one["hour"] for one in hours), strict=True)
     ]
     found = rise(cells)
-    if found is None or rise(cells[: found.place - 1 : -1]):
-        # What fell again is a peak.
+    if found is None or not _lasts(cells[found.place :], found.before):
         return Trend(None, _no_onset(stalls))
     before = f"{found.before:.2g} stalls per exchange" if found.before else "usually nothing"
     note = f"{before} before" + "; one hour so far" * (found.place == len(hours) - 1)
@@ -64,6 +63,14 @@ def trend(hours: Sequence[Hour]) -> Trend:
     if first < last:
         note += f"; between {first:%m-%d %H:%M} and {last:%m-%d %H:%M}"
     return Trend(hours[found.place]["hour"] if found.chance >= SHARP else None, note)
+
+
+def _lasts(since: Sequence[Cell], before: float) -> bool:
+    """What fell again is a peak, and what came in one hour of several is one."""
+    busiest = max(since, key=lambda cell: cell.stalls)
+    rest = [cell for cell in since if cell is not busiest]
+    stalls, exchanges = (sum(cell[at] for cell in rest) for at in range(2))
+    return not rest or (stalls > RATIO * before * exchanges and rise(since[::-1]) is None)
 
 
 def no_trend(hours: int) -> Trend:
