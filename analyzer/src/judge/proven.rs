@@ -27,8 +27,11 @@ pub fn settle(blocks: &[Block], models: &mut [BlockModel], written: &Written) {
                 let rtt_ns = block
                     .place_of(wait)
                     .map_or(0, |place| block.connections[place].half(wait.by).rtt_or_zero_ns());
-                let held = &mut model.held[at];
-                *held = held.by_calls(proof(wait, rtt_ns, &call), hold_ms as f32);
+                let proof = proof(wait, rtt_ns, &call);
+                if has_release(wait) || proof == Proof::Corked {
+                    let held = &mut model.held[at];
+                    *held = held.by_calls(proof, hold_ms as f32);
+                }
             }
         }
     }
@@ -46,7 +49,7 @@ fn proof(wait: &Wait, rtt_ns: i64, call: &WrittenAt<'_>) -> Proof {
         _ if call.says_more && hold_ns > call.doubt_ns.saturating_add(SHORTEST_CORK_NS) => {
             Proof::Corked
         }
-        _ if call.is_unclear || !has_release(wait) => Proof::None,
+        _ if call.is_unclear => Proof::None,
         // Earlier than what left before it? Lines are missing from the trace.
         written_ns if written_ns.saturating_add(STRACE_LAG_NS) < wait.from.time_ns => Proof::None,
         written_ns if written_ns.saturating_add(call.doubt_ns) < freed_ns => Proof::Proven,
