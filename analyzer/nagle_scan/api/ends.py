@@ -23,7 +23,13 @@ def parts(paths: Sequence[str]) -> list[list[str]]:
         sets.setdefault(captures.rotated_name(path), []).append(path)
     if len(sets) != 2 or not all(map(os.path.isfile, paths)):
         return []
-    return list(sets.values())
+    return sorted(sets.values(), key=_begin)
+
+
+def _begin(paths: Sequence[str]) -> tuple[bool, int]:
+    """By which the one comes first that a scan of both as one capture would read first."""
+    first_ns = _core.first_time_ns(paths[0])
+    return first_ns is None, first_ns or 0
 
 
 def scanned(

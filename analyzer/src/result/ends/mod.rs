@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum Scanned {
     /// They share connections: one scan. `swapped`: the second comes first in it.
     Both { scan: Box<Scan>, swapped: bool },
-    /// They share none: a scan of each, if it is wanted.
+    /// They share none: a scan of each, if it is wanted; of the first alone, if the user stopped it.
     Apart(Vec<Scan>),
 }
 
@@ -34,13 +34,21 @@ pub fn scan_ends(
     progress: &Arc<Progress>,
     only_both: bool,
 ) -> Result<Scanned, ScanError> {
+    let scan = |(captures, tracked)| Scan::new(captures, tracked, options, None);
     let first = track(paths[0], options, progress)?;
+    if progress.is_stopped() {
+        return Ok(Scanned::Apart(vec![scan(first)]));
+    }
     let second = track(paths[1], options, progress)?;
     let seen = [&first, &second].map(|(_, tracked)| beginnings(tracked));
     let mut found = pairs(&seen[0], &seen[1]);
     if found.is_empty() {
-        let each = if only_both { Vec::new() } else { vec![first, second] };
-        let scan = |(captures, tracked)| Scan::new(captures, tracked, options, None);
+        // Of what the user stopped, as much as was read is told: it cannot be read again.
+        let each = match only_both {
+            false => vec![first, second],
+            true if progress.is_stopped() => vec![first],
+            true => Vec::new(),
+        };
         return Ok(Scanned::Apart(each.into_iter().map(scan).collect()));
     }
     let swapped = is_second_better(&seen, &found);
