@@ -246,7 +246,7 @@ fn pasted_trace(
     let texts: Vec<String> =
         captures.iter().filter(has_calls).map(|capture| capture.path.clone()).collect();
     (options.calls.is_none() && !texts.is_empty()).then_some(())?;
-    // Of programs that print what looks like a call there is none.
+    // A program may print lines that only look like calls.
     let trace = Trace::read(&texts, progress).ok()?;
     Some(ScanOptions { calls: Some(Arc::new(trace)), ..options.clone() })
 }

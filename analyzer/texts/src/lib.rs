@@ -1,4 +1,4 @@
-//! What people paste: packets as programs print them, in any form that pasting and mailing leave.
+//! Texts that people paste: packets as programs print them, in any form that pasting and mailing leave.
 //!
 //! [`paste`] takes away what pasting added, [`times`] and [`ends`] read times, addresses and ports,
 //! and `packets` makes of lines the packets that were printed. The crate knows nothing of frames,

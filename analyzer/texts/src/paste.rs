@@ -1,4 +1,4 @@
-//! What pasting, mailing, pages and logs add to lines, and how it is taken away.
+//! Marks that pasting, mailing, pages and logs add to lines are taken away.
 //!
 //! [`Paste`] puts lines together that quoted-printable or a table of HTML broke, [`decoded`] gives
 //! their signs back, [`unquoted`] the lines within a string or Markdown, and [`Plain`] is one of

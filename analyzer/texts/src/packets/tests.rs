@@ -480,7 +480,7 @@ fn two_captures_in_one_text_are_no_conversation() {
     let found = headers(&[&first, "4 packets captured\nlistening on eth0\n", &second].concat());
     let numbers: Vec<_> = found.iter().map(|header| header.seq).collect();
     assert_eq!(numbers[4..], [7001, 9101, 7002, 9101], "{numbers:?}");
-    // The other way round time goes back: one of them is read, and both are named.
+    // Where the later one comes first, time goes back: one of them is read, and both are named.
     let text = ["Before:\n", &later, "After TCP_NODELAY\n", &earlier].concat();
     let (packets, about) = read(&text);
     assert_eq!((packets.len(), about.rows_copied, about.headings), (2, 2, 2));

@@ -36,7 +36,7 @@ pub struct Text {
 pub struct SentPacket {
     pub time_ns: i64,
     pub packet: PrintedPacket,
-    /// Of a TCP segment, unless its sequence number cannot be inferred.
+    /// Numbers of a TCP segment, unless its sequence number cannot be inferred.
     pub numbers: Option<WireNumbers>,
 }
 
