@@ -65,7 +65,7 @@ impl TakenApart {
         let (stalls, stalled_ns) = stalls_from(findings, begin, end, judged.surely_stalls);
         let is_first = judged.first_exchange.is_some_and(|(_, frame)| frame.get() == end);
         let connecting_ns = if is_first { connecting_ns(judged) } else { None };
-        let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
+        let round_trip_ns = judged.half(Side::Server).measured_rtt_ns().unwrap_or(0);
         let parts = parts_of(exchange, findings, round_trip_ns);
         Self { exchange: *exchange, stalls, stalled_ns, connecting_ns, parts }
     }
@@ -86,7 +86,7 @@ fn connecting_ns(judged: &JudgedConnection) -> Option<i64> {
 }
 
 /// Puts each instant of an exchange down to one part. `findings` begin with the first one that does
-/// not end before it; the server is `round_trip_ns` away from the capture point.
+/// not end before it; the server is `round_trip_ns` away from the capture point, as far as that was measured.
 fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> Parts {
     let begin_ns = exchange.begin.time_ns;
     let end_ns = begin_ns + exchange.latency_ns();
@@ -99,17 +99,18 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
         (Part::Response, answered_ns, end_ns),
     ];
     let within = findings.iter().take_while(|row| row.wait.to.frame <= exchange.end.frame);
+    let mut is_answer_timed = false;
     let waits = within.filter_map(|row| {
         let part = part_of(&row)?;
-        // Between request and response the server is asked anyway, less the way to it.
-        let since_ns = if part == Part::Server { answered_ns } else { begin_ns };
-        let from_ns = row.wait.since_ns().clamp(since_ns, end_ns);
+        let from_ns = row.wait.since_ns().clamp(begin_ns, end_ns);
         let to_ns = row.wait.to.time_ns.clamp(from_ns, end_ns);
+        is_answer_timed |= part == Part::Server && (from_ns..to_ns).contains(&(answered_ns - 1));
         Some((part, from_ns, to_ns))
     });
     let sums = sums_of(own, waits);
     let sum_ns = |part: Part| sums[part as usize];
-    let way_ns = sum_ns(Part::Turn).min(round_trip_ns);
+    // Where the wait for the answer is listed, it tells what of the turn was the server's.
+    let way_ns = sum_ns(Part::Turn).min(if is_answer_timed { i64::MAX } else { round_trip_ns });
     [
         sum_ns(Part::Sending),
         sum_ns(Part::Way) + sum_ns(Part::Response) + way_ns,

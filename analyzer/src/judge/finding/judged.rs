@@ -93,6 +93,11 @@ impl JudgedHalf {
         (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
     }
 
+    /// The same, where it was measured: a reply or its program's pause only bounds it.
+    pub fn measured_rtt_ns(&self) -> Option<i64> {
+        self.rtt_ns().filter(|_| self.rtt_basis >= Basis::Shared)
+    }
+
     pub fn detail(&self) -> &Detail {
         static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
         self.detail.as_deref().unwrap_or(&NONE)

@@ -70,11 +70,13 @@ fn time_outside_of_the_exchange_is_no_part_of_it() {
     assert_eq!(parts(&[idle, early, late], 0), parts(&[], 0));
 }
 
-/// The wait of a server that is 30 ms away was seen from the request on, with no round trip known.
+/// The request reached the server, which is 30 ms away, at 140 ms by the round trip of that time.
 #[test]
-fn the_way_to_the_server_is_not_its_work() {
-    let thinks = (wait(Side::Server, 120, 200), Cause::SenderApp, Held::NOT);
-    assert_eq!(parts(&[thinks], 30), parts(&[], 30));
+fn the_server_takes_what_its_wait_says_wherever_it_is_told() {
+    let mut thinks = (wait(Side::Server, 120, 200), Cause::SenderApp, Held::NOT);
+    assert_eq!(parts(&[thinks], 30), [20, 60, 0, 0, 0, 80]);
+    thinks.0.turn_ns = 140 * MS;
+    assert_eq!(parts(&[thinks], 30), [20, 80, 0, 0, 0, 60]);
 }
 
 /// Whatever waits there are, however they overlap, the parts are the latency: `parts` asserts it.
