@@ -105,6 +105,15 @@ fn a_frame_that_was_captured_twice_is_not_a_retransmission() {
     assert_eq!([0.1, 1000.0].map(syns), [Again::Captured, Again::Sent]);
 }
 
+/// A host that numbers no packets gives all of them one identification (RFC 6864, section 4.1).
+#[test]
+fn what_comes_again_with_the_one_identification_of_its_host_is_sent_again() {
+    let story =
+        connected().after_ms(5.0, client(1460).ip_id(1)).after_ms(0.02, client(90).ip_id(1));
+    let story = story.after_ms(300.0, client(90).ip_id(1).again());
+    assert_eq!(again(&story), Again::Sent);
+}
+
 /// Each was captured once, the one that was sent first behind the other: too late for the clock to
 /// tell, but for the last one.
 #[test]

@@ -152,7 +152,7 @@ impl Half {
     pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
         match (segment.options.tsval(), self.ids.behind(segment.ip_id)) {
             (Some(tsval), _) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
-            (_, Some(behind)) => behind < COPY_IDS,
+            (_, Some(behind)) if !self.state.is(state::SAME_IDS) => behind < COPY_IDS,
             _ => {
                 now.time_ns - self.last_data.time_ns < LEAST_REORDER_NS
                     && segment.len == self.last_len

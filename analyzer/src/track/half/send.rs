@@ -50,6 +50,9 @@ impl Half {
         let flight = self.sequence.count_packets(full + u32::from(small), paused);
         self.note_cut(mss);
         self.note_burst(now);
+        if segment.ip_id == self.ids.last && segment.ip_id != 0 {
+            self.state.set(state::SAME_IDS);
+        }
         self.settle_timing();
         if !small {
             self.settle_small();

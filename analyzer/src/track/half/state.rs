@@ -48,6 +48,8 @@ bits! {
     ACKED_IDLY: has_acked_idly,
     /// Its IP identifications count the packets of this connection, and some are missing.
     COUNTS_IDS: counts_ids,
+    /// Two segments of new data had one IP identification: it tells no copies apart (RFC 6864).
+    SAME_IDS,
     /// How soon its program reacts to data is counted.
     REACTIONS: counts_reactions,
     /// Not all counts of missing bytes and closed windows in [`Odd`](super::boxes::Odd) are 0: to
