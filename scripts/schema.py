@@ -32,6 +32,7 @@ document
   summary: summary
   servers: server[]  Those with exchanges; the worst come first.
   slowest: exchange[]  The slowest exchanges, taken apart; at most 20.
+  open: open[]  Debts that nobody had paid when their connection or the capture ended.
   version: text  Of nagle-scan.
   min_wait_ms: ms  Shorter waits are not listed.
   filter: text?  The capture filter; null if addresses are hidden.

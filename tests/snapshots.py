@@ -106,7 +106,7 @@ def fresh() -> dict[str, str]:
     return {kept: VERSION.sub("VERSION", text) for kept, text in made.items()}
 
 
-TABLES = ("connections", "stalls", "waits", "exchanges", "servers")
+TABLES = ("connections", "stalls", "waits", "exchanges", "open", "servers")
 
 
 def tables() -> str:

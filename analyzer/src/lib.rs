@@ -20,7 +20,8 @@
 //! - **band**: the releases that one round trip to the sender and a tolerance explain, as the
 //!   tracker estimates it.
 //! - **contradiction**: a small segment sent while a small one was unacknowledged; the algorithm was off.
-//! - **exchange**: a client's bytes, then the server's, until the client sends again. **suspect**:
+//! - **exchange**: a client's bytes, then the server's, until the client sends again, or the server begins
+//!   another message, for which nobody asked. **suspect**:
 //!   one with a wait that may be a stall. **arrival**: data of a client, as a relay may pass it on.
 //! - **reaction**: the time from a peer's data to the answer, while nothing of the sender is outstanding.
 //! - **range**: a piece of a capture that one thread reads and decodes. **shard**: a sixteenth of

@@ -57,23 +57,6 @@ def test_parts_of_an_exchange_add_up_to_its_latency_on_every_capture() -> None:
     assert seen > 20_000
 
 
-def test_a_wait_for_an_answer_takes_the_same_of_a_sum_as_of_its_exchange() -> None:
-    """'96 ms: the server was busy' beside '100 of 112 ms on the way': two stories of a wait."""
-    seen = 0
-    for path in sorted(CAPTURES.glob("*.pcap*")):
-        found = nagle_scan.scan(path, exchanges=True)
-        of_server = found.waits.query("cause == 'sender_app' and sender == 'server'")
-        waits = of_server.set_index("frame_to")["wait_ms"]
-        alone = found.exchanges.set_index("frame_end")
-        alone = alone[
-            (alone["resent_ms"] == 0) & (alone["held_ms"] == 0) & (alone["window_ms"] == 0)
-        ]
-        both = alone.join(waits, how="inner")
-        assert (both["server_ms"] >= both["wait_ms"] - 1e-3).all(), path
-        seen += len(both)
-    assert seen > 20
-
-
 def test_each_connection_has_one_exchange_that_it_connected_for() -> None:
     table = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").exchanges
     firsts = table.drop_duplicates("connection")

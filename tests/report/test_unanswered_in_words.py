@@ -41,6 +41,14 @@ ANSWERED: list[Frame] = [
 ]
 ASKED: list[Frame] = [(1.0, client(21, 31, "PA", 20)), (1.001, server(31, 41))]
 CUT: list[Frame] = [(1.002, server(31, 41, "A", 1460)), (1.002, client(41, 1491))]
+MORE: list[Frame] = [
+    (0.1, client(21, 31, "PA", 20)),
+    (0.102, server(31, 41, "PA", 30)),
+    (0.102, client(41, 61)),
+    (1.0, client(41, 61, "PA", 20)),
+    (1.001, server(61, 61)),
+]
+NEXT = client(9_000, -500, "S")
 SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in (0, 0.3, 0.9, 2.1)]
 
 
@@ -96,6 +104,19 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
             "30 bytes in flight, the last of them sent in 8, were not acknowledged by the client",
         ),
         (
+            [*OPENED, *ANSWERED, *MORE, (26.0, client(61, 61, "PA", 20)), (26.001, server(61, 81))],
+            "a request sent in 10, acknowledged in 11, not answered until the client asked again "
+            "in 12",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED, (31.0, NEXT)],
+            "acknowledged in 8, not answered until its ports were used again in 9",
+        ),
+        (
+            [*OPENED, (1.0, ANSWER), (1.0, client(1, 1)), (3.0, ANSWER), (3.0, client(1, 1))],
+            "the server answered the SYN again, though the client had acknowledged that",
+        ),
+        (
             [
                 *OPENED,
                 *ANSWERED,
@@ -114,3 +135,15 @@ def test_where_an_answer_is_missing_is_said(tmp_path: Path, frames: list[Frame],
     report = " ".join(text.render(scan(capture)._result, PLAIN, Options()).split())
     assert said in report
     assert "No other wait" not in report or "met RST" in said
+
+
+def test_what_is_open_at_the_end_is_a_row_and_no_latency(tmp_path: Path) -> None:
+    """An exchange that never ended looked finished when its last captured byte had come."""
+    frames = [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))]
+    found = scan(write_timed(tmp_path / "cut.pcap", frames))
+    (row,) = found.open.to_dict("records")
+    assert (row["owed"], row["owed_by"]) == ("the rest of a message", "server")
+    assert (row["frame_from"], row["frame_to"], row["ending"]) == (8, 10, "client_reset")
+    assert row["open_ms"] == pytest.approx(28_998, abs=1)
+    assert not row["host_alive"]
+    assert list(found.exchanges["frame_end"]) == [5]

@@ -209,6 +209,14 @@ class Scan(Written):
         return self._result.table("exchanges")
 
     @property
+    def open(self) -> pd.DataFrame:
+        """One row per debt that was still open when its connection, or the capture, ended.
+
+        Such an exchange is in no latency: it took `open_ms` or longer.
+        """
+        return self._result.table("open")
+
+    @property
     def servers(self) -> pd.DataFrame:
         """One row per server endpoint with exchanges, those that lose most to stalls first.
 

@@ -57,16 +57,14 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
     yield "open", sentences.in_vain(_causes(view), view.meaning_of)
     is_clean = summary.verdict == "clean"
     tail = slowest.dominated(view.tenth, view.min_wait_ms) if is_clean else ""
-    rest = tail, _rest(view), sentences.stale_requests(view.core), verdicts.not_judged(summary)
+    unasked, not_judged = sentences.unasked(summary), verdicts.not_judged(summary)
+    rest = tail, _rest(view), sentences.stale_requests(view.core), unasked, not_judged
     yield "rest", " ".join(filter(None, rest))
 
 
 def _rest(view: "View") -> str:
-    def slow_part() -> str:
-        return slowest.dominating(view.tenth, view.min_wait_ms)
-
-    rows = [row for row in _causes(view) if row.cause != "unanswered"]
-    return sentences.rest(view.summary, rows, view.meaning_of, slow_part, view.server_of_longest)
+    rows = [row for row in _causes(view) if not sentences.is_in_vain(row)]
+    return sentences.rest(view.summary, rows, view.meaning_of, view.server_of_longest)
 
 
 def _causes(view: "View") -> list[_core.CauseRow]:

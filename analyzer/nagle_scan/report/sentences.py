@@ -120,15 +120,14 @@ def rest(
     summary: _core.Summary,
     others: Sequence[_core.CauseRow],
     meaning: Callable[[_core.CauseRow], str],
-    slow_part: Callable[[], str],
     server_of: Callable[[_core.CauseRow], str],
 ) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did.
 
     `server_of` names the server of its longest wait, where there are several. A client that pauses
-    keeps nobody waiting, unless that is the `slow_part` of exchanges.
+    behind a message without an answer may have waited for one: that is told if nothing else is.
     """
-    busy = [row for row in others if _is_busy(row) or _is_pause_in_request(row, slow_part)]
+    busy = list(filter(_is_busy, others)) or list(filter(_is_pause_in_request, others))
     worst = max(busy, key=lambda row: row.total_ms, default=None)
     stalled_ms = certainty.counted_ms(summary) if summary.stalls else 0.0
     if worst is None or worst.total_ms < stalled_ms:
@@ -145,14 +144,18 @@ def _is_busy(row: _core.CauseRow) -> bool:
     return row.turn != "idle" and (row.cause, row.sender) not in causes.HARMLESS
 
 
-def _is_pause_in_request(row: _core.CauseRow, slow_part: Callable[[], str]) -> bool:
-    is_pause = (row.cause, row.sender) == causes.IDLE and row.turn == "midway"
-    return is_pause and slow_part() == "sending"
+def _is_pause_in_request(row: _core.CauseRow) -> bool:
+    return (row.cause, row.sender) == causes.IDLE and row.turn == "midway"
+
+
+def is_in_vain(row: _core.CauseRow) -> bool:
+    """Are these debts that nobody had paid at the end?"""
+    return row.cause == "unanswered" or row.turn == "open"
 
 
 def in_vain(others: Sequence[_core.CauseRow], meaning: Callable[[_core.CauseRow], str]) -> str:
     """Debts when connections or the capture ended; empty if there were none."""
-    rows = [row for row in others if row.cause == "unanswered"]
+    rows = list(filter(is_in_vain, others))
     if not rows:
         return ""
     worst = max(rows, key=lambda row: row.longest_ms)
@@ -198,6 +201,18 @@ def stale_requests(scan: _core.Scan) -> str:
     return (
         f"{request} sent into a connection that its server had closed, and met RST ({first}frame "
         f"{frame}): where it had been idle, let the client close it before the server does."
+    )
+
+
+def unasked(summary: _core.Summary) -> str:
+    """How many messages are in no exchange, where that is the most; else empty."""
+    many = summary.unasked_messages
+    if many <= summary.exchanges:
+        return ""
+    are, them = ("is", "it") if many == 1 else ("are", "them")
+    return (
+        f"{count(many, 'message')} {are} in no exchange: nobody had asked for {them}, or nobody "
+        "answered."
     )
 
 

@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "sending": Part("sending", "for the client to send its requests", colours.CLIENT),
+    "sending": Part("sending", "for the rest of the request", colours.CLIENT),
     "on_the_way": Part("on the way", "for data and ACKs on the way", colours.PALE),
     "resent": Part("resent", "for data that had to be sent again", colours.HELD_ONE_ROUND_TRIP),
     "window": Part("window", "for room in the receiver's window", colours.HELD_UNTIL_DATA),

@@ -13,6 +13,7 @@ ROWS = {
     "stalls": ("stall", "call"),
     "waits": ("wait",),
     "exchanges": ("exchange",),
+    "open": ("open",),
     "servers": ("server",),
     "segments": ("segment",),
 }

@@ -62,12 +62,22 @@ ENDINGS = {
     "server_fin": "until the server closed the connection in {frame}",
     "client_reset": "until the client reset the connection in {frame}",
     "server_reset": "until the server reset the connection in {frame}",
+    "asked_again": "until the client asked again in {frame}",
+    "ports_reused": "until its ports were used again in {frame}",
 }
 """The end of a wait for something that never came, by the engine's name."""
 DROPPED = (
     "what was sent arrives at the {by}'s host, which drops it (checksum, firewall, full buffer)"
 )
 GONE = "lost on its way, or the host is gone"
+ALIVE = (
+    "the {by}'s host was heard of since, and did not take it (a full accept queue, a firewall, "
+    "checksums), or all of it was lost on its way"
+)
+SYN_AGAIN = (
+    "the server answered the SYN again, though the client had acknowledged that: the ACK was lost, "
+    "or the server's accept queue is full; look whether its program accepts connections"
+)
 FORGOTTEN = (
     "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often"
 )
@@ -169,6 +179,7 @@ CAUSES = (
         name="zero_window",
         words="receive window full",
         meaning=_both("the receiving program did not read, or its receive buffer is small"),
+        by_turn={"open": _both("the receiver's window stayed closed: its program does not read")},
         colour=colours.CLIENT,
         hatch="\\\\",
     ),
@@ -340,6 +351,8 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
         return ELIDED
     if wait.unanswered_syns:
         return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
+    if wait.is_syn_again:
+        return SYN_AGAIN
     if wait.ending in TURNED_DOWN:
         return TURNED_DOWN[wait.ending]
     if wait.cause == "unanswered":
@@ -384,6 +397,8 @@ def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
     again = f"a request sent in {wait.frame_from}, and again, but not acknowledged {until}"
     if wait.has_arrived:
         return f"{again}: {DROPPED.format(by=wait.sender)}"
+    if wait.heard_ns > wait.from_ns:
+        return f"{again}: {ALIVE.format(by=wait.sender)}"
     silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
     if silent_ms >= FORGOTTEN_AFTER_MS:
         return (

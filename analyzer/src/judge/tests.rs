@@ -49,6 +49,7 @@ fn judge_all<'a>(
         exchanges: Vec::new(),
         stale: Stale::default(),
         splits: Vec::new(),
+        unasked: 0,
     });
     let mut blocks = [block(copies)];
     let clocks = Clocks::default();

@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 /// Rows of one kind.
 type PyRows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
 
-const TABLES: &str = "connections, stalls, waits, servers, exchanges, hours";
+const TABLES: &str = "connections, stalls, waits, servers, exchanges, open, hours";
 
 /// The scheme under `key`.
 ///
@@ -205,6 +205,7 @@ impl PyScan {
             "waits" => table::waits,
             "servers" => table::servers,
             "exchanges" => table::exchanges,
+            "open" => table::open,
             "hours" => table::hours,
             _ => return Err(PyValueError::new_err(format!("no such table: {table} ({TABLES})"))),
         };

@@ -120,7 +120,7 @@ impl Sums {
         by_data::drop_unlikely(&mut block, &mut model);
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         // Suspects of each connection are in the order of time.
-        suspects.sort_by_key(|row| row.connection);
+        suspects.sort_by_key(|row| (row.connection, row.end_frame));
         let mut suspects = suspects.as_slice();
         let number = |connection: &Connection| numbers[connection.id as usize];
         // Findings from elsewhere need room: it lies before the waits, which move ahead into it.

@@ -52,6 +52,7 @@ impl Turn {
         let is_open = wait.ending() == Some(Ending::Capture) && !wait.is(fact::RECOVERY);
         match (finding.cause, wait.by) {
             (Cause::Unanswered, _) if is_open => Self::Open,
+            (Cause::ZeroWindow, _) if wait.ending().is_some() => Self::Open,
             (Cause::SenderApp, _) if is_first => Self::First,
             (Cause::SenderApp, Side::Server) if !wait.is(fact::IN_EXCHANGE) => Self::Idle,
             (Cause::SenderApp, _) if is_midway => Self::Midway,

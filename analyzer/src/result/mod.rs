@@ -18,6 +18,7 @@ pub mod joined;
 pub mod late_acks;
 pub mod nagle_counts;
 pub mod names;
+pub mod open;
 pub mod parts;
 pub mod scan;
 pub mod segments;

@@ -96,6 +96,8 @@ pub struct Scan {
     pub stale: Stale,
     /// The first messages in two pieces.
     pub splits: Vec<Split>,
+    /// Messages that were no part of an exchange.
+    pub unasked: u64,
     pub totals: Totals,
     pub causes: CauseTotals,
     /// A program's system calls at the stalls.
@@ -152,6 +154,7 @@ impl Scan {
             hours,
             stale: tracked.stale,
             splits: tracked.splits,
+            unasked: tracked.unasked,
             servers: without_stalls(servers, judged.servers, judged.totals.counts_possible()),
             totals: judged.totals,
             causes: judged.causes,

@@ -12,6 +12,10 @@ named! {
         ServerFin = "server_fin",
         ClientReset = "client_reset",
         ServerReset = "server_reset",
+        /// The client sent its request again.
+        AskedAgain = "asked_again",
+        /// Another connection began between the same ports.
+        PortsReused = "ports_reused",
         /// A SYN met RST.
         Refused = "refused",
         /// A SYN met an older connection that the other end still has.

@@ -159,6 +159,7 @@ pub struct Told {
     pub exchanges: Vec<Exchange>,
     pub stale: Stale,
     pub splits: Vec<Split>,
+    pub unasked: u64,
 }
 
 /// Connections that were told, numbered from 0, as a block holds them.
@@ -251,7 +252,7 @@ impl Story {
     /// The capture ends `ms` after the last segment.
     pub fn end_after_ms(mut self, ms: f64) -> Told {
         let end_ns = self.now.time_ns + (ms * 1e6).round() as i64;
-        self.connection.end(|_| end_ns, &mut self.recorder);
+        self.connection.end(None, |_| end_ns, &mut self.recorder);
         let Recorder { mut waits, exchanged, splits, .. } = self.recorder;
         waits.end();
         Told {
@@ -260,6 +261,7 @@ impl Story {
             exchanges: exchanged.all.unwrap().rows,
             stale: exchanged.stale,
             splits,
+            unasked: exchanged.unasked,
             connection: self.connection,
         }
     }

@@ -310,6 +310,12 @@ thresholds! {
         from "RFC 6298, section 2.1",
         larger "takes SYNs that were sent again for copies";
 
+    /// A pause, with everything acknowledged, after which a sender begins another message: what it sends by
+    /// a timer of a second is no part of the message before.
+    MESSAGE_PAUSE_NS: i64 = 900_000_000 ns,
+        from "judgement",
+        larger "takes the time between messages that nobody asked for for latency";
+
     /// Round trips after which a debt at the end of a connection is late: before, it may be on its way.
     OPEN_ROUND_TRIPS: i64 = 4 round_trips,
         from "derived: the way there and back, twice over for a queue",

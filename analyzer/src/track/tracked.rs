@@ -144,6 +144,8 @@ pub struct Tracked {
     pub hours: Vec<(Hour, u64)>,
     pub stale: Stale,
     pub splits: Vec<Split>,
+    /// Messages that were no part of an exchange.
+    pub unasked: u64,
     /// Waits beyond what is kept: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -179,6 +181,7 @@ impl Tracked {
             }
             all.slowest.extend(exchanged.slowest, &numbers);
             all.stale.add(exchanged.stale);
+            all.unasked += exchanged.unasked;
             let servers: Arc<[u32]> = all.add_servers(exchanged.servers).into();
             for (hour, count) in exchanged.hours.unwrap_or_default() {
                 let server = servers[hour.server as usize];
@@ -219,6 +222,7 @@ impl Tracked {
             hours,
             stale: all.stale,
             splits,
+            unasked: all.unasked,
             unlisted_waits,
             unlisted_wait_ns,
         }

@@ -1,6 +1,7 @@
 //! Follows the connections of a shard segment by segment. No shard knows of another, so that as many
 //! threads as there are shards can work side by side.
 
+use crate::track::Mark;
 use crate::track::clock::Clocks;
 use crate::track::connection::{Lengths, Recorder};
 use crate::track::connections::Connections;
@@ -8,6 +9,7 @@ use crate::track::exchange::exchanged::Exchanged;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::table::{Located, Table};
 use crate::track::tracked::Ended;
+use hashbrown::HashMap;
 
 /// Segments whose connections are looked up at once: as many cache misses as overlap, and what they need
 /// fits into the first-level cache.
@@ -20,6 +22,8 @@ pub struct Tracker {
     /// The frame that opened each connection.
     first_frames: Vec<u32>,
     recorder: Recorder,
+    /// Connections whose ports others took over, and the frame that began these.
+    taken_over: HashMap<u32, Mark, foldhash::fast::RandomState>,
 }
 
 impl Tracker {
@@ -30,6 +34,7 @@ impl Tracker {
             connections: Connections::default(),
             first_frames: Vec::new(),
             recorder: Recorder::new(lengths, Exchanged::new(exchanges, hourly)),
+            taken_over: HashMap::default(),
         }
     }
 
@@ -64,6 +69,9 @@ impl Tracker {
                 }
                 self.connections.open(range.ends(row, found.by));
                 self.first_frames.push(range.mark(row).frame);
+                if let Some(before) = self.table.take_replaced() {
+                    self.taken_over.insert(before, range.mark(row));
+                }
             }
             if let Some(connection) = self.connections.get_whole(found.connection as usize) {
                 connection.fetch(found.by);
@@ -95,7 +103,8 @@ impl Tracker {
         self.table = Table::default();
         self.connections.end();
         for connection in self.connections.iter_mut() {
-            connection.end(|frame| clocks.until_ns(frame), &mut self.recorder);
+            let took_over = self.taken_over.get(&connection.id).copied();
+            connection.end(took_over, |frame| clocks.until_ns(frame), &mut self.recorder);
         }
         self.recorder.waits.end();
         Ended {

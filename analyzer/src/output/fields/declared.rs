@@ -7,6 +7,7 @@ use crate::judge::nagle::nodelay::NagleTotals;
 use crate::output::values::{Value, ValueKind};
 use crate::result::calls::StallCall;
 use crate::result::hops::Hop;
+use crate::result::open::Open;
 use crate::result::parts::TakenApart;
 use crate::result::segments::TrackedSegment;
 use crate::result::servers::{NamedServer, Percentiles};
@@ -40,7 +41,7 @@ impl Declared {
 }
 
 /// All fields: what they are fields of, and of each row in their order.
-pub fn everything() -> [(&'static str, Vec<Declared>); 11] {
+pub fn everything() -> [(&'static str, Vec<Declared>); 12] {
     let without_csv = |field: Field| field.except(Output::Csv);
     let in_json = |field: Field| field.only(Output::Json);
     [
@@ -50,6 +51,7 @@ pub fn everything() -> [(&'static str, Vec<Declared>); 11] {
         shown::<Option<StallCall>>(identity),
         shown::<Finding<'_>>(identity),
         shown::<TakenApart>(identity),
+        shown::<Open<'_>>(without_csv),
         shown::<&Hop>(in_json),
         shown::<NamedServer<'_>>(without_csv),
         shown::<Percentiles>(without_csv),

@@ -9,6 +9,7 @@ mod connection;
 mod declared;
 mod exchange;
 mod hop;
+mod open;
 mod segment;
 mod server;
 mod stall;

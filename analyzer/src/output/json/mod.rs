@@ -20,6 +20,7 @@ use crate::result::calls::CallsSummary;
 use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::hops::hops;
 use crate::result::joined::BothEnds;
+use crate::result::open::open;
 use crate::result::parts::slowest;
 use crate::result::scan::Scan;
 use crate::result::servers::{self, MOST_LISTED};
@@ -31,6 +32,9 @@ use std::ops::RangeInclusive;
 
 /// The slowest exchanges that the JSON lists: reports show fewer.
 const MOST_SLOW: usize = 20;
+
+/// The debts that the JSON lists: a server that went away leaves one on each of its connections.
+const MOST_OPEN: usize = 10_000;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
@@ -48,6 +52,8 @@ fn open_head(scan: &Scan, listed: &ListedRows) -> Vec<u8> {
     array(&mut out, servers::servers(scan, MOST_LISTED));
     out.extend_from_slice(b",\"slowest\":");
     array(&mut out, slowest(scan, MOST_SLOW));
+    out.extend_from_slice(b",\"open\":");
+    array(&mut out, open(scan).take(MOST_OPEN));
     out
 }
 
@@ -174,6 +180,9 @@ row! {
         short_holds: u64 = totals.short_holds,
         short_holds_ms: f64 = ms(totals.short_ns),
         exchanges: u64 = totals.exchanges,
+        /// Messages that are in no exchange, with a pause before each: a server sent them of its own
+        /// accord, or a client's got no answer.
+        unasked_messages: u64 = scan.unasked,
         /// Other waits that count in the totals only.
         waits_not_listed: u64 = waits_not_listed,
         waits_not_listed_ms: f64 = ms(waits_not_listed_ns),

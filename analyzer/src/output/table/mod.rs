@@ -8,6 +8,7 @@ use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{HourRow, NamedConnection, Row, StallRow};
 use crate::result::connections::Chunk;
+use crate::result::open::open as open_rows;
 use crate::result::parts::taken_apart;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::first_findings;
@@ -92,6 +93,11 @@ pub fn exchanges(scan: &Scan) -> DataTable {
     Halves { blocks, kept }.table(|(rows, firsts)| {
         columns(&taken_apart(&scan.connections, rows, firsts).collect::<Vec<_>>())
     })
+}
+
+/// One row per debt that was never paid.
+pub fn open(scan: &Scan) -> DataTable {
+    columns(&open_rows(scan).collect::<Vec<_>>())
 }
 
 /// One row per server with exchanges, those that lose most first.

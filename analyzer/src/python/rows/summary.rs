@@ -33,6 +33,7 @@ row! {
         stalled_ms: f64 = ms(totals.stalled_ns),
         verdict: &'static str = totals.verdict().name(),
         exchanges: u64 = totals.exchanges,
+        unasked_messages: u64 = scan.unasked,
         /// Exchanges of the affected connections, their latencies' sum, and what stalls took of it.
         cost_exchanges: u64 = cost.exchanges,
         cost_latency_ms: f64 = ms(cost.latency_ns),

@@ -13,7 +13,7 @@ use crate::result::cause_totals::Turn;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::ending::Ending;
-use crate::track::wait::fact;
+use crate::track::wait::{End, fact};
 
 /// Rival explanations of a stall: name, whether the capture rules it out, and why.
 type Rivals = Vec<(&'static str, bool, String)>;
@@ -50,6 +50,11 @@ row_with_fields! {
         has_arrived: bool = judged.capture_point == at(wait.by),
         /// Where a relay got what it passed on: the stream, and its server; `None` for other waits.
         upstream: Option<(u32, String)> = upstream(finding, scan),
+        /// Did the server answer a SYN again whose answer the client had acknowledged?
+        is_syn_again: bool = wait.end == End::Syn
+            && wait.by == Side::Server
+            && wait.is(fact::RETRANSMITTED)
+            && wait.unacked_len == 0,
         /// Did the other end never send anything?
         is_mute: bool = judged.half(wait.by).bytes == 0,
         /// Held or paused, for all that the capture shows?

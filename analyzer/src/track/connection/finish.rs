@@ -2,10 +2,18 @@
 
 use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
-use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::thresholds::{LONGEST_DELAYED_ACK_NS, MESSAGE_PAUSE_NS};
 use crate::track::wait::{End, Wait, fact};
-use crate::track::{Exchange, Side};
+use crate::track::{Exchange, Mark, Side};
 use std::num::NonZeroU32;
+
+/// Ports of protocols in which both ends speak when they have something to say, so that what comes late is
+/// no answer: BGP, MSDP, LDP, H.225, MSNP, SCCP, IEC 104, XMPP, OpenFlow, IRC, Bitcoin.
+const CONVERSATIONS: [u16; 13] =
+    [179, 639, 646, 1720, 1863, 2000, 2404, 5222, 5269, 6633, 6653, 6667, 8333];
+
+/// Exchanges with late answers that are kept of a connection.
+const MOST_LATE: usize = 64;
 
 impl Connection {
     /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
@@ -60,8 +68,34 @@ impl Connection {
             response_bytes,
             ..Exchange::between(self.id, begin, end)
         };
+        if exchange.answered_ns - exchange.asked_ns < MESSAGE_PAUSE_NS {
+            self.count_exchange(exchange, is_suspect, recorder);
+            return;
+        }
+        let late = recorder.exchanged.late.entry(self.id).or_default();
+        late.push((exchange, is_suspect));
+        if late.len() == MOST_LATE {
+            self.settle_late(recorder);
+        }
+    }
+
+    /// Counts exchanges with late answers, unless both ends speak when they like: then these are none.
+    #[cold]
+    pub(super) fn settle_late(&mut self, recorder: &mut Recorder) {
+        let late = recorder.exchanged.late.remove(&self.id).unwrap_or_default();
+        let port = self.endpoint(Side::Server).port;
+        if !late.is_empty() && (self.exchanges.unasked() > 1 || CONVERSATIONS.contains(&port)) {
+            recorder.exchanged.unasked += late.len() as u64;
+            return;
+        }
+        for (exchange, is_suspect) in late {
+            self.count_exchange(exchange, is_suspect, recorder);
+        }
+    }
+
+    fn count_exchange(&mut self, exchange: Exchange, is_suspect: bool, recorder: &mut Recorder) {
         self.exchanges.count(exchange.latency_ns());
-        if self.exchanges.count == 1 {
+        if self.exchanges.count == 1 || exchange.end.frame < self.first_end_frame {
             self.first_latency_ns = exchange.latency_ns();
             self.first_end_frame = exchange.end.frame;
             self.note_first_reply(exchange.end);
@@ -73,6 +107,32 @@ impl Connection {
             place
         });
         exchanged.add(exchange, is_suspect, place);
+    }
+
+    /// Does `side` go on `now`, long after a message that was acknowledged, with room for more, and that the other
+    /// end has not answered since? Then it begins another message. Some clients wait a second for leave to
+    /// send the rest of a request (RFC 9110, section 10.1.1).
+    #[inline]
+    pub(super) fn speaks_anew(&self, side: Side, now: Mark) -> bool {
+        let pause_ns = MESSAGE_PAUSE_NS * [2, 1][side as usize];
+        now.time_ns - self.half(side).last_data.time_ns >= pause_ns
+            && self.exchanges.open().is_some() == (side == Side::Client)
+            && self.is_message_over(side, now)
+    }
+
+    #[cold]
+    fn is_message_over(&self, side: Side, now: Mark) -> bool {
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let since_ns = now.time_ns - half.last_data.time_ns.max(half.all_acked().mark.time_ns);
+        // Bytes that are not sent again were acknowledged, though that was not captured.
+        let was_acked = half.sequence.in_flight() == 0
+            || !half.is_recovering() && since_ns >= 3 * MESSAGE_PAUSE_NS;
+        let had_room = peer.sequence.window > 0 && peer.zero_window_frame() < half.last_data.frame;
+        half.bytes() > 0
+            && was_acked
+            && !half.is_last_cut()
+            && had_room
+            && since_ns >= MESSAGE_PAUSE_NS
     }
 
     /// Latency of the first exchange in ns, and the frame in which it ended.

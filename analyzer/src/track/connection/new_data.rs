@@ -38,7 +38,14 @@ impl Connection {
         if is_reaction {
             self.keep_reaction(sent, len, mss, recorder);
         }
-        if self.exchanges.is_ended_by(side) {
+        if self.speaks_anew(side, now) {
+            if side == Side::Client && len == self.half(side).last_len {
+                self.push_asked_again(now, recorder);
+            }
+            self.exchanges.note_unasked();
+            recorder.exchanged.unasked += 1;
+            self.end_exchange(recorder);
+        } else if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
         }
         if self.exchanges.data(side, now) {

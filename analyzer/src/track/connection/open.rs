@@ -18,14 +18,32 @@ impl Connection {
         }
     }
 
-    /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows.
-    pub fn end(&mut self, end_ns: impl Fn(u32) -> i64, recorder: &mut Recorder) {
-        if self.is_open() {
+    /// The capture has ended, for the connections that have a frame at the time that `end_ns` knows; or for this
+    /// one, whose ports another one `took_over`.
+    pub fn end(
+        &mut self,
+        took_over: Option<Mark>,
+        end_ns: impl Fn(u32) -> i64,
+        recorder: &mut Recorder,
+    ) {
+        if let (true, Some(next)) = (self.is_open(), took_over) {
+            let time_ns = next.time_ns.max(self.last_ns());
+            self.push_open(Ending::PortsReused, Mark { time_ns, ..next }, recorder);
+        } else if self.is_open() {
             let frame = self.last_known_frame();
             let time_ns = end_ns(frame).max(self.last_ns());
             self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
         }
         self.finish(recorder);
+        self.settle_late(recorder);
+    }
+
+    /// The client, whose requests were answered before, sends one again `now` that was not.
+    #[cold]
+    pub(super) fn push_asked_again(&self, now: Mark, recorder: &mut Recorder) {
+        if self.exchanges.count > 1 && self.exchanges.unasked() == 0 {
+            self.push_unanswered(Ending::AskedAgain, now, recorder);
+        }
     }
 
     /// May something be owed? Nothing is to most connections that end.
@@ -72,7 +90,10 @@ impl Connection {
             is_kept |= self.push_unanswered(ending, to, recorder);
         }
         if !is_kept && !self.is_closed() {
-            self.push_owed(ending, to, recorder);
+            is_kept = self.push_owed(ending, to, recorder);
+        }
+        if is_kept {
+            self.exchanges.abandon();
         }
     }
 
@@ -91,7 +112,8 @@ impl Connection {
         if is_kept {
             let wait = Wait::between(self.id, side, from, to);
             let (end, facts) = (End::InVain(ending), fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW);
-            recorder.push_other(Wait { end, facts, unacked_len, ..wait });
+            let unacked_ns = self.half(side.other()).last_ns;
+            recorder.push_other(Wait { end, facts, unacked_len, unacked_ns, ..wait });
         }
         is_kept
     }
@@ -150,7 +172,8 @@ impl Connection {
         }
         let mut waits = recorder.waits.ended(self.id, Side::Client, farewell.frame);
         let wait = waits.find(|wait| wait.is(fact::OWN_DATA_BEFORE) && wait.has_ack())?;
-        let is_short = 2 * client.last_len <= wait.unacked_len && self.exchanges.covers(wait.from);
+        let is_unanswered = wait.from.after(self.half(Side::Server).last_new());
+        let is_short = 2 * client.last_len <= wait.unacked_len && is_unanswered;
         let Wait { from, ack, unacked_len, .. } = *wait;
         is_short.then_some(Asked { from, ack, to: farewell, len: unacked_len })
     }
@@ -238,6 +261,17 @@ mod tests {
         assert_eq!(wait.ending(), Some(Ending::Capture));
         assert_eq!((wait.wait_ns(), wait.to.frame), (30_000_000_000, 11));
         assert!(in_vain(&asked().end_after_ms(150.0)).is_empty());
+    }
+
+    #[test]
+    fn a_request_that_hangs_until_it_is_sent_again_is_a_wait() {
+        let again = |len| asked().after_ms(25_000.0, client(len)).after_ms(3.0, server(200)).end();
+        let told = again(100);
+        let wait = only(&told);
+        assert_eq!((wait.ending(), wait.to.frame), (Some(Ending::AskedAgain), 12));
+        assert_eq!((wait.wait_ns(), told.exchanges.len()), (25_001_000_000, 3));
+        assert_eq!(told.exchanges[2].latency_ns(), 3_000_000);
+        assert!(in_vain(&again(20)).is_empty());
     }
 
     #[test]

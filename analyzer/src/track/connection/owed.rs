@@ -16,19 +16,20 @@ impl Connection {
         self.halves[side as usize].odd_mut().probes.add(now, heard_ns);
     }
 
-    /// Keeps the wait for what is owed at `to`, if that is so for long.
+    /// Keeps the wait for what is owed at `to`, if that is so for long. Is it a part of an exchange?
     #[cold]
     #[inline(never)]
-    pub(super) fn push_owed(&self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+    pub(super) fn push_owed(&self, ending: Ending, to: Mark, recorder: &mut Recorder) -> bool {
         let Some(owed) = Side::BOTH.into_iter().find_map(|side| self.owed(side, ending, to)) else {
-            return;
+            return false;
         };
         let rtt_ns: i64 = self.halves.iter().map(Half::rtt_or_zero_ns).sum();
         let late_ns = FIRST_RTO_NS.max(OPEN_ROUND_TRIPS * rtt_ns).max(recorder.lengths.listed_ns);
-        if owed.to.time_ns - owed.from.time_ns < late_ns {
-            return;
+        let is_late = owed.to.time_ns - owed.from.time_ns >= late_ns;
+        if is_late {
+            recorder.push_other(owed);
         }
-        recorder.push_other(owed);
+        is_late && !owed.is(fact::PROBED)
     }
 
     /// The wait of `side` for what it is owed, or of the other end for what `side` owes.
@@ -39,13 +40,14 @@ impl Connection {
             end: End::InVain(ending),
             facts,
             unacked_len,
-            unacked_ns: peer.last_ns,
+            unacked_ns: self.half(by).last_ns,
             ..Wait::between(self.id, by, from, to)
         };
         if half.bytes() == 0 || peer.segments == 0 || half.unseen().0 > 0 {
             return None;
         }
-        let is_given_up = ending == Ending::Capture || ending == Ending::reset(side);
+        let is_left_open = matches!(ending, Ending::Capture | Ending::PortsReused);
+        let is_given_up = is_left_open || ending == Ending::reset(side);
         if unacked_len > 0 {
             // Bytes that are not sent again were acknowledged, though that was not captured: timers back off by doubling.
             let resent_ns = half.last_data.time_ns - half.last_new().time_ns;
@@ -61,7 +63,7 @@ impl Connection {
         let is_left = ending != Ending::fin(side) && ending != Ending::reset(side);
         // Where nobody gave up, a single full-sized segment of a server is mostly a part of more, though pushed.
         let fills = side == Side::Server && self.announced_mss() == Some(half.last_len);
-        let is_cut = half.is_last_cut() || (fills && ending == Ending::Capture);
+        let is_cut = half.is_last_cut() || (fills && is_left_open);
         (is_last && is_left && is_cut).then(|| wait(side, half.last_data, fact::OWN_DATA_BEFORE))
     }
 }

@@ -175,6 +175,62 @@ fn an_exchange_lasts_from_the_first_byte_asked_to_the_last_answered() {
     assert_eq!((exchange.request_bytes, exchange.response_bytes), (150, 1500));
 }
 
+/// Latencies in ms, and how many messages are no part of an exchange.
+fn latencies(story: Story) -> (Vec<i64>, u64) {
+    let told = story.end();
+    (told.exchanges.iter().map(|row| row.latency_ns() / MS).collect(), told.unasked)
+}
+
+fn answered(story: Story) -> Story {
+    story.after_ms(50.0, client(100)).after_ms(5.0, server(200)).after_ms(0.02, client(0))
+}
+
+#[test]
+fn what_a_server_sends_of_its_own_accord_is_no_latency() {
+    let push = |story: Story| story.after_ms(5_000.0, server(60)).after_ms(0.02, client(0));
+    assert_eq!(latencies(answered(connected()).times(70, push)), (vec![5], 70));
+    assert_eq!(latencies(answered(answered(connected()).times(2, push))), (vec![5, 5], 2));
+    // The ACK of the reply was not captured; nothing was sent again.
+    let asked = connected().after_ms(5.0, client(100)).after_ms(5.0, server(200));
+    assert_eq!(latencies(asked.after_ms(5_000.0, server(60).ack(100))).0, [5]);
+}
+
+#[test]
+fn a_reply_goes_on_over_pauses_while_something_is_owed() {
+    let begun = || connected().after_ms(5.0, client(100)).after_ms(5.0, server(1460).more());
+    let cut = begun().after_ms(0.02, client(0)).after_ms(5_000.0, server(60));
+    assert_eq!(latencies(cut), (vec![5_005], 0));
+    let paused = answered(connected()).after_ms(700.0, server(60));
+    assert_eq!(latencies(paused), (vec![705], 0));
+    let full = connected().after_ms(5.0, client(100)).after_ms(5.0, server(700));
+    let full = full.after_ms(0.02, client(0).window(0));
+    let full = full.after_ms(5_000.0, client(0)).after_ms(1.0, server(60));
+    assert_eq!(latencies(full), (vec![5_006], 0));
+}
+
+/// A program writes 'typing ...' every five seconds, which nobody answers, then asks.
+#[test]
+fn a_request_begins_with_the_message_that_is_answered() {
+    let typing = |story: Story| story.after_ms(5_000.0, client(90)).after_ms(1.0, server(0));
+    let asked = answered(connected()).times(3, typing);
+    assert_eq!(latencies(answered(asked.after_ms(5_000.0, client(0)))), (vec![5, 5], 3));
+}
+
+#[test]
+fn a_late_answer_is_one_unless_both_ends_speak_when_they_like() {
+    let late = |story: Story| story.after_ms(50.0, client(100)).after_ms(9_000.0, server(200));
+    assert_eq!(latencies(late(answered(connected()))), (vec![5, 9_000], 0));
+    let push = |story: Story| story.after_ms(5_000.0, server(60)).after_ms(0.02, client(0));
+    assert_eq!(latencies(late(answered(connected()).times(2, push))), (vec![5], 3));
+}
+
+#[test]
+fn what_is_still_owed_at_the_end_is_no_whole_exchange() {
+    let cut = answered(connected()).after_ms(5.0, client(100)).after_ms(5.0, server(1460).more());
+    let told = cut.after_ms(0.02, client(0)).end_after_ms(30_000.0);
+    assert_eq!(told.exchanges.len(), 1);
+}
+
 #[test]
 fn a_greeting_is_no_exchange() {
     let told = connected()

@@ -38,6 +38,11 @@ pub struct Exchanged {
     pub stale: Stale,
     /// The slowest ones, and some of all.
     pub slowest: Slowest,
+    /// Answers that came late, by connection, each with whether a wait in its exchange may be a stall:
+    /// at its end it is known whether they are answers.
+    pub late: HashMap<u32, Vec<(Exchange, bool)>, foldhash::fast::RandomState>,
+    /// Messages that were no part of an exchange.
+    pub unasked: u64,
     /// When the last response of each connection began that came in several segments. Not in the
     /// connection: most responses are one segment, and its cache lines are full.
     pub answered_ns: ByBlock<i64>,

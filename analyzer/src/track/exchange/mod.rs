@@ -1,4 +1,4 @@
-//! Exchanges: the client's bytes, then the server's, until the client speaks again.
+//! Exchanges: the client's bytes, then the server's, until the client speaks again or the reply is over.
 
 pub mod exchanged;
 pub mod hours;
@@ -49,8 +49,8 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, and three facts of the
-    /// current exchange.
+    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, three facts of the
+    /// current exchange, and how many messages were no part of one, up to three.
     server: u32,
 }
 
@@ -61,15 +61,18 @@ const ANSWERED: u32 = 1 << 30;
 /// In several segments: the response began before its last data.
 const SEVERAL: u32 = 1 << 29;
 const FACTS: u32 = SUSPECT | ANSWERED | SEVERAL;
+/// One message that was no part of an exchange, and as many as are counted.
+const UNASKED: u32 = 1 << 27;
+const MOST_UNASKED: u32 = 3 * UNASKED;
 
 impl Exchanges {
     /// Place of the server, once there was an exchange.
     pub fn server(&self) -> Option<u32> {
-        (self.server & !FACTS).checked_sub(1)
+        (self.server & !(FACTS | MOST_UNASKED)).checked_sub(1)
     }
 
     pub fn set_server(&mut self, place: u32) {
-        self.server = (self.server & FACTS) | (place + 1);
+        self.server = (self.server & (FACTS | MOST_UNASKED)) | (place + 1);
     }
 
     /// A wait in the current exchange may be a stall.
@@ -81,6 +84,23 @@ impl Exchanges {
     #[inline]
     pub fn is_ended_by(&self, by: Side) -> bool {
         by == Side::Client && self.server & ANSWERED != 0
+    }
+
+    /// A message came that nobody had asked for, or that got no answer.
+    pub fn note_unasked(&mut self) {
+        if self.server & MOST_UNASKED != MOST_UNASKED {
+            self.server += UNASKED;
+        }
+    }
+
+    /// How many such messages came, up to three.
+    pub fn unasked(&self) -> u32 {
+        (self.server & MOST_UNASKED) / UNASKED
+    }
+
+    /// The rest of the response, or its ACK, was still owed at the end: it was no whole exchange.
+    pub fn abandon(&mut self) {
+        self.begin = Mark::NONE;
     }
 
     /// Where the current request began, if the server has sent nothing since.

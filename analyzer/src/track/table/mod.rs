@@ -62,6 +62,8 @@ struct Flows {
     seed: RandomState,
     /// One per connection.
     bases: Vec<Base>,
+    /// The connection that had the ports of the newest one before it.
+    replaced: Option<u32>,
 }
 
 /// An entry of the table: the number of a connection times four, and two facts.
@@ -124,6 +126,11 @@ impl Table {
         self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
     }
 
+    /// The connection that had the ports of the newest one before it, if there was one.
+    pub fn take_replaced(&mut self) -> Option<u32> {
+        self.flows.replaced.take()
+    }
+
     /// Later segments belong to other connections, even between the same ports: another capture
     /// that overlaps in time was opened.
     pub fn forget(&mut self) {
@@ -170,6 +177,9 @@ impl Flows {
         };
         let own = flow.filter(fits).or_else(translated);
         let going_on = own.or(flow.filter(|_| is_answer));
+        if going_on.is_none() {
+            self.replaced = flow.map(Flow::connection);
+        }
         let flow = going_on.unwrap_or_else(|| self.open(lookup, header));
         if going_on.is_none() && header.is_opening() {
             known.asked.add(key, header, flow.connection());

@@ -1,0 +1,38 @@
+//! What was still owed when connections or the capture ended.
+
+use crate::judge::findings::Finding;
+use crate::result::scan::Scan;
+use crate::track::Side;
+use crate::track::ending::Ending;
+use crate::track::wait::fact;
+
+/// A debt that was never paid.
+#[derive(Debug, Clone, Copy)]
+pub struct Open<'a>(pub Finding<'a>);
+
+impl Open<'_> {
+    /// Of a wait for room, the receiver; else who should have ended it.
+    pub fn owed_by(&self) -> Side {
+        let is_room = self.0.wait.is(fact::ZERO_WINDOW);
+        if is_room { self.0.wait.by.other() } else { self.0.wait.by }
+    }
+
+    pub fn ending(&self) -> Ending {
+        self.0.wait.ending().unwrap_or(Ending::Capture)
+    }
+
+    /// How long nothing came from the end that owed it.
+    pub fn silent_ns(&self) -> i64 {
+        (self.0.wait.to.time_ns - self.0.wait.heard_ns()).max(0)
+    }
+
+    pub fn is_host_alive(&self) -> bool {
+        self.0.wait.heard_ns() > self.0.wait.from.time_ns
+    }
+}
+
+/// All of them, connection by connection. A SYN that was turned down was answered.
+pub fn open(scan: &Scan) -> impl Iterator<Item = Open<'_>> {
+    let never_came = |row: &Finding<'_>| row.wait.ending().is_some() && !row.wait.is_connecting();
+    scan.connections.findings().filter(never_came).map(Open)
+}
