@@ -313,7 +313,7 @@ def test_a_capture_that_is_gone_when_its_rows_are_is_reported(run: Run, tmp_path
     assert Fleet(fleet).failures["path"].tolist() == [str(path)]
     assert rows_of(fleet)["sums"] == []
     path.write_bytes(content)
-    assert run(*call).returncode == 1
+    assert run(*call).returncode == 0, "its stalls were told before"
     leave_out = ("scanned", "modified")
     assert rows_of(fleet, leave_out)["stalls"] == before["stalls"]
     assert len(Fleet(fleet).failures) == 0
