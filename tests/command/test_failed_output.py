@@ -37,7 +37,7 @@ def test_a_folder_that_is_missing_is_told_before_the_scan(
     name: str, run: Run, tmp_path: Path
 ) -> None:
     """Of a capture of many gigabytes nobody wants to know it afterwards."""
-    done = run("nowhere.pcap", "-o", name, cwd=tmp_path)
+    done = run(SPLIT, "-o", name, cwd=tmp_path)
     (line,) = lines(done.stderr)
     assert line.isprintable()
     assert line.endswith(": cannot write: no such file or directory")
