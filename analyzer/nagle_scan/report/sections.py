@@ -206,7 +206,7 @@ def causes(view: View, marks: Marks) -> Iterator[Block]:
             duration(row.longest_ms),
             marks.text(meaning),
         )
-        for row, meaning in once(view.causes, view.said)
+        for row, meaning in view.causes
     ]
     yield Table(rows)
     yield from map(marks.text, view.other_waits)
