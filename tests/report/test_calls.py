@@ -97,8 +97,10 @@ def test_an_anonymized_report_has_no_address(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "result.json"
     done = run(PCAP, "--calls", TRACE, "--anonymize", "-o", out)
     alone = run("--calls", TRACE, "--anonymize")
-    for output in (done.stdout, alone.stdout, out.read_bytes()):
+    data = run("--calls", TRACE, "--anonymize", "--format", "json")
+    for output in (done.stdout, alone.stdout, data.stdout, out.read_bytes()):
         assert b"127.0.0.1" not in output
+        assert b"serve" not in output.replace(b"server", b"")
 
 
 @pytest.mark.parametrize("off_s", [0.0, -10_804.2, 86_400.0])

@@ -45,11 +45,13 @@ def alone(options: Chosen) -> int:
         raise OutputError("--why and --baseline need a capture beside --calls")
     if options.output or options.format not in (TEXT, "json"):
         raise OutputError("--calls without a capture prints text or --format json only")
-    sums = calls.read(options.calls, _core.Progress()).alone()
+    sums = json.loads(calls.read(options.calls, _core.Progress()).alone())
+    hides = options.anonymize
+    if hides:
+        trace.anonymize(sums)
     if options.format != TEXT:
-        terminal.say(sums)
+        terminal.say(json.dumps(sums, separators=(",", ":")))
     else:
-        hides = options.anonymize
         names = "trace" if hides else ", ".join(options.calls)
-        terminal.say(trace.render(json.loads(sums), names, terminal.style(), hides=hides))
+        terminal.say(trace.render(sums, names, terminal.style(), hides=hides))
     return EXIT_PASSED if options.exit_zero else EXIT_CANNOT_TELL

@@ -31,6 +31,17 @@ NO_PATTERN = (
 ALIKE = "A busy program or a far host would look the same: only packets tell."
 
 
+def anonymize(alone: Row) -> None:
+    """Takes addresses away, and names of functions and files: they may tell whose program it is."""
+    for pattern in alone["patterns"]:
+        pattern["local"] = pattern["remote"] = None
+        for call in pattern["first"], pattern["last"]:
+            call["function"] = ""
+            call.pop("file", None)
+    for option in alone["options"]:
+        option["function"] = ""
+
+
 def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
     """The report; with `hides` without addresses."""
     facts = ", ".join(

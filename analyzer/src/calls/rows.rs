@@ -27,6 +27,11 @@ pub struct NamedCall {
 }
 
 impl NamedCall {
+    pub fn anonymize(&mut self) {
+        self.function.clear();
+        self.file.clear();
+    }
+
     pub fn of(trace: &Trace, write: &Write) -> Self {
         Self {
             name: NAMES[usize::from(write.name)].0,

@@ -41,7 +41,7 @@ pub struct Trace {
     /// The calls that it has: a bit for each place of `name::NAMES`.
     pub seen: u64,
     /// Was it made with `-c`?
-    pub(super) is_summary: bool,
+    pub is_summary: bool,
     /// Writes, and sockets, that were not kept.
     pub more_writes: u64,
     pub more_sockets: u64,

@@ -13,6 +13,7 @@
 use crate::result::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 pub const KEY_LEN: usize = 32;
 
@@ -51,6 +52,7 @@ impl Anonymizer {
         // The user chose the other words, for the addresses as they were.
         scan.names = scan.names.moved(|addr| self.addr(addr));
         scan.is_anonymized = true;
+        scan.calls = scan.calls.take().map(|calls| Arc::new(calls.anonymized()));
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);
             capture.filter = None;

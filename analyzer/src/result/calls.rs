@@ -138,6 +138,19 @@ impl StallCalls {
         calls
     }
 
+    /// Without names of functions and files, which may tell whose program it is.
+    pub fn anonymized(&self) -> Self {
+        let trace = Trace { clock: self.trace.clock, ..Trace::default() };
+        let mut calls = Self { trace: Arc::new(trace), ..self.clone() };
+        for pattern in &mut calls.summary.patterns {
+            for call in pattern.first.iter_mut().chain([&mut pattern.held]) {
+                call.anonymize();
+            }
+        }
+        calls.summary.options.iter_mut().for_each(|option| option.function.clear());
+        calls
+    }
+
     /// The call of the wait that this frame ended.
     pub fn row(&self, connection: u32, frame: u32) -> Option<&CallRow> {
         let at = self.rows.binary_search_by_key(&(connection, frame), |row| row.key).ok()?;
