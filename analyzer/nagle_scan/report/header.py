@@ -41,7 +41,7 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
         yield "open", sentences.in_vain(_causes(view), view.meaning_of)
-        known = sentences.known_besides(view.core)
+        known = sentences.known_besides(summary)
         if not summary.not_judged:
             known = f"{sentences.handshakes(view.core)} {_rest(view)}".strip()
         yield "rest", known

@@ -179,17 +179,11 @@ def handshakes(scan: _core.Scan) -> str:
     )
 
 
-def known_besides(scan: _core.Scan) -> str:
+def known_besides(summary: _core.Summary) -> str:
     """What an inconclusive capture shows all the same; empty if that is nothing."""
-    summary = scan.summary()
-    slowest = next(iter(scan.slowest(1)), None)
-    clean = took = ""
-    if summary.clean:
-        clean = f"{count(summary.clean, 'other connection')} without a stall."
-    if slowest is not None:
-        exchanges = count(summary.exchanges, "exchange")
-        took = f"{exchanges} took {duration(slowest.latency_ms)} at most."
-    return f"{clean} {took}".strip()
+    if not summary.clean:
+        return ""
+    return f"{count(summary.clean, 'other connection')} without a stall."
 
 
 def stale_requests(scan: _core.Scan) -> str:
