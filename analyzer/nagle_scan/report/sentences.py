@@ -180,7 +180,7 @@ def handshakes(scan: _core.Scan) -> str:
 
 
 def known_besides(summary: _core.Summary) -> str:
-    """What an inconclusive capture shows all the same; empty if that is nothing."""
+    """Connections that an inconclusive capture clears; empty if there are none."""
     if not summary.clean:
         return ""
     return f"{count(summary.clean, 'other connection')} without a stall."

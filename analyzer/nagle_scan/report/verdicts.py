@@ -132,7 +132,7 @@ def _short(summary: _core.Summary, min_wait_ms: float) -> str:
 
 
 def clean_means(scan: _core.Scan, min_wait_ms: float) -> Iterator[tuple[str, str]]:
-    """What a clean capture lets one hope for: heads and sentences. 'Will not help' is said only
+    """Heads and sentences below a clean verdict. 'Will not help' is said only
     where something could have stalled, and nothing can have been held."""
     summary = scan.summary()
     if summary.short_holds:
