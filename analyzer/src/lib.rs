@@ -95,4 +95,4 @@ pub use result::scan::{Scan, ScanOptions, scan};
 pub use track::reader::Reading;
 pub use track::reader::capture_summary::CaptureSummary;
 pub use track::reader::labels::Labels;
-pub use track::reader::range::SHARDS;
+pub use track::table::key::SHARDS;

@@ -19,6 +19,8 @@ def wait(cause: str, sender: str, turn: str = "asked", lost: bool | None = False
         may_be_held=False,
         lost_before_capture=lost,
         unanswered_syns=0,
+        is_syn_again=False,
+        upstream=None,
         ending="",
         row="",
     )

@@ -70,7 +70,7 @@ def _lasts(since: Sequence[Cell], before: float) -> bool:
     busiest = max(since, key=lambda cell: cell.stalls)
     rest = [cell for cell in since if cell is not busiest]
     stalls, exchanges = (sum(cell[at] for cell in rest) for at in range(2))
-    return not rest or (stalls > RATIO * before * exchanges and rise(since[::-1]) is None)
+    return not rest or bool(stalls > RATIO * before * exchanges and rise(since[::-1]) is None)
 
 
 def no_trend(hours: int) -> Trend:

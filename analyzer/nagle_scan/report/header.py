@@ -27,6 +27,11 @@ def of(view: "View") -> list[Item]:
     return [Item(head, text) for head, text in _items(view) if text]
 
 
+def said(view: "View") -> str:
+    """All of its sentences."""
+    return " ".join(item.text for item in of(view))
+
+
 def _items(view: "View") -> Iterator[tuple[str, str]]:
     yield from _judged(view)
     yield "seen", both_ends.seen(view.core, view.result.captures)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from nagle_scan import _core
 from nagle_scan.advice import Setting
 from nagle_scan.messages import split
-from nagle_scan.report import held, sections, verdicts, wireshark
+from nagle_scan.report import header, held, sections, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.markup import code, escaped, table
@@ -49,7 +49,7 @@ def _lines(view: View) -> Iterator[str]:
 
 def _answer(view: View) -> Iterator[str]:
     """Verdict, cost, fix and rest."""
-    verdict, *others = view.header
+    verdict, *others = header.of(view)
     yield f"- {_marked(view, verdict.text)}"
     yield from (f"- {item.head.capitalize()}: {_marked(view, item.text)}" for item in others)
 
@@ -78,7 +78,8 @@ def _clean(view: View) -> Iterator[str]:
     yield from _laid_out(sections.latencies(view, marks))
     yield from _laid_out(sections.slowest(view, marks))
     if view.waits:
-        yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks, view.said))
+        said = header.said(view)
+        yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks, said))
     yield from (f"{escaped(sentence)}\n" for sentence in view.other_waits)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.messages import split
-from nagle_scan.report import pictures, sections, sentences, verdicts, wireshark
+from nagle_scan.report import header, pictures, sections, sentences, verdicts, wireshark
 from nagle_scan.report.options import Options
 from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
@@ -61,6 +61,7 @@ class Page(View):
     def __init__(self, result: Result, options: Options) -> None:
         super().__init__(result, LIMITS, options)
         self.title = self.in_one_line
+        self.header = header.of(self)
         self.mark = verdicts.mark(self.summary)
         self.word = verdicts.heading(self.summary)
         self.not_judged = verdicts.not_judged(self.summary)

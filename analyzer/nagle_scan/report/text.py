@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
-from nagle_scan.report import sections, verdicts
+from nagle_scan.report import header, sections, verdicts
 from nagle_scan.report.sections import PLAIN, SPARE_OF_LATENCIES, Block, Head, Step, Table
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
@@ -69,7 +69,7 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 
 def _answer(view: View, style: Style) -> Iterator[str]:
     """Verdict, cost, fix and rest, on the first screen."""
-    return items([(head.upper(), text) for head, text in view.header], style)
+    return items([(head.upper(), text) for head, text in header.of(view)], style)
 
 
 def items(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
     yield from laid_out(sections.causes(view, PLAIN), style)
-    said = view.said + " ".join(meaning for _, meaning in view.causes)
+    said = header.said(view) + " ".join(meaning for _, meaning in view.causes)
     yield from laid_out(sections.waits(view.waits_heading, view.waits, PLAIN, said), style)
 
 

@@ -26,11 +26,8 @@ from nagle_scan.words.wording import count, endpoint
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
-    from nagle_scan.report.header import Item
     from nagle_scan.report.options import Options
 
-EXPLAINED_ONE_BY_ONE = {"connect", "passed_on", "unanswered"}
-"""Causes of waits with different remedies: the longest wait stands for them."""
 MOST_ASKED = 10
 """Worst connections, and longest waits, that the sentences of every format rest on."""
 MANY = 100
@@ -110,18 +107,6 @@ class View:
         # Reports are written side by side: setdefault is atomic.
         kept: dict[tuple[str, ...], _Shared] = vars(result).setdefault("_shared", {})
         self._shared = kept.setdefault(tuple(shared.files), shared)
-
-    @cached_property
-    def header(self) -> "list[Item]":
-        """The answer on the first screen."""
-        from nagle_scan.report.header import of
-
-        return of(self)
-
-    @property
-    def said(self) -> str:
-        """Its sentences."""
-        return " ".join(item.text for item in self.header)
 
     @property
     def groups(self) -> list[_core.ServerGroupRow]:
@@ -299,7 +284,7 @@ class View:
     def meaning_of(self, row: _core.CauseRow) -> str:
         """The meaning of one cause's waits; where each has its own story, that of the longest."""
         wait = None
-        if row.cause in EXPLAINED_ONE_BY_ONE:
+        if row.cause in causes.EXPLAINED_ONE_BY_ONE:
             wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
         if wait is None:
             return causes.meaning_of_all(row)

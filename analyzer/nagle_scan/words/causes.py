@@ -45,6 +45,8 @@ class Cause(NamedTuple):
         return self.acks is DELAYED
 
 
+EXPLAINED_ONE_BY_ONE = {"connect", "passed_on", "unanswered"}
+"""Causes of waits with different remedies: the longest wait stands for them."""
 RELAYED = "{} forwarded at once what had arrived in tcp.stream {} ({}): look there"
 IDLE = ("sender_app", "client")
 """Cause and sender of a wait that keeps nobody waiting: a client between two requests."""

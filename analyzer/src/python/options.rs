@@ -5,7 +5,7 @@ use crate::result::names::Names;
 use crate::result::scan::ScanOptions;
 use crate::track::reader::Reading;
 use crate::track::reader::labels::Labels;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;

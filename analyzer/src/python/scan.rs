@@ -19,7 +19,7 @@ use crate::result::{
     clearest, connecting, groups, hops, late_acks, nagle_counts, segments, servers, turns, worst,
 };
 use crate::track::reader::Reading;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! When data came for a server after a silence of its sender: a broker passes it on, on other connections.
 
 use crate::track::by_block::ByBlock;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 
 /// Most arrivals that a shard keeps, 16 bytes each.
 const MOST: usize = (1 << 19) / SHARDS;

@@ -4,7 +4,7 @@ use crate::decode::Header;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::connection::Connection;
 use crate::track::ends::Ends;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use std::collections::HashMap;
 use std::mem;
 

@@ -23,14 +23,14 @@ impl Row for Open<'_> {
             row.0.wait.connection
         });
         to.text(OWED, |row| row.0.entry.owed);
-        to.category(BY, |row| row.owed_by());
+        to.category(BY, Self::owed_by);
         to.integer(FROM, |row| row.0.wait.from.frame);
         to.integer(TO, |row| row.0.wait.to.frame);
         to.time(field!("since_ns", "Since when."), |row| row.0.wait.from.time_ns);
         to.duration(field!("open_ms", "How long, at least."), |row| row.0.wait.wait_ns());
-        to.category(field!("ending", "The event that ended it."), |row| row.ending());
+        to.category(field!("ending", "The event that ended it."), Self::ending);
         to.integer(BYTES, |row| row.0.wait.unacked_len);
-        to.duration(SILENT, |row| row.silent_ns());
-        to.flag(ALIVE, |row| row.is_host_alive());
+        to.duration(SILENT, Self::silent_ns);
+        to.flag(ALIVE, Self::is_host_alive);
     }
 }

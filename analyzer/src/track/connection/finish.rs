@@ -8,7 +8,7 @@ use crate::track::{Exchange, Mark, Side};
 use std::num::NonZeroU32;
 
 /// Ports of protocols in which both ends speak when they have something to say, so that what comes late is
-/// no answer: BGP, MSDP, LDP, H.225, MSNP, SCCP, IEC 104, XMPP, OpenFlow, IRC, Bitcoin.
+/// no answer: BGP, MSDP, LDP, H.225, MSNP, SCCP, IEC 104, XMPP, `OpenFlow`, IRC, Bitcoin.
 const CONVERSATIONS: [u16; 13] =
     [179, 639, 646, 1720, 1863, 2000, 2404, 5222, 5269, 6633, 6653, 6667, 8333];
 

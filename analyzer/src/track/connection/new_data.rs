@@ -18,7 +18,7 @@ impl Connection {
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let mut is_unheld = seen.is_unheld();
         let passes_full = seen.passes_full();
-        let split = seen.is_split().then(|| Split {
+        let split = seen.is_split().then_some(Split {
             connection: self.id,
             by: side,
             frames: [half.last_data.frame, now.frame],

@@ -369,12 +369,12 @@ fn two_pieces_within_a_quick_ack_are_a_stall_to_come() {
     assert_eq!(split(server(23), 5.0), []);
     assert_eq!(split(server(23).fin(), 0.01), []);
     assert_eq!(split(client(23), 0.01), []);
-    // The client closes, or its window was too small for both.
-    let after = |ack: StorySegment, window| {
-        let asked = connected().after_ms(1.0, client(100).window(window));
-        let acked = asked.after_ms(0.1, server(71)).after_ms(0.01, ack);
-        acked.after_ms(0.01, server(23)).end().splits.len()
+    // The client closes, or its window, 128 bytes, was too small for both.
+    let split_after = |ack: StorySegment, window| {
+        let offered = connected().after_ms(1.0, client(100).window(window));
+        let quick = offered.after_ms(0.1, server(71)).after_ms(0.01, ack);
+        quick.after_ms(0.01, server(60)).end().splits.len()
     };
-    assert_eq!([after(client(0), 512), after(client(0).fin(), 512)], [1, 0]);
-    assert_eq!(after(client(0), 80), 0);
+    assert_eq!([split_after(client(0), 512), split_after(client(0).fin(), 512)], [1, 0]);
+    assert_eq!(split_after(client(0), 1), 0);
 }

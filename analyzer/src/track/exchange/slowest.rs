@@ -1,7 +1,7 @@
 //! The slowest exchanges, and some of all to compare them with: a capture may hold millions.
 
 use crate::track::exchange::{Exchange, numbered};
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

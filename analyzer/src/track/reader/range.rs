@@ -7,16 +7,13 @@ use crate::track::clock::stamps::Stamps;
 use crate::track::clock::step::ClockStep;
 use crate::track::ends::Ends;
 use crate::track::table::key::{
-    AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
+    AnyKey, Key, KeyV4, LongKey, SHARDS, addresses_inside, addresses_v4, addresses_v6,
 };
 use crate::track::{Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.
 const MOST_ROWS: usize = 128;
-/// Number of shards that the connections of a scan are spread over. Results would depend on it, so it never
-/// follows the number of processors.
-pub const SHARDS: usize = 16;
 const NONE: u32 = u32::MAX;
 
 /// A segment on its way to its shard.

@@ -2,12 +2,13 @@
 
 use super::index::FrameIndex;
 use super::labels::Labels;
-use super::range::{Range, SHARDS};
+use super::range::Range;
 use super::{Reading, read_all};
 use crate::capture::InputEnd;
 use crate::capture::progress::Progress;
 use crate::track::allocations::write_capture;
 use crate::track::reader::capture_summary::CaptureSummary;
+use crate::track::table::key::SHARDS;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

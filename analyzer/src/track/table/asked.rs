@@ -2,7 +2,7 @@
 //! of their addresses, and answers before it: a SYN-ACK between other addresses tells its SYN.
 
 use crate::decode::Header;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use crate::track::table::key::{Address, Key};
 use std::collections::VecDeque;
 

@@ -8,6 +8,10 @@ use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Number of shards that the connections of a scan are spread over. Results would depend on it, so it never
+/// follows the number of processors.
+pub const SHARDS: usize = 16;
+
 /// Addresses and ports of the lower endpoint and the higher one, so that both directions of a
 /// connection give the same key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

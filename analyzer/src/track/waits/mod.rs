@@ -4,7 +4,7 @@ mod longest;
 
 use crate::track::arrivals::Arrivals;
 use crate::track::by_block::ByBlock;
-use crate::track::reader::range::SHARDS;
+use crate::track::table::key::SHARDS;
 use crate::track::wait::{End, Facts, Wait, fact};
 use crate::track::waits::longest::Longest;
 use crate::track::{Mark, Side};
