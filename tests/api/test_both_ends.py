@@ -212,7 +212,7 @@ def stamped_later(row: Record) -> Record:
 
 
 def hurried(row: Record) -> Record:
-    """The same numbers and timestamps, in half the time: no clock gains so much."""
+    """Equal numbers and timestamps, in half the time: no clock gains so much."""
     return row[0] // 10**12 * 10**12 + row[0] % 10**12 // 2, *row[1:]
 
 

@@ -36,7 +36,7 @@ def test_an_output_of_any_format_that_cannot_be_written_is_one_line(
 def test_a_folder_that_is_missing_is_told_before_the_scan(
     name: str, run: Run, tmp_path: Path
 ) -> None:
-    """Of a capture of many gigabytes nobody wants to know it afterwards."""
+    """Nobody wants to know it after a capture of many gigabytes was read."""
     done = run(SPLIT, "-o", name, cwd=tmp_path)
     (line,) = lines(done.stderr)
     assert line.isprintable()

@@ -130,7 +130,7 @@ def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> 
     summary = scan._result.core.summary()
     # The server's first answer is late, too.
     assert summary.waits_not_listed == WAITS + 1 + len(alone) - len(together)
-    # Of the 21 ms one is the way.
+    # One of the 21 ms is the way.
     assert summary.waits_not_listed_ms == pytest.approx(20 * summary.waits_not_listed)
     longest = scan._result.core.longest_waits(5)
     assert [row.wait_ms for row in longest] == sorted(expected["wait_ms"], reverse=True)[:5]

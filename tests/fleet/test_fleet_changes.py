@@ -35,7 +35,7 @@ class World:
         written(self.folder, {"sums": sums, "captures": [capture(id, **row)]})
 
     def news(self) -> list[Change]:
-        """What a run tells now; it is told with that."""
+        """News that a run tells now; it is told with that."""
         found = changes.untold(opened(self.folder))
         if found:
             told = parquet.rows("changes", changes.columns(found))
@@ -43,7 +43,7 @@ class World:
         return found
 
     def nights(self, each: Sequence[tuple[int, int]], begin: int = 0, host: str = "") -> list[str]:
-        """What each night tells."""
+        """News of each night."""
         said = []
         for number, (exchanges, stalls) in enumerate(each, begin):
             self.add(number, exchanges, stalls, host)

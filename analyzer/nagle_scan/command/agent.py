@@ -122,7 +122,7 @@ class Agent:
         return _answer({"case": str(found.why(frame)).splitlines()}, found.captures)
 
     def compare(self, before: str, after: str, filter: str | None = None) -> Answer:
-        """What became of the stalls between two captures of the same service."""
+        """The stalls of a service in one capture, and in a later one."""
         scans = [self._scan(path, filter) for path in (before, after)]
         comparison = scans[0].compare(scans[1])
         # A server with the state 'gone' would seem to be gone itself.
@@ -139,7 +139,7 @@ class Agent:
         return _answer(facts, [name for one in scans for name in one.captures])
 
     def explain(self, cause: Cause) -> Answer:
-        """What a cause of waits means, how it is recognised and what to do."""
+        """The meaning of a cause of waits, how it is recognised and what to do."""
         return {"data": {"cause": cause, **explain.sections(cause)}}
 
     def report(self, path: str, format: Format, filter: str | None = None) -> Answer:

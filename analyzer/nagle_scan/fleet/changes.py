@@ -1,4 +1,4 @@
-"""What is not yet told: the difference between what was told last of a service, and its days."""
+"""News that nobody has told yet: what was told last of a service, and what its days say now."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Day(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What was told of a service."""
+    """News that was told of a service."""
 
     change: str
     since: date
@@ -183,7 +183,7 @@ def _each_ms(days: Sequence[Day]) -> float:
 
 
 def _changed(days: Sequence[Day], told: Sequence[Told]) -> tuple[str, date] | None:
-    """What to tell of a service with these days, in order, and since when."""
+    """News of a service with these days, in order, and since when."""
     last = told[-1] if told else None
     if last is None or last.change == GONE:
         recent = days[-1].day - RECENT

@@ -104,7 +104,7 @@ class Fleet:
 
     @property
     def changes(self) -> pd.DataFrame:
-        """What was told, the latest first: services that lose time and did not, lose more than
+        """News that was told, the latest first: services that lose time and did not, lose more than
         before, or no longer do; hosts that no longer capture."""
         return self.query("SELECT * FROM changes ORDER BY time DESC, now_ms * exchanges DESC")
 

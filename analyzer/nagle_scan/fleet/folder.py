@@ -33,7 +33,7 @@ ASIDE = ".damaged"
 CACHE = "/nagle-scan/fleet"
 """The place of files of stores, below the user's cache: they never change."""
 CACHED_S = 7 * 86_400.0
-"""What nobody has used for so long is removed."""
+"""Files that nobody has used for so long are removed."""
 AT_ONCE = 16
 """Files that are in memory at once."""
 TURNS = "turns"
@@ -137,7 +137,7 @@ class Folder:
         return f"{self.path if self.fs is None else self._cache}/{name}"
 
     def damaged(self, every: Iterable[str], again: bool = False) -> list[str]:
-        """Those of these files that do not hold what their names say.
+        """Files that do not hold what their names say.
 
         Each is read once, before anything else reads it: those of a store into the cache of this
         machine. One that is gone is not damaged. Raises `CaptureError` for one that cannot be

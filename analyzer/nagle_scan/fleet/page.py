@@ -89,7 +89,7 @@ def _content(table: Table, news: Sequence[Change], state: str) -> Mapping[str, A
     shown = table.rows(f"{services.SERVICES} LIMIT {MOST_SERVICES}")
     shown = [row for row in shown if any(total(row).stalls_by_confidence)]
     lost_ms = {row["service"]: row["lost_ms"] for row in table.rows(RECENT)}
-    # What loses now comes first, what is fixed last; where these are alike, what has lost most.
+    # Services that lose now come first, fixed ones last, and of equal ones those that lost most.
     shown.sort(key=lambda row: -lost_ms[row["service"]])
     verdict = _verdict(lost, verdicts)
     return {

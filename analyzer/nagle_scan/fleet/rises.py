@@ -42,7 +42,7 @@ class Rise(NamedTuple):
     place: int
     """The first cell of the second level."""
     chance: float
-    """That it is this cell or one beside it."""
+    """The chance that it is this cell or one beside it."""
     first: int
     last: int
     """The credible places of it."""
@@ -68,7 +68,7 @@ def rise(cells: Sequence[Cell]) -> Rise | None:
     chances = {at: exp((fit - fits[place]) / of_cells) for at, fit in fits.items()}
     every = sum(chances.values())
     near = {at: _near(cells, chances, at) / every for at in chances}
-    # Of places that are as good, the likeliest itself.
+    # The likeliest of the places that are as good.
     best = max(chances, key=lambda at: (round(near[at], 2), chances[at]))
     credible = [at for at, chance in chances.items() if chance >= LEAST]
     return Rise(best, near[best], credible[0], credible[-1], _share(cells[:best]))

@@ -66,11 +66,12 @@ def trend(hours: Sequence[Hour]) -> Trend:
 
 
 def _lasts(since: Sequence[Cell], before: float) -> bool:
-    """What fell again is a peak, and what came in one hour of several is one."""
+    """A rise that fell again is a peak, and one in a single hour of several is one."""
     busiest = max(since, key=lambda cell: cell.stalls)
     rest = [cell for cell in since if cell is not busiest]
-    stalls, exchanges = (sum(cell[at] for cell in rest) for at in range(2))
-    return not rest or bool(stalls > RATIO * before * exchanges and rise(since[::-1]) is None)
+    expected = RATIO * before * sum(cell.exchanges for cell in rest)
+    stalls = sum(cell.stalls for cell in rest)
+    return not rest or (stalls > expected and rise(since[::-1]) is None)
 
 
 def no_trend(hours: int) -> Trend:

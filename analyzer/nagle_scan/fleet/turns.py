@@ -1,4 +1,4 @@
-"""Whose turn it is to tell: hosts that see a change in the same minutes tell it once.
+"""Turns to tell: hosts that see a change in the same minutes tell it once.
 
 A turn follows from what was told before, and is taken by writing a file that may not be there
 yet. Whoever finds it taken waits for what the other tells, and then looks for what is left.

@@ -1,4 +1,4 @@
-"""What captures at both ends say together: which is where, and where a stall is in each."""
+"""Captures at both ends: which is where, and where a stall is in each."""
 
 from __future__ import annotations
 

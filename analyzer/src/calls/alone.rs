@@ -108,7 +108,7 @@ pub fn alone(trace: &Trace) -> Alone {
     let each = kinds.into_iter();
     let mut patterns: Vec<Repeated> =
         each.map(|(key, kind)| kind.repeated(trace, turns[&key.0])).collect();
-    // What a cork holds, it holds whatever the option says.
+    // A cork holds data whatever the option says.
     patterns.sort_by_key(|kind| (kind.nodelay && kind.more.is_empty(), Reverse(kind.count)));
     patterns.truncate(MOST_PATTERNS);
     let connections: Vec<&Socket> = trace.sockets.iter().filter(has_data).collect();

@@ -38,11 +38,11 @@ pub struct Samples {
     /// First writes after something was read: mostly nothing is in front of these.
     pub first: Vec<Sample>,
     pub all: Vec<Sample>,
-    /// Those with which connections begin: these leave at once.
+    /// Writes with which connections begin: these leave at once.
     begins: Vec<Sample>,
 }
 
-/// What the trace's clock shows when the capture's shows more by `delta_ns`.
+/// Time by the trace's clock when the capture's shows more by `delta_ns`.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     pub delta_ns: i64,
@@ -83,7 +83,7 @@ impl Samples {
         }
     }
 
-    /// The same of a connection whose first byte is the first of the writes.
+    /// The fit of a connection whose first byte is the first of the writes.
     pub fn add_begin(&mut self, write: &Write, took_ns: Option<i64>) {
         let is_at_once = write.offset == 0 && write.flags & flag::MORE == 0;
         self.begins.extend(took_ns.filter(|_| is_at_once).map(|took_ns| (write.time_ns, took_ns)));

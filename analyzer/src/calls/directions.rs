@@ -118,7 +118,7 @@ impl Groups {
             }
             let remote = socket.remote.and_then(|remote| by_remote.get(&remote));
             let port = || by_port.get(&socket.local?.port());
-            // Of a listener the trace may know no address: a client's end is that of one connection.
+            // The trace may know no address of a listener: a client's end is that of one connection.
             let accepted = || {
                 let all = remote.filter(|all| socket.is_server && all.len() <= MOST_OF_CLIENT)?;
                 let own = all.iter().copied().filter(|&at| directions[at].is_of(socket));

@@ -373,7 +373,7 @@ impl TraceReader {
                 option.taken_back = true;
             }
         }
-        // As TCP_NODELAY does, the end of a cork lets go what was held.
+        // The end of a cork lets go what was held, as TCP_NODELAY does.
         if is_on == (state == flag::NODELAY) {
             self.add(begun, place, 0, flag::PUSH);
         }

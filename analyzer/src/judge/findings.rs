@@ -27,7 +27,7 @@ impl Ruling {
         Self::new(row.unwrap_or_default() as u8, held)
     }
 
-    /// The same cause, and how likely it was held by other evidence.
+    /// This cause, and how likely it was held by other evidence.
     pub fn with(self, held: Held) -> Self {
         Self { held, ..self }
     }

@@ -68,7 +68,7 @@ pub struct CallsSummary {
     /// Was TCP_NODELAY set on the sockets that stalled: `never`, `not seen`, `late`, `taken back`,
     /// `set`, or empty.
     pub nodelay: &'static str,
-    /// Of how many stalls, and waits for more, that is true.
+    /// Number of stalls, and of waits for more, for which that is true.
     pub nodelay_stalls: u64,
     /// Stalls that the same two calls made.
     pub patterns: Vec<Pattern>,
@@ -315,7 +315,7 @@ fn of_other_side(connections: &JudgedConnections, written: &Written) -> u64 {
     count
 }
 
-/// Whose the stalls are, if the traced program held nothing.
+/// The side that stalls, if the traced program held nothing.
 fn of_others(connections: &JudgedConnections, written: &Written) -> String {
     let stalls = |one: &CapturedDirection| {
         let index = connections.index_of(one.connection);

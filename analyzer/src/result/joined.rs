@@ -41,7 +41,7 @@ pub struct BothEnds {
     pub clock: Option<ClockDifference>,
 }
 
-/// What one of two captures holds of a connection that the other one holds, too.
+/// Findings of one of two captures on a connection that the other one holds, too.
 #[derive(Debug)]
 pub struct Far {
     pub judged: JudgedConnection,
@@ -71,9 +71,9 @@ impl Place {
 pub enum Part<'a> {
     /// None.
     Whole,
-    /// Those of these numbers: they count there.
+    /// Connections of these numbers: they count there.
     Far(&'a HashSet<u32>),
-    /// Those of these numbers.
+    /// Connections of these numbers.
     Near(&'a HashMap<u32, (Place, Far)>),
 }
 

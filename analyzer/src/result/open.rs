@@ -1,4 +1,4 @@
-//! What was still owed when connections or the capture ended.
+//! Debts that were open when connections or the capture ended.
 
 use crate::judge::findings::Finding;
 use crate::result::scan::Scan;
@@ -11,7 +11,7 @@ use crate::track::wait::fact;
 pub struct Open<'a>(pub Finding<'a>);
 
 impl Open<'_> {
-    /// Of a wait for room, the receiver; else who should have ended it.
+    /// The receiver, of a wait for room; else the side that should have ended it.
     pub fn owed_by(&self) -> Side {
         let is_room = self.0.wait.is(fact::ZERO_WINDOW);
         if is_room { self.0.wait.by.other() } else { self.0.wait.by }

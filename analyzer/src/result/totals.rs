@@ -20,7 +20,7 @@ sums! {
         /// Connections that are clean, and those among them that may hold something shorter.
         pub clean: u64,
         pub unproven: u64,
-        /// Of clean connections, by side: how often it could have stalled, and those with data of it, unless
+        /// Clean connections, by side: how often it could have stalled, and how many have data of it, unless
         /// `TCP_NODELAY` was in effect.
         pub opportunities: [u64; 2],
         pub undecided: [u64; 2],

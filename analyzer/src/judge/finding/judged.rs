@@ -61,7 +61,7 @@ pub struct FarEnd {
     /// The end at which the first capture was taken.
     pub near: Side,
     pub frames_before: u32,
-    /// As the second capture alone has it.
+    /// The connection as the second capture alone has it.
     pub judged: JudgedConnection,
     /// Waits that both show, in the order of their ends.
     pub seen: Vec<Elsewhere>,
@@ -80,7 +80,7 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Of a wait that both show; frames of the second follow after so many.
+    /// A wait that both show; frames of the second follow after so many.
     pub fn new(wait: &Wait, other: &Wait, frames_before: u32, ack_delay_ns: Option<i64>) -> Self {
         let frames = [other.from, other.ack, other.to].map(|mark| mark.moved(frames_before).frame);
         Self { held_frame: wait.to.frame, frames, ack_delay_ns }
@@ -166,7 +166,7 @@ pub struct JudgedConnection {
     pub stalled_ns: i64,
     /// The time that they took of its exchanges; 0 until those are looked at.
     pub exchanges_stalled_ns: i64,
-    /// What a capture at the other end says.
+    /// Findings of a capture at the other end.
     pub far: Option<Box<FarEnd>>,
 }
 

@@ -15,7 +15,7 @@ use crate::track::reader::capture_summary::CaptureSummary;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What became of two captures.
+/// Two captures as one scan, or as two.
 pub enum Scanned {
     /// They share connections: one scan. `swapped`: the second comes first in it.
     Both { scan: Box<Scan>, swapped: bool },
@@ -43,7 +43,7 @@ pub fn scan_ends(
     let seen = [&first, &second].map(|(_, tracked)| beginnings(tracked));
     let mut found = pairs(&seen[0], &seen[1]);
     if found.is_empty() {
-        // Of what the user stopped, as much as was read is told: it cannot be read again.
+        // A scan that the user stopped tells as much as was read: it cannot be read again.
         let each = match only_both {
             false => vec![first, second],
             true if progress.is_stopped() => vec![first],

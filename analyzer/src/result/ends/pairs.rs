@@ -276,7 +276,7 @@ impl Index {
         found
     }
 
-    /// Those that are the same, the likest first; each is taken once.
+    /// Pairs that are the same connection, the likest first; each is taken once.
     fn partners(&self, first: &[Beginning], second: &[Beginning]) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         for (at, one) in first.iter().enumerate() {

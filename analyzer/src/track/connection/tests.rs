@@ -344,7 +344,7 @@ fn quick_acks_leave_nothing_to_stall_and_an_ack_on_a_reply_does() {
     assert_eq!(opportunities(again().after_ms(0.02, client(0))), [1, 0]);
     assert_eq!(opportunities(again().after_ms(40.0, client(0))), [1, 1]);
     assert_eq!(opportunities(again().after_ms(0.1, client(100)).after_ms(1.0, server(0))), [1, 1]);
-    // What came with the handshake acknowledges a SYN.
+    // An ACK that came with the handshake acknowledges a SYN.
     let opened = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).syn());
     assert_eq!(opportunities(ask(opened)), [0, 0]);
     // A full segment keeps back nothing (Minshall), and TCP_NODELAY is proven by what left.

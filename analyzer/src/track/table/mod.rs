@@ -357,7 +357,7 @@ mod tests {
             let data = answers(&mut table, CLIENT, ACK, [901, base + 1]);
             assert_eq!(data, (number, Side::Server));
         }
-        // What answers nothing, or a SYN that has its answer, is a connection of its own.
+        // An answer to nothing, or to a SYN that has its answer, is a connection of its own.
         let other = [10, 0, 0, 3];
         assert_eq!(answers(&mut table, other, SYN | ACK, [900, 5001]).0, 2);
         assert_eq!(asks(&mut table, SYN, 7000).connection, 3);
