@@ -48,6 +48,8 @@ ONE_DIRECTION = "one_direction"
 """The reason that has words of its own where it is the only one."""
 MOST_CHECKED = 1000
 """Connections that are checked, by their round trips, for holds too short to be counted."""
+MOST_PLACED = 50
+"""Connections that tell where the capture was taken: others seldom tell otherwise."""
 DROPPED = {
     "left out by the filter": "no TCP packet matches the filter",
     "outside the times that were asked for": "no TCP packet is within --from and --to",
@@ -144,16 +146,22 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> Iterator[tuple[str, str
         yield "fix", _in_pieces(splits)
     elif untested:
         yield "test", _acked_at_once(untested)
-    connections = range(min(summary.connections, MOST_CHECKED))
-    rows = list(filter(None, map(scan.connection, connections)))
     if summary.unproven:
-        yield "limit", _unseen(rows, min_wait_ms)
-    elif min_wait_ms > QUICK_MS[0] and any(map(_may_be_quick, rows)):
-        yield "limit", QUICK_HOLDS
+        yield "limit", _unseen([*_first_rows(scan, MOST_PLACED)], min_wait_ms)
     elif not (splits or untested or summary.not_judged):
-        nagle = {answer for row in rows for answer in (row.client_nagle, row.server_nagle)}
-        unless = UNLESS_SET_LATE if nagle & {"off", "switched"} else ""
+        unless = ""
+        for row in _first_rows(scan, MOST_CHECKED):
+            if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
+                yield "limit", QUICK_HOLDS
+                return
+            if {row.client_nagle, row.server_nagle} & {"off", "switched"}:
+                unless = UNLESS_SET_LATE
         yield "fix", NOTHING_HELD.format(unless=unless)
+
+
+def _first_rows(scan: _core.Scan, most: int) -> Iterator[_core.ConnectionRow]:
+    connections = range(min(scan.summary().connections, most))
+    return filter(None, map(scan.connection, connections))
 
 
 def _in_pieces(splits: Sequence[tuple[str, Sequence[int], Sequence[int]]]) -> str:
