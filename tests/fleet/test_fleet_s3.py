@@ -148,7 +148,8 @@ def test_a_store_that_cannot_answer_loses_nothing(store: Store, run: Run, tmp_pa
         done = run(*call, env=env)
         store.spoil("NONE", 0)
         assert (done.returncode, done.stderr.count(b"\n")) == (2, 1), done.stderr
-        assert b"service unavailable" in done.stderr
+        # The client's library has no words for every answer of 503.
+        assert b"cannot " in done.stderr
         files.invalidate_cache()
         assert set(there) <= set(files.find(fleet))
     assert run(*call, env=env).returncode == 0

@@ -50,9 +50,10 @@ def test_it_opens_without_a_word_and_has_no_fault(
 
 def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None:
     """Without a cue, nobody finds the columns on the right of a phone."""
-    shade = "getComputedStyle(document.querySelector('.box:has(.parts)')).backgroundAttachment"
+    shade = "getComputedStyle(document.querySelector('.box:has(.frames)')).backgroundAttachment"
     with opened(browser, report(STALLED), width=PHONE_PX) as page:
-        box = page.page.locator(".box:has(.parts)").first
+        page.page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
+        box = page.page.locator(".box:has(.frames)").first
         assert box.evaluate(SCROLLED)
         assert page.page.evaluate(shade) == "local, local, scroll, scroll"
         # A cover of the page's colour hides the shade where the table ends.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.report import both_ends, held, sentences, slowest, verdicts
+from nagle_scan.report import held, sentences, slowest, verdicts
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import sentence_start
 
@@ -34,7 +34,10 @@ def said(view: "View") -> str:
 
 def _items(view: "View") -> Iterator[tuple[str, str]]:
     yield from _judged(view)
-    yield "seen", both_ends.seen(view.core, view.result.captures)
+    if view.core.ends() is not None:
+        from nagle_scan.report import both_ends
+
+        yield "seen", both_ends.seen(view.core, view.result.captures)
 
 
 def _judged(view: "View") -> Iterator[tuple[str, str]]:
