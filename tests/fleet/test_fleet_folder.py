@@ -342,7 +342,9 @@ def test_only_what_no_longer_counts_is_deleted_and_that_after_a_week(
     kept = rows_of(fleet)
     mine = fleet / "stalls" / "mine.parquet"
     spoiled = fleet / "stalls" / f"{'0' * 32}.parquet"
-    for path in (mine, spoiled):
+    game = fleet / "turns" / "1.json"
+    for path in (mine, spoiled, game):
+        path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
     there = set(fleet.rglob("*"))
     tidy.tidy(opened(fleet))
@@ -351,6 +353,7 @@ def test_only_what_no_longer_counts_is_deleted_and_that_after_a_week(
         os.utime(path, (0, 0))
     tidy.tidy(opened(fleet))
     assert mine.exists()
+    assert game.exists()
     assert spoiled.exists(), "its name does not say what it holds"
     assert rows_of(fleet) == kept
     assert len(there - set(fleet.rglob("*"))) > 4
@@ -449,6 +452,12 @@ def captures_of_others(path: Path) -> str:
     return "holds something else"
 
 
+def turns_of_others(path: Path) -> str:
+    (path / "turns").mkdir(parents=True)
+    (path / "turns" / "1.json").write_text("")
+    return "holds something else"
+
+
 def older_fleet(path: Path) -> str:
     (path / "_delta_log").mkdir(parents=True)
     (path / "_delta_log" / "0.json").write_text("")
@@ -461,6 +470,7 @@ ELSE = [
     page_of_others,
     page_of_others_over_a_fleet,
     captures_of_others,
+    turns_of_others,
     older_fleet,
 ]
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
-from nagle_scan.fleet import trends
+from nagle_scan.fleet import rises, trends
 from nagle_scan.fleet.services import Row
 from nagle_scan.fleet.trends import UNDATED, no_trend, trend
 from nagle_scan.words.certainty import CONFIDENCES
@@ -142,3 +142,8 @@ def test_a_broken_clock_does_not_squeeze_a_week_into_one_bar() -> None:
     chart = trends.chart(of, of[0]["hour"], axis)
     assert len(bars(chart.bars[0][1])) == 29
     assert chart.onset == -1
+
+
+def test_a_service_without_days_has_no_rise() -> None:
+    """Its captures are gone: a run that told nobody of others would be as bad."""
+    assert rises.rise([]) is None

@@ -131,7 +131,8 @@ def _run(options: Chosen, found: list[Result]) -> int:
     sets, notes = captures.grouped(options.capture, options.merge)
     files = [path for capture in sets for path in capture.paths]
     is_plain_scan = options.why is None and options.stream is None and not options.calls
-    may_be_ends = len(sets) == 2 and is_plain_scan
+    # A pipe can be read but once: what a second capture spoils would be lost.
+    may_be_ends = len(sets) == 2 and is_plain_scan and all(map(os.path.isfile, files))
     if len(sets) > 1 and not may_be_ends:
         _check_several(sets, outputs, options)
     if options.anonymize:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from nagle_scan.fleet import rows
@@ -59,7 +60,7 @@ ORDER BY name, date, host
 """
 ALIASES = f"""
 {NAMED} SELECT DISTINCT service, name FROM sums JOIN named USING (server_addr, server_port)
-WHERE service <> name
+WHERE service <> name AND service NOT IN (SELECT name FROM named)
 """
 TOLD = f"""
 SELECT service, change, coalesce(since, time::DATE), hosts, stalls, exchanges FROM {CHANGES}
@@ -137,9 +138,9 @@ class Change(NamedTuple):
 
 def untold(table: Table) -> list[Change]:
     """Changes that nobody has told, those that cost most first."""
-    told: dict[str, list[Told]] = defaultdict(list)
-    for service, *about in table.answer(TOLD):
-        told[service].append(Told(*about))
+    told: dict[str, list[tuple[int, Told]]] = defaultdict(list)
+    for place, (service, *about) in enumerate(table.answer(TOLD)):
+        told[service].append((place, Told(*about)))
     names = defaultdict(list)
     for service, name in table.answer(ALIASES):
         names[name].append(service)
@@ -148,10 +149,12 @@ def untold(table: Table) -> list[Change]:
     for name, owner, pod, *day in table.answer(DAYS):
         services[name, owner, pod].append(Day(*day))
     for service, days in services.items():
-        known = [one for name in (*names[service[0]], service[0]) for one in told.get(name, ())]
-        if change := _changed(days, known):
+        # In the order in which they were told, under whatever name.
+        own = (*names[service[0]], service[0])
+        known = sorted((one for name in own for one in told.get(name, ())), key=itemgetter(0))
+        if change := _changed(days, [one for _, one in known]):
             found.append(_of_service(service, days, *change))
-    silences = {(one.hosts, one.since) for one in told.get("", ()) if one.change == SILENT}
+    silences = {(one.hosts, one.since) for _, one in told.get("", ()) if one.change == SILENT}
     for host, until in table.answer(SILENCES):
         if (host, until.date()) not in silences:
             found.append(Change("", "", "", SILENT, until.date(), host, 0.0, 0.0, 0, 0))

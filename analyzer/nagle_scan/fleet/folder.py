@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss"))
 NAME = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet")
-OWN = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet.*|turns/.*")
+TURNS = "turns"
+"""The folder of files that say whose turn it is to tell."""
+HALF = ".written"
+"""Suffix of a file on its way; a run that was killed may leave one."""
+TURN = re.compile(rf"{TURNS}/[0-9a-f]{{{DIGITS}}}(?:\.[0-9a-f]{{8}}\{HALF})?")
+OWN = re.compile(rf"(?:{'|'.join(KINDS)})/[0-9a-f]{{{DIGITS}}}\.parquet.*|{TURN.pattern}")
 """Files that only a fleet has, also on their way or put aside."""
 OLDER = "_delta_log"
 PAGE = "index.html"
@@ -36,10 +41,6 @@ CACHED_S = 7 * 86_400.0
 """Files that nobody has used for so long are removed."""
 AT_ONCE = 16
 """Files that are in memory at once."""
-TURNS = "turns"
-"""The folder of files that say whose turn it is to tell."""
-HALF = ".written"
-"""Suffix of a file on its way; a run that was killed may leave one."""
 PAUSES_S = (0.0, 1.0, 2.0)
 """Pauses before the attempts to write into a store."""
 MIME = {"ContentType": "text/html"}
@@ -92,9 +93,9 @@ class Folder:
         with suppress(FileNotFoundError), os.scandir(self.path) as listed:
             for entry in listed:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder and entry.name in (*KINDS, OLDER):
+                if is_folder and entry.name in (*KINDS, OLDER, TURNS):
                     yield from (f"{entry.name}/{name}" for name in os.listdir(entry.path))
-                elif entry.name != TURNS and not entry.is_symlink():
+                elif not entry.is_symlink():
                     yield entry.name + "/" * is_folder
 
     def files(self) -> dict[str, Found]:
@@ -107,7 +108,7 @@ class Folder:
         """The files that say whose turn it was."""
         with self._raising(CaptureError):
             found = self._local((TURNS,)) if self.fs is None else self._remote()
-            return {name: about for name, about in found if name.startswith(f"{TURNS}/")}
+            return {name: about for name, about in found if TURN.fullmatch(name)}
 
     def _local(self, kinds: Iterable[str] = ("", *sorted(KINDS))) -> Iterator[tuple[str, Found]]:
         # Commits first, as a store lists them: the other files of each are then there, too.

@@ -57,7 +57,7 @@ def rise(cells: Sequence[Cell]) -> Rise | None:
     than chance: by as much as those of this service do. Captures of a busy hour, of a night or of
     one host of twenty all count for what they can tell.
     """
-    fits = _fits(cells)
+    fits = _fits(cells) if cells else {}
     if not fits:
         return None
     place = max(fits, key=lambda place: fits[place])

@@ -62,6 +62,9 @@ def proof(stall: _core.WaitRow) -> str:
         return ""
     (here, held_frame), (there, _, ack_there, held_there) = stall.held_in, stall.other_end
     ack_here = held_frame - (stall.frame_to - stall.frame_ack)
+    if ack_here < 1:
+        # The ACK is in the rotated file before.
+        return ""
     held, ack = (here, held_frame), (there, ack_there)
     if not stall.is_held_here:
         held, ack = (there, held_there), (here, ack_here)

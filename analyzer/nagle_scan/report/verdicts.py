@@ -31,6 +31,7 @@ SHORT_UNSEEN = "Stalls under {least} ms would not show here{by_data}."
 BY_DATA = {
     "client": ", nor ones of the server that ended with data instead of a bare ACK",
     "server": ", nor ones of the client that ended with data instead of a bare ACK",
+    "both": "",
 }
 """Stalls that show only on their sender's host, by where the capture was taken."""
 ELSEWHERE = ", nor ones that ended with data instead of a bare ACK"
