@@ -197,8 +197,11 @@ impl TraceReader {
     fn finish(&mut self, begun: Begun, text: &str, end_ns: Option<i64>) {
         let Some(ended) = EndedCall::of(text) else { return };
         let Begun { thread, time_ns, name, .. } = begun;
-        let end_ns =
-            ended.took_ns.zip(time_ns).map(|(took_ns, time_ns)| time_ns + took_ns).or(end_ns);
+        let end_ns = ended
+            .took_ns
+            .zip(time_ns)
+            .map(|(took_ns, time_ns)| time_ns.saturating_add(took_ns))
+            .or(end_ns);
         let number = ended.result.unwrap_or(-1);
         let first = ended.argument(0);
         let sockets = &mut self.sockets;

@@ -15,6 +15,9 @@ use crate::track::reader::Reading;
 use crate::track::tracked::Block;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Directions that one socket is compared with where no address shows which is its own.
@@ -67,6 +70,9 @@ pub struct Written {
     pub aligned_by: &'static str,
     /// A socket of a connection that the capture does not have.
     pub foreign: Option<usize>,
+    /// Far ends, and near ports, of several connections: one of these alone does not tell whose a
+    /// socket is.
+    shared: (HashSet<SocketAddr>, HashSet<u16>),
 }
 
 impl Written {
@@ -85,7 +91,12 @@ impl Written {
         let wanted = wanted(&groups.all, &directions);
         fill(&mut directions, &wanted, (paths, filter, reading), progress)?;
         let trace = Arc::clone(trace);
-        let mut written = Self { trace, directions, foreign: groups.foreign, ..Self::default() };
+        let shared = (
+            repeated(directions.iter().map(|one| one.remote)),
+            repeated(directions.iter().map(|one| one.local.port())),
+        );
+        let foreign = groups.foreign;
+        let mut written = Self { trace, directions, foreign, shared, ..Self::default() };
         written.place(&groups);
         Ok(written)
     }
@@ -152,7 +163,8 @@ impl Written {
         let mut best: Vec<(i64, i64, usize, &Fit)> = Vec::new();
         for (socket, fits) in &found {
             for fit in fits {
-                let off_ns = (clock.passed_ns(fit.at_ns) - fit.at_ns - fit.delta_ns).abs();
+                let shown_ns = clock.passed_ns(fit.at_ns).saturating_sub(fit.at_ns);
+                let off_ns = shown_ns.saturating_sub(fit.delta_ns).saturating_abs();
                 if off_ns <= self.limit_ns(fit).max(2 * clock.doubt_ns()) {
                     best.push((fit.range_ns, off_ns, *socket, fit));
                 }
@@ -206,7 +218,7 @@ impl Written {
             let own_ns = first[at].0.time_ns;
             let next = first.get(at + 1).map_or(i64::MAX, |(next, _)| next.time_ns);
             let late_ns = limit_ns.max(LATE_NS.min(next.saturating_sub(own_ns) / 2));
-            let off_ns = own_ns.saturating_add(took_ns) - clock.passed_ns(own_ns);
+            let off_ns = own_ns.saturating_add(took_ns).saturating_sub(clock.passed_ns(own_ns));
             (-limit_ns..=late_ns).contains(&off_ns)
         };
         let first_writes = first.iter().enumerate().map(|(at, (write, took_ns))| {
@@ -345,10 +357,25 @@ impl Written {
         let until_ns = clock.written_ns(left_ns).saturating_add(doubt_ns);
         let meanwhile = writes[place + 1..].iter().take_while(|later| later.time_ns <= until_ns);
         let mut pushes = meanwhile.filter(is_push).peekable();
-        let says_more = ready.is_none() && pushes.peek().is_none();
-        let is_unclear = ready.is_none() || pushes.any(lets_go);
+        let is_own = self.is_own((connection, side));
+        let says_more = is_own && ready.is_none() && pushes.peek().is_none();
+        let is_unclear = !is_own || ready.is_none() || pushes.any(lets_go);
         let ready_ns = ready.map_or(left_ns, |ready| clock.passed_ns(ready.time_ns));
         Some(WrittenAt { ready_ns, time_ns, doubt_ns, is_unclear, says_more, ..by_bytes })
+    }
+
+    /// Do addresses tell that this direction's socket is its own?
+    fn is_own(&self, (connection, side): (u32, Side)) -> bool {
+        let found = self.direction(connection, side).zip(self.socket(connection, side));
+        found.is_some_and(|(direction, socket)| {
+            let (remote, port) = (direction.remote, direction.local.port());
+            let is_only = match (socket.local, socket.remote) {
+                (None, Some(far)) => far == remote && !self.shared.0.contains(&remote),
+                (Some(near), None) => near.port() == port && !self.shared.1.contains(&port),
+                _ => false,
+            };
+            is_only || direction.is_of(socket)
+        })
     }
 
     /// Do addresses tell whose bytes these are? Another program of the same clients may write as much
@@ -356,6 +383,12 @@ impl Written {
     pub fn proves(&self) -> bool {
         self.aligned_by.starts_with("addresses")
     }
+}
+
+/// Values that come more than once.
+fn repeated<T: Copy + Eq + Hash>(every: impl Iterator<Item = T>) -> HashSet<T> {
+    let mut seen = HashSet::new();
+    every.filter(|&one| !seen.insert(one)).collect()
 }
 
 impl PlacedSocket {

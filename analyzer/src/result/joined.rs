@@ -295,12 +295,16 @@ impl Far {
 }
 
 /// The ruling on a wait that both captures show: by the one at its sender, unless frames are missing
-/// there. Whether its ACK was late, the one at the receiver knows; if both call it a stall, the surer one
-/// says how sure that is.
+/// there. Whether its ACK was late, the one at the receiver knows.
 fn by_both(sender: (&Wait, Ruling), receiver: (&Wait, Ruling)) -> Ruling {
     let (sender_stalls, receiver_stalls) = (sender.1.cause.is_stall(), receiver.1.cause.is_stall());
     match (sender_stalls, receiver_stalls) {
-        (true, true) if sender.1.held.probability < receiver.1.held.probability => receiver.1,
+        (true, true)
+            if sender.1.held.probability < receiver.1.held.probability
+                && lacks_frames(sender.0, &receiver) =>
+        {
+            receiver.1
+        }
         (true, true) => receiver.1.with(sender.1.held),
         (false, true) if lacks_frames(sender.0, &receiver) => receiver.1,
         _ => sender.1,

@@ -25,6 +25,8 @@ const ENTITIES: [(&str, char); 8] = [
 ];
 /// Longer ones are none.
 const LONGEST_ENTITY: usize = 8;
+/// Bytes of a tag with what it says, at most.
+const LONGEST_TAG: usize = 256;
 /// Pages of pages escape signs so often.
 const MOST_TIMES_ESCAPED: usize = 4;
 /// A longer line is not put together.
@@ -193,8 +195,15 @@ fn without_tags(text: &str) -> String {
     plain
 }
 
+/// Before and behind a sign that comes within so many bytes: a line of signs that begin something takes
+/// linear time.
+fn cut(text: &str, at: u8, most: usize) -> Option<(&str, &str)> {
+    let end = text.bytes().take(most).position(|byte| byte == at)?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
 fn tag(from: &str) -> Option<(Option<char>, &str)> {
-    let (inside, after) = from.strip_prefix('<')?.split_once('>')?;
+    let (inside, after) = cut(from.strip_prefix('<')?, b'>', LONGEST_TAG)?;
     let name = inside.trim_start_matches('/').split([' ', '/']).next()?;
     let is_of = |tags: &str| tags.split(' ').any(|tag| tag.eq_ignore_ascii_case(name));
     match () {
@@ -206,13 +215,12 @@ fn tag(from: &str) -> Option<(Option<char>, &str)> {
 }
 
 fn entity(from: &str) -> Option<(Option<char>, &str)> {
-    let (name, after) = from.strip_prefix('&')?.split_once(';')?;
+    let (name, after) = cut(from.strip_prefix('&')?, b';', LONGEST_ENTITY + 1)?;
     let by_number = |digits: &str| match digits.strip_prefix(['x', 'X']) {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => digits.parse().ok(),
     };
     let found = match name.strip_prefix('#') {
-        _ if name.len() > LONGEST_ENTITY => None,
         Some(digits) => by_number(digits).and_then(char::from_u32),
         None => ENTITIES.iter().find(|(entity, _)| *entity == name).map(|(_, found)| *found),
     };
@@ -280,6 +288,15 @@ mod tests {
             found.extend(lines.filter(|line| !line.is_empty()));
         }
         found
+    }
+
+    /// Were the end of each looked for in the whole line, this would take hours.
+    #[test]
+    fn a_long_line_of_signs_that_begin_something_is_soon_read() {
+        for (sign, end) in [("<", ">"), ("&", ";")] {
+            let line = sign.repeat(1 << 21) + end;
+            assert_eq!(decoded(line.as_bytes()), line);
+        }
     }
 
     #[test]
