@@ -149,14 +149,15 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> Iterator[tuple[str, str
         yield "test", _acked_at_once(untested)
     if summary.unproven:
         yield "limit", _unseen([*_first_rows(scan, MOST_PLACED)], min_wait_ms)
-    elif not (splits or untested or summary.not_judged):
-        unless = ""
-        for row in _first_rows(scan, MOST_CHECKED):
-            if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
-                yield "limit", QUICK_HOLDS
-                return
-            if {row.client_nagle, row.server_nagle} & {"off", "switched"}:
-                unless = UNLESS_SET_LATE
+        return
+    unless = ""
+    for row in _first_rows(scan, MOST_CHECKED):
+        if min_wait_ms > QUICK_MS[0] and _may_be_quick(row):
+            yield "limit", QUICK_HOLDS
+            return
+        if {row.client_nagle, row.server_nagle} & {"off", "switched"}:
+            unless = UNLESS_SET_LATE
+    if not (splits or untested or summary.not_judged):
         yield "fix", NOTHING_HELD.format(unless=unless)
 
 
