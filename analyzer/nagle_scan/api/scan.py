@@ -94,9 +94,7 @@ def scan_with(
     paths, labels, spooled = spooling.on_disk(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    if options.exchanges is None:
-        options = options._replace(exchanges=_are_small(paths))
-    options = options._replace(names=_named(options.names, key is not None), labels=labels)
+    options = _settled(options, paths, key)._replace(labels=labels)
     traced = options.calls if calls is None else calls
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
     shown = ProgressLine(partial(line_of, seen), sys.stderr)
@@ -115,10 +113,15 @@ def scan_two(
 ) -> list[Scan]:
     """Scans two captures: as one if they were taken at both ends of the same connections."""
     options.check()
-    if options.exchanges is None:
-        options = options._replace(exchanges=_are_small([path for paths in two for path in paths]))
-    options = options._replace(names=_named(options.names, key is not None))
+    options = _settled(options, [path for paths in two for path in paths], key)
     return [_scan_of(one, options, key) for one in ends.scanned(two, options, progress)]
+
+
+def _settled(options: ScanOptions, paths: list[str], key: bytes | None) -> ScanOptions:
+    """Options with what the captures, and a key, leave open."""
+    if options.exchanges is None:
+        options = options._replace(exchanges=_are_small(paths))
+    return options._replace(names=_named(options.names, key is not None))
 
 
 def _scan_of(scanned: ends.Scanned, options: ScanOptions, key: bytes | None) -> Scan:

@@ -1,6 +1,6 @@
 """The answer on the first screen: the same items in every report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
@@ -27,9 +27,9 @@ def of(view: "View") -> list[Item]:
     return [Item(head, text) for head, text in _items(view) if text]
 
 
-def said(view: "View") -> str:
-    """All of its sentences."""
-    return " ".join(item.text for item in of(view))
+def said(items: Iterable[Item]) -> str:
+    """All of their sentences."""
+    return " ".join(item.text for item in items)
 
 
 def _items(view: "View") -> Iterator[tuple[str, str]]:

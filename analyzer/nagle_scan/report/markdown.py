@@ -37,19 +37,20 @@ def _lines(view: View) -> Iterator[str]:
     if view.comparison is not None:
         yield from _comparison(view.comparison)
     yield f"## {verdicts.in_one_line(view.summary)}"
-    yield from _answer(view)
+    answer = header.of(view)
+    yield from _answer(view, answer)
     if view.summary.stalls:
         yield from _stalls(view)
     elif view.summary.verdict == "clean":
-        yield from _clean(view)
+        yield from _clean(view, header.said(answer))
     yield from _notes([notice.text for notice in view.notices])
     yield ""
     yield _versions(view.result, view.summary)
 
 
-def _answer(view: View) -> Iterator[str]:
+def _answer(view: View, answer: Sequence[header.Item]) -> Iterator[str]:
     """Verdict, cost, fix and rest."""
-    verdict, *others = header.of(view)
+    verdict, *others = answer
     yield f"- {_marked(view, verdict.text)}"
     yield from (f"- {item.head.capitalize()}: {_marked(view, item.text)}" for item in others)
 
@@ -72,13 +73,12 @@ def _stalls(view: View) -> Iterator[str]:
         yield from _wireshark(view, view.clearest)
 
 
-def _clean(view: View) -> Iterator[str]:
+def _clean(view: View, said: str) -> Iterator[str]:
     marks = _marks(view)
     yield from _laid_out(sections.chains(view, marks))
     yield from _laid_out(sections.latencies(view, marks))
     yield from _laid_out(sections.slowest(view, marks))
     if view.waits:
-        said = header.said(view)
         yield from _laid_out(sections.waits(view.waits_heading, view.waits, marks, said))
     yield from (f"{escaped(sentence)}\n" for sentence in view.other_waits)
 

@@ -31,11 +31,14 @@ def render(result: Result, style: Style, options: Options) -> str:
     parts += _notices(view.urgent, style)
     if view.comparison is not None:
         parts += _comparison(view.comparison, style)
-    parts += ["", *_answer(view, style)]
+    answer = header.of(view)
+    said = header.said(answer)
+    # Verdict, cost, fix and rest, on the first screen.
+    parts += ["", *items([(item.head.upper(), item.text) for item in answer], style)]
     if view.summary.stalls:
-        parts += _stalls(view, style)
+        parts += _stalls(view, said, style)
     elif view.summary.verdict == "clean" or view.has_other_waits:
-        parts += _rest(view, style)
+        parts += _rest(view, said, style)
     if view.notes:
         parts += ["", *_notices(view.notes, style)]
     return "\n".join(parts)
@@ -67,11 +70,6 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
         yield lines.replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
-def _answer(view: View, style: Style) -> Iterator[str]:
-    """Verdict, cost, fix and rest, on the first screen."""
-    return items([(head.upper(), text) for head, text in header.of(view)], style)
-
-
 def items(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
     """Heads, of one width, and their texts."""
     colours = {"STALLS": style.bad, "STALLS, MINOR": style.bad, "CLEAN": style.good}
@@ -80,7 +78,7 @@ def items(pairs: Sequence[tuple[str, str]], style: Style) -> Iterator[str]:
         yield style.headed(head.ljust(width), colours.get(head, style.bold), text)
 
 
-def _stalls(view: View, style: Style) -> Iterator[str]:
+def _stalls(view: View, said: str, style: Style) -> Iterator[str]:
     yield from laid_out(sections.groups(view, PLAIN), style)
     if view.clearest is not None:
         yield from clearest(view.clearest, style)
@@ -98,13 +96,13 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
     yield from _exchanges(view, style)
     yield from laid_out(sections.connections(view, PLAIN), style)
     if view.summary.verdict == "possible":
-        yield from _other_waits(view, style)
+        yield from _other_waits(view, said, style)
 
 
-def _rest(view: View, style: Style) -> Iterator[str]:
+def _rest(view: View, said: str, style: Style) -> Iterator[str]:
     """Sections worth seeing without a stall."""
     yield from _exchanges(view, style)
-    yield from _other_waits(view, style)
+    yield from _other_waits(view, said, style)
     yield from laid_out(sections.nodelay(view, PLAIN), style)
 
 
@@ -113,12 +111,12 @@ def _exchanges(view: View, style: Style) -> Iterator[str]:
         yield from laid_out(section(view, PLAIN), style)
 
 
-def _other_waits(view: View, style: Style) -> Iterator[str]:
+def _other_waits(view: View, said: str, style: Style) -> Iterator[str]:
     if not view.waits:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
     yield from laid_out(sections.causes(view, PLAIN), style)
-    said = header.said(view) + " ".join(meaning for _, meaning in view.causes)
+    said += " ".join(meaning for _, meaning in view.causes)
     yield from laid_out(sections.waits(view.waits_heading, view.waits, PLAIN, said), style)
 
 

@@ -27,7 +27,7 @@ pub enum Scanned {
 /// do not, scans each, or neither with `only_both`.
 ///
 /// # Errors
-/// As [`crate::result::scan::scan`].
+/// The errors of [`crate::result::scan::scan`].
 pub fn scan_ends(
     paths: [&[String]; 2],
     options: &ScanOptions,
