@@ -64,12 +64,12 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ([(0.0, SYN), (1.0, ANSWER), (1.01, client(1, 1))], "Connecting took 1.0 s."),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, client(41, 31, "FA"))],
-            "a request sent in 7, acknowledged in 8, not answered until the client closed the "
-            "connection in 9: look into the server's program",
+            "a request sent in frame 7, acknowledged in frame 8, not answered until the client "
+            "closed the connection in frame 9: look into the server's program",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, server(31, 41, "RA"))],
-            "not answered until the server reset the connection in 9",
+            "not answered until the server reset the connection in frame 9",
         ),
         (
             [
@@ -101,16 +101,17 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
                 *ASKED[:1],
                 *((1.1 + wait, server(31, 41, "PA", 30)) for wait in (0, 0.3, 0.9, 2.1)),
             ],
-            "30 bytes in flight, the last of them sent in 8, were not acknowledged by the client",
+            "30 bytes in flight, the last of them sent in frame 8, were not acknowledged by the "
+            "client",
         ),
         (
             [*OPENED, *ANSWERED, *MORE, (26.0, client(61, 61, "PA", 20)), (26.001, server(61, 81))],
-            "a request sent in 10, acknowledged in 11, not answered until the client asked again "
-            "in 12",
+            "a request sent in frame 10, acknowledged in frame 11, not answered until the client "
+            "asked again in frame 12",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, NEXT)],
-            "acknowledged in 8, not answered until its ports were used again in 9",
+            "acknowledged in frame 8, not answered until its ports were used again in frame 9",
         ),
         (
             [*OPENED, (1.0, ANSWER), (1.0, client(1, 1)), (3.0, ANSWER), (3.0, client(1, 1))],

@@ -60,12 +60,12 @@ def _both(text: str) -> dict[str, str]:
 
 ENDINGS = {
     "capture": "until the capture ended",
-    "client_fin": "until the client closed the connection in {frame}",
-    "server_fin": "until the server closed the connection in {frame}",
-    "client_reset": "until the client reset the connection in {frame}",
-    "server_reset": "until the server reset the connection in {frame}",
-    "asked_again": "until the client asked again in {frame}",
-    "ports_reused": "until its ports were used again in {frame}",
+    "client_fin": "until the client closed the connection in frame {frame}",
+    "server_fin": "until the server closed the connection in frame {frame}",
+    "client_reset": "until the client reset the connection in frame {frame}",
+    "server_reset": "until the server reset the connection in frame {frame}",
+    "asked_again": "until the client asked again in frame {frame}",
+    "ports_reused": "until its ports were used again in frame {frame}",
 }
 """The end of a wait for something that never came, by the engine's name."""
 DROPPED = (
@@ -86,7 +86,7 @@ FORGOTTEN = (
 OWED = {
     "no_rest": "the {by} stopped in the middle of a message: nothing follows its frame {frame}, "
     "which looks cut from a longer message, {until}; look into the {by}'s program{lost}",
-    "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in {frame}, were not "
+    "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in frame {frame}, were not "
     "acknowledged by the {by} {until}: {why}",
     "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
     "{why}",
@@ -388,15 +388,15 @@ def _in_vain(wait: _core.WaitRow) -> str:
         )
     if wait.len_unacked:
         return _unacknowledged(wait, until)
-    acknowledged = f"acknowledged in {wait.frame_ack}, " if wait.frame_ack else ""
-    request = f"a request sent in {wait.frame_from}, {acknowledged}not answered {until}"
+    acknowledged = f"acknowledged in frame {wait.frame_ack}, " if wait.frame_ack else ""
+    request = f"a request sent in frame {wait.frame_from}, {acknowledged}not answered {until}"
     if wait.is_mute:
         return f"{request}; the server sent nothing at all, as in a protocol without answers"
     return f"{request}: look into the server's program, which has it, unless it owed no answer"
 
 
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
-    again = f"a request sent in {wait.frame_from}, and again, but not acknowledged {until}"
+    again = f"a request sent in frame {wait.frame_from}, and again, but not acknowledged {until}"
     if wait.has_arrived:
         return f"{again}: {DROPPED.format(by=wait.sender)}"
     if wait.heard_ns > wait.from_ns:
