@@ -278,14 +278,15 @@ def how_to_test(
     `is_explained`: do not repeat that the first exchange is fast. Without `timer`, omit how late
     the ACKs were.
     """
+    # Only Linux acknowledges at once when a connection begins, and after pauses.
     if (
-        not _receiver_delays(group)
+        not (_receiver_delays(group) and group.quick_acks)
         or group.unacked_full_sized
         or certainty.is_stream(group.exchanges, group.stalls)
     ):
         return ""
     sentences = []
-    if group.quick_acks and not is_explained:
+    if not is_explained:
         sentences.append(
             "The first exchange of a connection may be fast: Linux begins with quick ACKs."
         )
@@ -295,7 +296,7 @@ def how_to_test(
         late = range_ms(group.ack_delay_min_ms, group.ack_delay_max_ms)
         here = f" ({late} here)" if timer and group.ack_delay_ms else ""
         sentences.append(
-            f"Clients that pause longer than the ACK timer{here} between requests will not "
+            f"Clients that pause longer than the ACK timer{here} between requests may not "
             "reproduce this. Test with several requests on one connection, back to back."
         )
     return " ".join(sentences)
