@@ -31,7 +31,9 @@ def test_what_may_have_been_held_is_told_from_what_was_not(run: Run) -> None:
 
 def test_numbers_that_differ_from_wiresharks_are_reported(run: Run, tmp_path: Path) -> None:
     done = run(SPLIT, "-f", "tcp", "-o", tmp_path / "page.html")
-    assert "stream numbers count only connections that pass the filter" in flat(done.stdout)
+    assert "stream numbers count only connections with frames that were not left out" in flat(
+        done.stdout
+    )
     page = (tmp_path / "page.html").read_text()
     assert "tcp.stream == 0 " not in page
     assert "tcp.port == 8000" in page
@@ -50,6 +52,13 @@ def test_numbers_that_differ_from_wiresharks_are_reported(run: Run, tmp_path: Pa
 )
 def test_a_duration_is_never_rounded_to_nothing(ms: float, shown: str) -> None:
     assert duration(ms) == shown
+
+
+def test_where_to_look_first_is_said_with_the_answer_and_once_below_it(run: Run) -> None:
+    both = CAPTURES / "labelled" / "smoltcp100-client-both-split-rtt01" / "client.pcap.gz"
+    report = flat(run(both).stdout)
+    assert report.count("What to change for") == 2
+    assert report.count("is a proxy, capture its upstream first") == 2
 
 
 def test_settings_link_to_their_sources(run: Run, tmp_path: Path) -> None:

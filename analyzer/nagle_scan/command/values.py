@@ -40,7 +40,7 @@ def utf8(argument: str) -> str:
         argument.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(
-            f"'{printable(argument)}' is not UTF-8: rename the file, or read it with '-'"
+            f"'{printable(argument)}' is not UTF-8: take another name, or read a capture from '-'"
         ) from None
     return argument
 

@@ -161,12 +161,13 @@ def fixes(
 
 def each_once(fixes: Sequence[Fix]) -> list[Fix]:
     """These fixes, each remedy explained in full only where it comes first."""
-    explained: set[str] = set()
+    explained: set[object] = set()
     shown = []
     for fix in fixes:
         remedies = [one.as_above if one.how in explained else one for one in fix.remedies]
-        explained |= {one.how for one in fix.remedies}
-        shown.append(fix._replace(remedies=remedies))
+        asked = () if fix.proxies in explained else fix.proxies
+        explained |= {fix.proxies, *(one.how for one in fix.remedies)}
+        shown.append(fix._replace(remedies=remedies, proxies=asked))
     return shown
 
 

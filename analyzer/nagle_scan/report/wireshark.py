@@ -46,8 +46,8 @@ def numbering(filtered: bool, files: int) -> Iterator[str]:
     """Where stream and frame numbers differ from Wireshark's; without full stops."""
     if filtered:
         yield (
-            "stream numbers count only connections that pass the filter; frame numbers are "
-            "Wireshark's"
+            "stream numbers count only connections with frames that were not left out; frame "
+            "numbers are Wireshark's"
         )
     if files > 1:
         yield "frame and stream numbers count across all files, as with mergecap"
