@@ -96,12 +96,24 @@ def test_one_request_per_connection_is_no_all_clear(
     assert "but nothing here could have stalled" in flat(run(path, "-q").stdout)
     assert WILL_NOT_HELP not in said
     split = (
-        "FIX The server sent a message in two pieces of 170 and 420 bytes (frames 6, 8): without"
+        "FIX 10.0.0.2:8000 sent a message in two pieces of 170 and 420 bytes (frames 6, 8): "
+        "without TCP_NODELAY, held as soon as the client delays an ACK."
     )
     assert (split in said) == (len(pieces) > 1)
     assert ("TEST The receiver delayed no ACK" in said) == (len(pieces) == 1)
     (row,) = json.loads((tmp_path / "a.json").read_text())["connections"]
     assert [row[side]["opportunities"] for side in ("client", "server")] == [0, 0]
+
+
+def test_data_that_nobody_acknowledged_is_not_said_to_be_acknowledged_at_once(
+    run: Run, tmp_path: Path
+) -> None:
+    made = connected(rtt_ms=0.02)
+    made.data("client", 82)
+    made.wait(3.0)
+    said = flat(run(write(tmp_path / "silent.pcap", made.frames)).stdout)
+    assert "could have stalled. TEST Nothing that the client sent was acknowledged. " in said
+    assert "delayed no ACK" not in said
 
 
 def test_a_side_whose_peer_delays_no_ack_is_not_cleared_by_the_other(

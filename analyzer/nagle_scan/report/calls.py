@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nagle_scan.report import sentences
 from nagle_scan.words.wording import count, peer, printable, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan import _core
     from nagle_scan.report.view import View
 
 MOST_PATTERNS, MOST_OPTIONS = 2, 3
@@ -77,7 +77,7 @@ def _calls(view: View, calls: Row) -> Iterator[str]:
 
 def _pattern(view: View, calls: Row, pattern: Row) -> str:
     row = view.core.connection(pattern["connection"])
-    name = _party(row, pattern["sender"])
+    name = sentences.party(row, pattern["sender"])
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
     if pattern["more"]:
@@ -98,14 +98,6 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
 def _stalls(view: View, calls: Row) -> int:
     """All but those of an untraced sender."""
     return view.summary.stalls - int(calls["of_other_side"])
-
-
-def _party(row: _core.ConnectionRow | None, sender: str) -> str:
-    """The sender, named as the stalls above name it."""
-    if row is None:
-        return f"the {sender}"
-    addr, port = row.client.rpartition(":")[0].strip("[]"), row.server.rpartition(":")[2]
-    return row.server if sender == "server" else f"{addr} (client of port {port})"
 
 
 def call(row: Row) -> str:

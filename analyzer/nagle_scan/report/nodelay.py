@@ -83,6 +83,6 @@ def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
         return f"frame {first} was held, frame {second} no longer (tcp.stream {connection})"
     held = answer == "no"
     seen = "held data left the moment the ACK arrived" if held else "two small segments in flight"
-    # Near the receiver, its ACK is captured before the second segment, which left without it.
-    between = "" if held or second <= first + 1 else "; no ACK between had reached the sender yet"
+    # Near the receiver, an ACK may be captured before the second segment, which left without it.
+    between = "" if held or second <= first + 1 else "; no ACK had reached the sender in between"
     return f"{seen}: frames {first}, {second} (tcp.stream {connection}){between}"

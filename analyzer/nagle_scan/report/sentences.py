@@ -54,7 +54,7 @@ def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere:
     if part is None:
         return f"{stalled} in all; {NO_LATENCY}."
     if part <= 0:
-        return f"{stalled} in all, outside the exchanges: no reply was late."
+        return f"{stalled} in all, outside the exchanges: no latency to compare."
     exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     lost_ms = part * whole_ms
     share = f"{sentence_start(percent(part))} of the latency on {_affected(summary)}"
@@ -236,6 +236,14 @@ def late_acks(row: _core.LateAckRow, summary: _core.Summary) -> str:
     at = " at the median, first" if row.late > 1 else ","
     by = f"by {duration(row.median_ms)}{at} in frame {row.first_frame}"
     return sentence_start(f"{late} came late {times}, {by}.")
+
+
+def party(row: _core.ConnectionRow | None, sender: str) -> str:
+    """The sender, named as sentences on stalls name it."""
+    if row is None:
+        return f"the {sender}"
+    addr, port = row.client.rpartition(":")[0].strip("[]"), row.server.rpartition(":")[2]
+    return row.server if sender == "server" else f"{addr} (client of port {port})"
 
 
 def holder(row: _core.ConnectionRow) -> str:

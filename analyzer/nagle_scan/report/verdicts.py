@@ -12,13 +12,15 @@ from nagle_scan.report import sentences
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, percent, sentence_start
 
+SIDES = "client", "server"
 OTHER = {"client": "server", "server": "client"}
 COULD_NOT = "nothing here could have stalled"
 ACKED_AT_ONCE = (
     "the {receiver} delayed no ACK of a small segment, as Linux does on new connections and after "
     "pauses of 40 ms. Test with several requests on one connection, back to back."
 )
-IN_PIECES = "the {} sent a message in two pieces of {:,} and {:,} bytes (frames {}, {})"
+NEVER_ACKED = "Nothing that the {sender} sent was acknowledged."
+IN_PIECES = "{} sent a message in two pieces of {:,} and {:,} bytes (frames {}, {})"
 HELD_SOON = "without TCP_NODELAY, held as soon as {} delays an ACK"
 NOTHING_HELD = (
     "Nagle's algorithm held nothing for 1 ms or more{unless}: if something takes longer here, "
@@ -144,9 +146,11 @@ def clean_means(scan: _core.Scan, min_wait_ms: float) -> Iterator[tuple[str, str
     untested = _untested(summary)
     splits = scan.splits()
     if splits:
-        yield "fix", _in_pieces(splits)
+        yield "fix", _in_pieces(scan, splits)
     elif untested:
-        yield "test", _acked_at_once(untested)
+        acked = [side for side in untested if summary.acked[SIDES.index(side)]]
+        never = [NEVER_ACKED.format(sender=side) for side in untested if side not in acked]
+        yield "test", " ".join([*never, *_acked_at_once(acked)])
     if summary.unproven:
         yield "limit", _unseen([*_first_rows(scan, MOST_PLACED)], min_wait_ms)
         return
@@ -166,18 +170,24 @@ def _first_rows(scan: _core.Scan, most: int) -> Iterator[_core.ConnectionRow]:
     return filter(None, map(scan.connection, connections))
 
 
-def _in_pieces(splits: Sequence[tuple[str, Sequence[int], Sequence[int]]]) -> str:
-    pieces = [IN_PIECES.format(sender, *lens, *frames) for sender, lens, frames in splits]
-    receiver = f"the {OTHER[splits[0][0]]}" if len(splits) == 1 else "the other end"
-    return sentence_start(f"{', and '.join(pieces)}: {HELD_SOON.format(receiver)}.")
+def _in_pieces(
+    scan: _core.Scan, splits: Sequence[tuple[int, str, Sequence[int], Sequence[int]]]
+) -> str:
+    pieces = [
+        IN_PIECES.format(sentences.party(scan.connection(number), sender), *lens, *frames)
+        for number, sender, lens, frames in splits
+    ]
+    receiver = f"the {OTHER[splits[0][1]]}" if len(splits) == 1 else "the other end"
+    return f"{', and '.join(pieces)}: {HELD_SOON.format(receiver)}."
 
 
-def _acked_at_once(untested: Sequence[str]) -> str:
+def _acked_at_once(untested: Sequence[str]) -> Iterator[str]:
     if len(untested) > 1:
-        return sentence_start(ACKED_AT_ONCE.format(receiver="receiver"))
-    (sender,) = untested
-    why = ACKED_AT_ONCE.format(receiver=OTHER[sender])
-    return f"Nothing that the {sender} sent could have stalled: {why}"
+        yield sentence_start(ACKED_AT_ONCE.format(receiver="receiver"))
+        return
+    for sender in untested:
+        why = ACKED_AT_ONCE.format(receiver=OTHER[sender])
+        yield f"Nothing that the {sender} sent could have stalled: {why}"
 
 
 def _unseen(rows: Sequence[_core.ConnectionRow], min_wait_ms: float) -> str:
@@ -190,7 +200,7 @@ def _unseen(rows: Sequence[_core.ConnectionRow], min_wait_ms: float) -> str:
 
 def _untested(summary: _core.Summary) -> list[str]:
     """Sides that sent data and could not have stalled, though TCP_NODELAY may not be in effect."""
-    each = zip(("client", "server"), summary.opportunities, summary.undecided, strict=True)
+    each = zip(SIDES, summary.opportunities, summary.undecided, strict=True)
     return [side for side, could, undecided in each if undecided and not could]
 
 

@@ -159,10 +159,11 @@ impl PyScan {
         (self.scan.stale.count, self.scan.stale.first_frame)
     }
 
-    /// Messages in two pieces that nothing held yet, one of each sender at most: its lengths and frames.
-    fn splits(&self) -> Vec<(&'static str, [u32; 2], [u32; 2])> {
+    /// Messages in two pieces that nothing held yet, one of each side at most: the connection, its sender,
+    /// lengths and frames.
+    fn splits(&self) -> Vec<(u32, &'static str, [u32; 2], [u32; 2])> {
         let splits = self.scan.first_splits();
-        splits.map(|split| (split.by.name(), split.bytes, split.frames)).collect()
+        splits.map(|split| (split.connection, split.by.name(), split.bytes, split.frames)).collect()
     }
 
     /// Late ACKs: a row for each side that has any.

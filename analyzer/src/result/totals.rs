@@ -21,9 +21,10 @@ sums! {
         pub clean: u64,
         pub unproven: u64,
         /// Clean connections, by side: how often it could have stalled, and how many have data of it, unless
-        /// `TCP_NODELAY` was in effect.
+        /// `TCP_NODELAY` was in effect; on how many of these some of that was acknowledged.
         pub opportunities: [u64; 2],
         pub undecided: [u64; 2],
+        pub acked: [u64; 2],
         /// Connections that cannot be judged, by [`Hidden`].
         pub hidden: [u64; Hidden::COUNT],
         /// Holds too short to be listed, the part of them that lies in exchanges, and the latency
@@ -120,7 +121,9 @@ impl Totals {
                 self.unproven += u64::from(!judged.nothing_held);
                 for (side, end) in judged.halves.iter().enumerate() {
                     self.opportunities[side] += u64::from(end.opportunities);
-                    self.undecided[side] += u64::from(end.bytes > 0 && !end.nagle.is_off());
+                    let is_undecided = end.bytes > 0 && !end.nagle.is_off();
+                    self.undecided[side] += u64::from(is_undecided);
+                    self.acked[side] += u64::from(is_undecided && end.is_acked);
                 }
                 if judged.short.count > 0 {
                     self.short_holds += u64::from(judged.short.count);

@@ -67,6 +67,7 @@ impl JudgedHalf {
                 .half(side.other())
                 .delayed_acks
                 .saturating_add(half.contradictions().min(u16::MAX.into()) as u16),
+            is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,
             detail: Detail::of(connection, side, nagle, findings, listed, (models, late_acks)),

@@ -26,6 +26,8 @@ pub struct JudgedHalf {
     /// How often the other side did not acknowledge a small one at once, or another one left before that: up
     /// to 65,535.
     pub opportunities: u16,
+    /// Was any of its data acknowledged?
+    pub is_acked: bool,
     /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it
     /// released.
     pub proof: (u32, u32),

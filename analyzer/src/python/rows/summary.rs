@@ -46,9 +46,10 @@ row! {
         clean: u64 = totals.clean,
         unproven: u64 = totals.unproven,
         /// How often client and server could have stalled on clean connections, and the number of these on
-        /// which each sent data, unless `TCP_NODELAY` was in effect.
+        /// which each sent data, unless `TCP_NODELAY` was in effect; and was acknowledged.
         opportunities: [u64; 2] = totals.opportunities,
         undecided: [u64; 2] = totals.undecided,
+        acked: [u64; 2] = totals.acked,
         /// Holds that may have been too short to be listed, what they took of the latency of the
         /// exchanges of their connections, and that latency.
         short_holds: u64 = totals.short_holds,
