@@ -3,6 +3,7 @@
 use crate::decode::Header;
 use crate::track::by_block::BLOCK_LEN;
 use crate::track::connection::Connection;
+use crate::track::early::Followed;
 use crate::track::ends::Ends;
 use crate::track::table::key::SHARDS;
 use std::collections::HashMap;
@@ -97,6 +98,18 @@ impl Connections {
     /// Like `iter_mut`, block by block.
     pub fn into_blocks(self) -> Vec<Vec<Connection>> {
         self.blocks
+    }
+}
+
+impl Followed for Connections {
+    fn known(&mut self, connection: u32) -> Option<&mut Connection> {
+        let place = connection as usize;
+        let (block, at) = (place / BLOCK_LEN, place % BLOCK_LEN);
+        if let Some(rest) = self.thinned.get_mut(&block) {
+            let at = rest.binary_search_by_key(&connection, |connection| connection.id).ok()?;
+            return rest.get_mut(at);
+        }
+        self.blocks.get_mut(block)?.get_mut(at)
     }
 }
 

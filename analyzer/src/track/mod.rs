@@ -8,6 +8,7 @@ pub mod by_block;
 pub mod clock;
 pub mod connection;
 pub mod connections;
+mod early;
 pub mod ending;
 pub mod ends;
 pub mod exchange;

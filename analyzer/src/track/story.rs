@@ -13,6 +13,7 @@
 
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN, URG};
 use crate::track::connection::{Lengths, Recorder, Split};
+use crate::track::early::{Early, Followed, Segment};
 use crate::track::ends::Ends;
 use crate::track::exchange::exchanged::{Exchanged, Stale};
 use crate::track::half::Half;
@@ -144,6 +145,7 @@ impl StorySegment {
 pub struct Story {
     connection: Connection,
     recorder: Recorder,
+    early: Early,
     now: Mark,
     /// Stream offsets after the last byte of client and server.
     sent: [i64; 2],
@@ -160,6 +162,12 @@ pub struct Told {
     pub stale: Stale,
     pub splits: Vec<Split>,
     pub unasked: u64,
+}
+
+impl Followed for Connection {
+    fn known(&mut self, _: u32) -> Option<&mut Connection> {
+        Some(self)
+    }
 }
 
 /// Connections that were told, numbered from 0, as a block holds them.
@@ -194,6 +202,7 @@ impl Story {
         Self {
             connection: Connection::new(0, Ends { client, server }),
             recorder: Recorder { clock_ns: CLOCK_NS, ..recorder },
+            early: Early::default(),
             now: Mark { time_ns: 1_000_000_000, frame: 0 },
             sent: [0; 2],
         }
@@ -216,7 +225,8 @@ impl Story {
         let header = self.header(&segment, begin);
         let fin = i64::from(header.has(FIN));
         self.sent[by] = self.sent[by].max(begin + i64::from(segment.len) + fin);
-        self.connection.take(segment.by, &header, self.now, &mut self.recorder);
+        let next = Segment { connection: 0, by: segment.by, header, now: self.now };
+        self.early.pass(next, &mut self.connection, &mut self.recorder);
         self
     }
 
@@ -252,6 +262,7 @@ impl Story {
     /// The capture ends `ms` after the last segment.
     pub fn end_after_ms(mut self, ms: f64) -> Told {
         let end_ns = self.now.time_ns + (ms * 1e6).round() as i64;
+        self.early.end(&mut self.connection, &mut self.recorder);
         self.connection.end(None, |_| end_ns, &mut self.recorder);
         let Recorder { mut waits, exchanged, splits, .. } = self.recorder;
         waits.end();

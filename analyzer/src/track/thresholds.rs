@@ -188,7 +188,8 @@ thresholds! {
         larger "takes the clocks of more captures for one";
 
     /// How much later a capture point stamps one direction than the other: taps and bridges that fetch the
-    /// frames of each at a poll of its own put an ACK 13 to 300 us behind the segment that it released.
+    /// frames of each at a poll of its own put an ACK 13 to 300 us behind the segment that it released, or
+    /// before the data that it acknowledges.
     LATE_STAMP_NS: i64 = 300_000 ns,
         from "measured on taps that poll every 50 us, and on a path stamped 250 us late",
         larger "takes accidents of senders with `TCP_NODELAY` for late stamps";

@@ -5,6 +5,7 @@ use crate::track::Mark;
 use crate::track::clock::Clocks;
 use crate::track::connection::{Lengths, Recorder};
 use crate::track::connections::Connections;
+use crate::track::early::{Early, Segment};
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::reader::range::{Range, ShardRow};
 use crate::track::table::{Located, Table};
@@ -22,6 +23,7 @@ pub struct Tracker {
     /// The frame that opened each connection.
     first_frames: Vec<u32>,
     recorder: Recorder,
+    early: Early,
     /// Connections whose ports others took over, and the frame that began these.
     taken_over: HashMap<u32, Mark, foldhash::fast::RandomState>,
 }
@@ -34,6 +36,7 @@ impl Tracker {
             connections: Connections::default(),
             first_frames: Vec::new(),
             recorder: Recorder::new(lengths, Exchanged::new(exchanges, hourly)),
+            early: Early::default(),
             taken_over: HashMap::default(),
         }
     }
@@ -92,15 +95,21 @@ impl Tracker {
         for (row, found) in rows.iter().zip(all) {
             let (place, header) = (found.connection as usize, &row.header);
             let ends = || range.ends(row, found.by);
-            if let Some(connection) = self.connections.get_mut(place, header, ends) {
-                connection.take(found.by, header, range.mark(row), &mut self.recorder);
+            let Some(connection) = self.connections.get_mut(place, header, ends) else { continue };
+            let (by, now) = (found.by, range.mark(row));
+            if self.early.is_empty() && !connection.is_early(by, header) {
+                connection.take(by, header, now, &mut self.recorder);
+                continue;
             }
+            let next = Segment { connection: found.connection, by, header: *header, now };
+            self.early.pass(next, &mut self.connections, &mut self.recorder);
         }
     }
 
     /// The capture has ended: nothing is looked up any more.
     pub fn end(mut self, clocks: &Clocks) -> Ended {
         self.table = Table::default();
+        self.early.end(&mut self.connections, &mut self.recorder);
         self.connections.end();
         for connection in self.connections.iter_mut() {
             let took_over = self.taken_over.get(&connection.id).copied();

@@ -136,6 +136,12 @@ impl Half {
         self.sequence.begin(seq);
     }
 
+    /// Does the segment bring the byte at SND.NXT?
+    pub fn continues_with(&self, segment: &Header) -> bool {
+        let missing = self.sequence.nxt.wrapping_sub(segment.seq);
+        self.state.is(state::SEQ_KNOWN) && missing < segment.len
+    }
+
     /// Is `seq` within reach of SND.NXT? A number far ahead (a forged or damaged segment)
     /// is believed only when another one goes on from there.
     #[inline]

@@ -32,8 +32,8 @@ fn what_was_sent_is_in_flight_until_its_ack() {
 fn bytes_count_once_and_those_that_only_their_ack_shows_are_unseen() {
     let sent = || connected().after_ms(0.0, client(100));
     assert_eq!(sender(&sent().after_ms(0.0, client(100).seq(60))).bytes(), 160);
-    let story = sent().after_ms(30.0, server(0).ack(300));
-    let half = sender(&story);
+    let told = sent().after_ms(30.0, server(0).ack(300)).end();
+    let half = told.half(Side::Client);
     assert_eq!((half.unseen().0, half.bytes(), half.offset), (200, 100, 300));
 }
 
