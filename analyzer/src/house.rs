@@ -7,8 +7,7 @@ use std::iter::zip;
 use std::path::Path;
 
 /// The stages in the order in which data passes them.
-const STAGES: &str =
-    "cores named rules thresholds capture decode track calls judge result output frames python";
+const STAGES: &str = "cores named pieces rules thresholds capture decode track calls judge result output frames python";
 
 /// The code of each module, `crate::judge::path`, without its tests.
 pub type Code = BTreeMap<String, String>;

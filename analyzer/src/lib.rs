@@ -73,6 +73,7 @@ mod frames;
 mod judge;
 mod named;
 mod output;
+mod pieces;
 #[cfg(feature = "python")]
 mod python;
 mod result;

@@ -1,5 +1,6 @@
 //! Progress of a scan and the request to stop it, shared by the reader and its observer.
 
+use crate::pieces::Grouped;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -87,32 +88,5 @@ impl fmt::Display for Stopped {
             }
             None => write!(to, "{} bytes", Grouped(self.read_bytes)),
         }
-    }
-}
-
-/// A number with a comma between the thousands, as reports write them.
-pub struct Grouped(pub u64);
-
-impl fmt::Display for Grouped {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (thousands, rest) = (self.0 / 1000, self.0 % 1000);
-        if thousands == 0 {
-            return to.write_str(itoa::Buffer::new().format(rest));
-        }
-        Self(thousands).fmt(to)?;
-        to.write_str(",")?;
-        // The leading digit keeps zeros behind it.
-        to.write_str(&itoa::Buffer::new().format(1000 + rest)[1..])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Grouped;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        let printed = [0, 999, 1000, 12_345, 1_234_567].map(|number| Grouped(number).to_string());
-        assert_eq!(printed, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 }

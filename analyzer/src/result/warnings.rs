@@ -1,9 +1,9 @@
 //! Warnings: the facts about a capture without which its report misleads.
 
 use crate::capture::InputEnd;
-use crate::capture::progress::Grouped;
 use crate::capture::times::DAY_NS;
 use crate::decode::{Skip, filter};
+use crate::pieces::Grouped;
 use crate::track::reader::capture_summary::CaptureSummary;
 use texts::AboutText;
 

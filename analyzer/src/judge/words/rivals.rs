@@ -4,7 +4,8 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{Bytes, ExplainedStall, Left, Likelier, Ms};
+use crate::judge::words::evidence::{Bytes, ExplainedStall, Left, Likelier};
+use crate::pieces::Ms;
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.

@@ -4,7 +4,8 @@ use crate::judge::doubts::of_wait::{Effect, WaitDoubt};
 use crate::judge::model::{DirectionModel, Held, Proof, Terms};
 use crate::judge::path::Basis;
 use crate::judge::thresholds::BOUND;
-use crate::judge::words::evidence::{Digits, Left, Ms, UnheldCount, is_mostly_by_sender_clock};
+use crate::judge::words::evidence::{Digits, Left, UnheldCount, is_mostly_by_sender_clock};
+use crate::pieces::Ms;
 use crate::track::Connection;
 use crate::track::wait::{Wait, fact};
 
