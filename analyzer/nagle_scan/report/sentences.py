@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import count, duration, percent, sentence_start
+from nagle_scan.words.wording import count, duration, percent, sentence_start, times
 
 WITHOUT_STALLS = "without stalls"
 """A prediction: the program may have written a held segment late, and a fix may save more."""
@@ -228,14 +228,14 @@ def late_acks(row: _core.LateAckRow, summary: _core.Summary) -> str:
     late = f"the {row.side}'s ACKs"
     if row.connections > 1:
         late = f"on {row.connections:,} connections the {row.side}s' ACKs"
-    times = f"at least {count(row.late, 'time')}"
+    often, first = f"at least {times(row.late)}", "one"
     if row.prompt is not None and not summary.waits_not_listed:
-        acks = row.late + row.prompt
+        acks, first = row.late + row.prompt, "first"
         of_all = f"{row.late:,} of {acks:,} times ({percent(row.late / acks)})"
-        times = of_all if acks > 1 else "once"
-    at = " at the median, first" if row.late > 1 else ","
+        often = of_all if acks > 1 else "once"
+    at = f" at the median, {first}" if row.late > 1 else ","
     by = f"by {duration(row.median_ms)}{at} in frame {row.first_frame}"
-    return sentence_start(f"{late} came late {times}, {by}.")
+    return sentence_start(f"{late} came late {often}, {by}.")
 
 
 def party(row: _core.ConnectionRow | None, sender: str) -> str:

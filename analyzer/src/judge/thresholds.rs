@@ -649,6 +649,12 @@ thresholds! {
         from "judgement",
         larger "says 'clean' of more connections";
 
+    /// Late ACKs before the last one of a capture that released nothing: so the last one probably did not,
+    /// either (by the rule of succession, in nine of ten captures).
+    RELEASED_NOTHING: u8 = 8 acks,
+        from "statistics",
+        larger "leaves more captures inconclusive that end with a late ACK";
+
     /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames,
     /// and more than a quarter then lacks one. A single hold may leave no trace.
     LOSSY_ONE_OF: u64 = 10 one_of,

@@ -63,10 +63,9 @@ impl JudgedHalf {
             segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
-            opportunities: connection
-                .half(side.other())
-                .delayed_acks
-                .saturating_add(half.contradictions().min(u16::MAX.into()) as u16),
+            opportunities: half
+                .contradictions()
+                .saturating_add(connection.half(side.other()).delayed_acks()),
             is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,
@@ -138,6 +137,7 @@ fn late_acks(
     // The handshake is a round trip, too.
     let of_syn = u16::from(connection.handshake_ns().is_some());
     let prompt = match half.rtt_samples {
+        _ if u64::from(half.late_acks) > timer.count => u16::MAX,
         u16::MAX => u16::MAX,
         samples => samples.saturating_sub(of_syn),
     };

@@ -7,7 +7,7 @@ use crate::judge::doubts::{DOUBTS, Doubt, Hidden};
 use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS};
+use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS, RELEASED_NOTHING};
 use crate::rules;
 use crate::track::wait::End;
 use crate::track::{Connection, Side};
@@ -67,12 +67,14 @@ fn lacks_acks(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| losses::hides_holds(connection, side, nagle, findings))
 }
 
-/// The capture ends where the segment would come that the last ACK, a late one, may have released.
+/// The capture ends where the segment would come that the last ACK, a late one, may have released, and few
+/// before it were late.
 fn is_cut_off(seen: &Seen<'_>) -> bool {
     let Seen { connection, findings, directions, conditions, .. } = *seen;
     seen.either(|side, nagle| {
         let half = connection.half(side);
         let path = &directions[side as usize].path;
+        let released_nothing = connection.half(side.other()).late_acks > RELEASED_NOTHING;
         let is_last = |finding: Finding<'_>| {
             let wait = finding.wait;
             let left_ns = conditions.end_ns - wait.to.time_ns;
@@ -81,7 +83,7 @@ fn is_cut_off(seen: &Seen<'_>) -> bool {
                 && half.last_ns <= wait.to.time_ns
                 && left_ns as f64 / 1e6 <= path.latest_release_ms()
         };
-        !nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
+        !nagle.is_off() && !released_nothing && !half.has_finished() && findings.iter().any(is_last)
     })
 }
 
@@ -180,17 +182,23 @@ mod tests {
 
     #[test]
     fn what_an_ack_at_the_end_released_is_not_seen() {
-        let verdict = |last: StorySegment, end_after_ns: i64| {
-            let asked = opened().times(3, asked).after_ms(5.0, last);
-            let mut told = asked.after_ms(41.0, server(0)).end();
+        let ends = |story: Story, end_after_ns: i64| {
+            let mut told = story.end();
             let end_ns = told.connection.last_ns() + end_after_ns;
             let (judged, _) = told.judge_where(|conditions| Conditions { end_ns, ..conditions });
             (judged.verdict(), judged.hidden)
         };
+        let late =
+            |story: Story, last: StorySegment| story.after_ms(5.0, last).after_ms(41.0, server(0));
+        let verdict = |last, end_ns| ends(late(opened().times(3, asked), last), end_ns);
         let cut_off = (Verdict::Inconclusive, Hidden::CutOff);
         assert_eq!([0, 500_000].map(|ns| verdict(client(100), ns)), [cut_off; 2]);
         assert_eq!(verdict(client(100), 600_000).0, Verdict::Clean);
         assert_eq!(verdict(client(100).fin(), 0).0, Verdict::Clean);
+        // It is as those before it, which released nothing.
+        let answered = |story| late(story, client(100)).after_ms(1.0, server(200));
+        let after = |times| ends(late(opened().times(times, answered), client(100)), 0);
+        assert_eq!([after(7), after(8)], [cut_off, (Verdict::Clean, Hidden::Nothing)]);
     }
 
     #[test]

@@ -23,9 +23,9 @@ pub struct JudgedHalf {
     pub bytes: u64,
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
-    /// How often the other side did not acknowledge a small one at once, or another one left before that: up
-    /// to 65,535.
-    pub opportunities: u16,
+    /// How often the other side did not acknowledge a small one at once, or another one left before that: of
+    /// the former, up to 255 with a pure ACK and with data.
+    pub opportunities: u32,
     /// Was any of its data acknowledged?
     pub is_acked: bool,
     /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it

@@ -127,7 +127,7 @@ const BYTES: Field = field!("bytes", "Payload sent, in bytes.");
 const OPPORTUNITIES: Field = field!(
     "opportunities",
     "How often it could have stalled: the other side did not acknowledge a small segment at once, or \
-     another one left before that. Up to 65,535."
+     another one left before that. Of the former, up to 255 with a late ACK and as many with data."
 );
 const NAGLE: Field =
     field!("nagle", "Nagle's algorithm: `on`, `off`, `switched` (off later) or `unknown`.");

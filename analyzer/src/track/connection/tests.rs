@@ -329,7 +329,7 @@ fn a_late_greeting_is_told_of_the_server_that_speaks_first() {
 }
 
 /// How often client and server could have stalled.
-fn opportunities(story: Story) -> [u16; 2] {
+fn opportunities(story: Story) -> [u32; 2] {
     story.end().judge().0.halves.map(|half| half.opportunities)
 }
 

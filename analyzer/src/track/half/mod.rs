@@ -77,8 +77,9 @@ pub struct Half {
     carried: u16,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
-    /// Small segments of the peer that it did not acknowledge at once; saturates.
-    pub delayed_acks: u16,
+    /// Small segments of the peer that it acknowledged late, with a pure ACK, and with data; both saturate.
+    pub late_acks: u8,
+    acks_with_data: u8,
     ids: IpIds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     echoes: u8,

@@ -57,9 +57,14 @@ impl Half {
     /// came at once, the peer's next small segment would have been held until then.
     #[inline]
     pub fn count_delayed_ack(&mut self, sample_ns: i64, pure: bool) {
-        let late_ns = sample_ns - self.rtt_or_zero_ns();
-        let is_delayed = !pure || late_ns >= SHORTEST_DELAYED_ACK_NS;
-        self.delayed_acks = self.delayed_acks.saturating_add(is_delayed.into());
+        let is_late = sample_ns - self.rtt_or_zero_ns() >= SHORTEST_DELAYED_ACK_NS;
+        self.late_acks = self.late_acks.saturating_add((pure && is_late).into());
+        self.acks_with_data = self.acks_with_data.saturating_add((!pure).into());
+    }
+
+    /// Small segments of the peer that it did not acknowledge at once, as far as they are counted.
+    pub fn delayed_acks(&self) -> u32 {
+        u32::from(self.late_acks) + u32::from(self.acks_with_data)
     }
 
     /// Is a round trip much shorter than all others?
