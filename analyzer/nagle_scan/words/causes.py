@@ -97,8 +97,10 @@ TURNED_DOWN = {
     "there",
     "old_connection": "the server answered the SYN for an older connection that it still had "
     "between these ports (a challenge ACK), and the client reset that first; nothing was lost",
+    "answer_lost": "the SYN was sent again though its answer had passed the capture point: the "
+    "SYN-ACK was lost on its way to the client, or took longer than that waits",
 }
-"""Why a SYN was sent again that the other end turned down."""
+"""Why a SYN was sent again though the other end had heard it."""
 UNANSWERED_SYNS = {
     "client": "the SYN was sent {times} and never answered; look for firewalls that drop packets, "
     "and whether the host is up",

@@ -20,6 +20,8 @@ named! {
         Refused = "refused",
         /// A SYN met an older connection that the other end still has.
         OldConnection = "old_connection",
+        /// A SYN was answered, and sent again all the same.
+        AnswerLost = "answer_lost",
     }
 }
 
@@ -37,8 +39,8 @@ impl Ending {
         matches!(self, Self::ClientReset | Self::ServerReset)
     }
 
-    /// True for a SYN that was turned down.
+    /// True for a SYN that was turned down, or whose answer did not arrive.
     pub fn is_of_syn(self) -> bool {
-        matches!(self, Self::Refused | Self::OldConnection)
+        matches!(self, Self::Refused | Self::OldConnection | Self::AnswerLost)
     }
 }

@@ -74,6 +74,14 @@ fn a_syn_that_was_turned_down_was_not_lost() {
 }
 
 #[test]
+fn a_syn_whose_answer_was_lost_is_one_wait() {
+    let answered = Story::new().after_ms(0.0, client(0).syn()).after_ms(0.03, server(0).syn());
+    let again = answered.after_ms(1000.0, client(0).syn().ip_id(1));
+    let opened = again.after_ms(0.03, server(0).syn().ip_id(1)).after_ms(0.3, client(0));
+    assert_eq!(endings(opened), [Some(Ending::AnswerLost)]);
+}
+
+#[test]
 fn nobody_waited_for_another_connection_between_the_same_ports() {
     let opened = || Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100));
     for end in [server(0).rst(), client(0).fin()] {

@@ -57,9 +57,14 @@ impl Connection {
     pub(super) fn take_syn_again(&mut self, sent: Sent<'_>, recorder: &mut Recorder) {
         let Sent { side, segment, now } = sent;
         let begins_anew = self.begins_anew(side, segment);
+        let asked_ns = self.half(side.other()).last_data.time_ns;
         let from = self.halves[side as usize].repeat(segment.seq, now);
-        if !begins_anew {
-            self.note_connecting(now);
+        if begins_anew {
+            return;
+        }
+        self.note_connecting(now);
+        // The server answers a SYN that came again: the wait is the client's.
+        if side == Side::Client || asked_ns <= from.time_ns {
             self.push_repeat(sent, from, Facts::NONE, recorder);
         }
     }
@@ -80,10 +85,10 @@ impl Connection {
     /// RST, is of a connection that the server still has between these ports (RFC 5961, section 4).
     pub(super) fn end_by_repeat(&self, side: Side, segment: &Header) -> End {
         let [client, server] = &self.halves;
-        let is_answered = side == Side::Server || server.has_syn();
         match segment.has(SYN) {
             false => End::Data,
-            true if is_answered => End::Syn,
+            true if side == Side::Server => End::Syn,
+            true if server.has_syn() => End::InVain(Ending::AnswerLost),
             true if server.has_reset() => End::InVain(Ending::Refused),
             true if client.has_reset() && server.segments > 0 => End::InVain(Ending::OldConnection),
             true => End::Syn,
