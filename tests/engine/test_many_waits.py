@@ -115,6 +115,14 @@ def busy(folder: Path, by: Side) -> Path:
     return path
 
 
+def test_a_sum_of_listed_waits_is_not_said_to_be_all(tmp_path: Path) -> None:
+    path = busy(tmp_path, "server")
+    summary = nagle_scan.scan(path)._result.core.summary()
+    said = flat(called(path, "--exit-zero")[1])
+    assert f"time went instead ({summary.waits_not_listed:,} more waits, " in said
+    assert f"s in {OF_EACH_KIND + LONGEST:,} waits" in said[said.index("At least ") :]
+
+
 def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:
     slow, slower = busy(tmp_path, "server"), OTHERS["slow server"]
     alone = nagle_scan.scan(slower).waits

@@ -10,6 +10,7 @@ from nagle_scan.report.slowest import milliseconds
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import (
     PERCENTILES,
+    count,
     duration,
     endpoint,
     maybe_duration,
@@ -195,7 +196,9 @@ def once(rows: Iterable[tuple[T, str]], said: str) -> Iterator[tuple[T, str]]:
 
 def causes(view: View, marks: Marks) -> Iterator[Block]:
     """Waits that are no stalls, by cause, and what else there is to say of them."""
-    yield Head("Where the time went instead")
+    more = view.summary.waits_not_listed
+    about = f"{count(more, 'more wait')}, {duration(view.summary.waits_not_listed_ms)}, not listed"
+    yield Head("Where the time went instead", about if more else "")
     rows: list[Row] = [("cause", "sender", "waits", "in all", "longest", "")]
     rows += [
         (

@@ -133,7 +133,8 @@ def rest(
     if worst is None or worst.total_ms < stalled_ms:
         return ""
     kind = "other wait" if summary.stalls else "wait"
-    waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
+    least = "at least " if summary.waits_not_listed else ""
+    waits = sentence_start(f"{least}{duration(worst.total_ms)} in {count(worst.waits, kind)}")
     longest = f"longest {duration(worst.longest_ms)}" if worst.waits > 1 else ""
     server = server_of(worst)
     about = ", ".join(filter(None, (longest, f"at {server}" if server else "")))
