@@ -186,6 +186,8 @@ def test_a_capture_given_twice_counts_once(tmp_path: Path) -> None:
     assert identities(both) == identities(document([CLIENT]))
     assert both["ends"]["is_same_place"]
     assert "at the same place" in said(*paths)
+    # Neither shows what happened at an end.
+    assert "For example" not in said(*paths)
 
 
 # Pairs that do not belong together.

@@ -32,7 +32,8 @@ def seen(core: _core.Scan, captures: Sequence[str]) -> str:
     about = "; ".join([where, *only])
     twice = "Twice," if ends.is_same_place else "At both ends of"
     said = f"{twice} {count(ends.shared, 'connection')}: {about}. Each stall is counted once."
-    return " ".join(filter(None, (said, _clearest(core), _clocks(ends))))
+    example = "" if ends.is_same_place else _clearest(core)
+    return " ".join(filter(None, (said, example, _clocks(ends))))
 
 
 def _clocks(ends: _core.EndsRow) -> str:
