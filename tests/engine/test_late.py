@@ -112,20 +112,6 @@ def test_many_slow_connections_are_summed(run: Run, tmp_path: Path) -> None:
     assert table["connect_ms"].isna().tolist().count(False) == 3
 
 
-def test_late_acks_before_a_pause_are_not_said_to_be_all(run: Run, tmp_path: Path) -> None:
-    """The wait is the client's, until it asks again: only the last one was counted, as 'once'."""
-    made = connected(rtt_ms=0.2)
-    for _ in range(10):
-        made.data("client", 60)
-        made.answer(100)
-        made.wait(LATE_MS)
-        made.ack("client")
-        made.wait(300.0)
-    path = write(tmp_path / "polls.pcap", made.frames)
-    for text in said(run, path, tmp_path):
-        assert "The client's ACKs came late at least once, by 43.0 ms, in frame 33." in text
-
-
 def test_nothing_is_told_of_prompt_connecting_or_without_a_reply(run: Run, tmp_path: Path) -> None:
     unanswered = answered_after(900.0, 2)
     del unanswered.frames[4:]
