@@ -216,7 +216,7 @@ fn old_segment(text: &str) -> Option<PrintedSegment> {
         words.next();
     }
     while let Some(word) = words.next() {
-        match word {
+        match joined(word) {
             "ack" => segment.ack = words.next()?.parse().ok(),
             "win" => segment.window = number(words.next()?)?.0,
             _ => {}
@@ -230,8 +230,14 @@ fn old_segment(text: &str) -> Option<PrintedSegment> {
         segment.options = PrintedOptions::read(options);
     }
     let is_told = segment.seq.is_some() || segment.ack.is_some();
-    let is_whole = text.contains(" win ") && text.matches('<').count() <= text.matches('>').count();
+    let is_whole = text.split(' ').any(|word| joined(word) == "win")
+        && text.matches('<').count() <= text.matches('>').count();
     (is_told && is_whole).then_some(segment.with_cut_marked())
+}
+
+/// A word without the `+` that mail programs put before what they join.
+fn joined(word: &str) -> &str {
+    word.strip_prefix('+').unwrap_or(word)
 }
 
 /// Are these flags, numbers or an ACK, that go on in the next line?

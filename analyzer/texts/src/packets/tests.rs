@@ -275,6 +275,15 @@ fn flags_without_an_ack_and_options_that_were_cut_are_read() {
     assert_eq!((found[5].mss(), found[5].printed.is_cut), (1460, true));
 }
 
+/// Mail programs that join lines mark where they did.
+#[test]
+fn the_plus_of_joined_lines_is_no_part_of_a_word() {
+    let old =
+        "10:00:00.045000 10.0.0.2.80 > 10.0.0.1.4000: S 9:9(0) +ack 5001 +win 17520 <mss 1460>\n";
+    let both = headers(&[SYN, old].concat());
+    assert_eq!((both[1].flags, both[1].ack), (SYN_FLAG | ACK_FLAG, 5001));
+}
+
 /// Who pastes lines without them would read that 63 bytes of room kept the server waiting.
 #[test]
 fn a_syn_printed_without_its_options_tells_no_window_scale() {
