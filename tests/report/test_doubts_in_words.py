@@ -103,6 +103,7 @@ def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:
 
 def test_a_first_exchange_is_fast_only_if_stalls_slow_the_others() -> None:
     row = {"first_exchange_stalled": False, "first_latency_ms": 62.6, "exchanges": 18}
+    row |= {"handshake": True}
     slow: Any = SimpleNamespace(**row, mean_latency_ms=452.4, predicted_latency_ms=450.1)
     stalls: Any = SimpleNamespace(**row, mean_latency_ms=452.4, predicted_latency_ms=80.0)
     worst = SimpleNamespace(cause="nagle_delack")
@@ -110,6 +111,8 @@ def test_a_first_exchange_is_fast_only_if_stalls_slow_the_others() -> None:
     quick.worst = worst
     assert sentences.first_exchange([slow], [quick]) is None
     assert sentences.first_exchange([stalls], [quick]) is not None
+    stalls.handshake = False
+    assert sentences.first_exchange([stalls], [quick]) is None
 
 
 def test_frames_and_ladder_say_how_sure_it_is() -> None:
@@ -131,8 +134,9 @@ def test_frames_and_ladder_say_how_sure_it_is() -> None:
 
 def test_a_prediction_is_at_best_and_says_where_it_was_measured() -> None:
     summary = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")._result.core.summary()
-    cost = sentences.cost(summary, [], elsewhere=True)
+    cost = sentences.cost(summary, [], elsewhere=True, at_most="at most ")
     assert "on average (as seen at the capture point), about" in cost
+    assert cost.startswith("At most nearly all of the latency")
 
 
 def test_a_chain_without_a_stall_names_who_stalls_elsewhere() -> None:

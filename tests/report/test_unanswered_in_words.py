@@ -41,6 +41,25 @@ ANSWERED: list[Frame] = [
 ]
 ASKED: list[Frame] = [(1.0, client(21, 31, "PA", 20)), (1.001, server(31, 41))]
 CUT: list[Frame] = [(1.002, server(31, 41, "A", 1460)), (1.002, client(41, 1491))]
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 950\r\n\r\nbegun"
+REPLY_BEGUN: list[Frame] = [(1.002, server(31, 41, "PA") / Raw(HEAD)), (1.003, client(41, 76))]
+ASKS_LEAVE = b"PUT /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+LEAVE: list[Frame] = [
+    (1.0, client(21, 31, "PA") / Raw(ASKS_LEAVE)),
+    (1.001, server(31, 21 + len(ASKS_LEAVE))),
+    (2.0, client(21 + len(ASKS_LEAVE), 31, "PA", 9)),
+    (2.01, server(31, 30 + len(ASKS_LEAVE), "PA", 9)),
+]
+SHUT = client(41, 131)
+SHUT[TCP].window = 0
+CLOSED: list[Frame] = [*CUT[:1], (1.002, client(41, 1491))]
+CLOSED[1][1][TCP].window = 0
+FULL = client(41, 31)
+FULL[TCP].window = 100
+FILLED: list[Frame] = [(1.001, FULL), (1.002, server(31, 41, "PA", 100)), (1.003, SHUT)]
+PROBE = server(130, 41)
+PING = IP(src="192.0.2.1", dst="192.0.2.9", proto=1)
+"""A frame that only shows until when the capture went on."""
 MORE: list[Frame] = [
     (0.1, client(21, 31, "PA", 20)),
     (0.102, server(31, 41, "PA", 30)),
@@ -87,8 +106,44 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],
-            "OPEN 1 connection waited in vain for 29 s: the server stopped in the middle of a "
-            "message: nothing follows its frame 8",
+            "OPEN 1 connection waited in vain for 29 s: in stream 0, the server stopped in the "
+            "middle of a message: nothing follows its frame 8, which looks cut",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED[:1], *REPLY_BEGUN, (30.0, client(41, 76, "R"))],
+            "its frame 8, and 945 bytes are missing of the length that it announced",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED[:1], *CLOSED, (1.5, client(41, 1491)), (30.0, PING)],
+            "OPEN 1 connection hangs when the capture ends, 28 s by then: in stream 0, the server "
+            "stopped in the middle of a message: nothing follows frame 10, in which room was "
+            "announced again",
+        ),
+        (
+            [*OPENED, *ANSWERED, *ASKED[:1], *FILLED, (1.2, PROBE), (1.2, SHUT), (31.2, PROBE)],
+            "the receiver's window stayed closed: its program does not read; tried 2 times, up to "
+            "30 s apart",
+        ),
+        (
+            [*OPENED, (30.0, PING)],
+            "OPEN 1 connection hangs when the capture ends, 30 s by then: in stream 0, neither end "
+            "has said a word since the connection was opened in frame 2",
+        ),
+        (
+            [*OPENED, *ANSWERED, *LEAVE],
+            "the client asked for leave to send the rest of its request (Expect: 100-continue) and "
+            "waited for it in vain",
+        ),
+        (
+            [
+                frame
+                for at in range(3)
+                for frame in (
+                    (at * 1.0, client(1 + 20 * at, 1 + 30 * at, "PA", 20)),
+                    (at * 1.0 + 0.2 + 0.04 * at, server(1 + 30 * at, 21 + 20 * at, "PA", 30)),
+                )
+            ],
+            "for the server or the way to it, whose round trip is not known",
         ),
         (
             [*OPENED, *ANSWERED, *((75.0 * at, client(20, 31)) for at in (1, 2, 3))],

@@ -48,7 +48,7 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
-        yield "open", sentences.in_vain(_causes(view), view.meaning_of)
+        yield "open", sentences.in_vain(_causes(view), view.longest_of, view.meaning_of)
         known = sentences.known_besides(summary)
         if not summary.not_judged:
             known = f"{sentences.handshakes(view.core)} {_rest(view)}".strip()
@@ -62,7 +62,7 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
         from nagle_scan.report import calls
 
         yield from calls.items(view, traced)
-    yield "open", sentences.in_vain(_causes(view), view.meaning_of)
+    yield "open", sentences.in_vain(_causes(view), view.longest_of, view.meaning_of)
     is_clean = summary.verdict == "clean"
     tail = slowest.dominated(view.tenth, view.min_wait_ms) if is_clean else ""
     unasked, not_judged = sentences.unasked(summary), verdicts.not_judged(summary)

@@ -24,7 +24,7 @@ NOT_FIXED = "no fixed timer"
 def sentence(group: _core.ServerGroupRow) -> str:
     """Who held data, how often, for how long, how sure and why."""
     sure, reason = certainty.sure(group), _reason(group)
-    return _sentence(party(group), group, group.held_ms, sure, reason, _most([group]))
+    return _sentence(party(group), group, group.held_ms, sure, reason, at_most([group]))
 
 
 def that_count(groups: Sequence[_core.ServerGroupRow]) -> list[_core.ServerGroupRow]:
@@ -43,7 +43,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroupRow]) -> str:
     total, own_possible = certainty.total(groups), certainty.possible(own)
     elsewhere = ", some elsewhere" if own_possible else " elsewhere"
     sure = certainty.sure(total, elsewhere if own_possible != certainty.possible(total) else "")
-    return _sentence(_who(named), certainty.total(named), held_ms, sure, reason, _most(named))
+    return _sentence(_who(named), certainty.total(named), held_ms, sure, reason, at_most(named))
 
 
 def _waiting(groups: Sequence[_core.ServerGroupRow]) -> str:
@@ -60,7 +60,7 @@ def _waiting(groups: Sequence[_core.ServerGroupRow]) -> str:
     return "waiting for ACKs of several kinds (see the table)"
 
 
-def _most(groups: Sequence[_core.ServerGroupRow]) -> str:
+def at_most(groups: Sequence[_core.ServerGroupRow]) -> str:
     """'At most', if a person typed what was held: each key may come long after the one before."""
     from nagle_scan import advice
 

@@ -20,13 +20,20 @@ MOST_HANDSHAKES = 10_000
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
 
 
-def cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool) -> str:
+def cost(
+    summary: _core.Summary,
+    servers: Sequence[_core.ServerRow],
+    *,
+    elsewhere: bool,
+    at_most: str,
+) -> str:
     """The share of the latency that stalls are, and an exchange with and without them.
 
     It covers the stalls that count; a second sentence counts possible ones beside them. `servers`
     are those with stalls that count. `elsewhere`: the capture was not taken at the client.
+    `at_most`: words for holds of which the program may have been a part.
     """
-    counted, more = _cost(summary, servers, elsewhere), certainty.possible(summary)
+    counted, more = _cost(summary, servers, elsewhere, at_most), certainty.possible(summary)
     if more is None:
         return counted
     possible = count(more.stalls, "possible stall")
@@ -49,7 +56,9 @@ def is_minor(summary: _core.Summary) -> bool:
     return part is not None and part < LEAST_GAIN
 
 
-def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere: bool) -> str:
+def _cost(
+    summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere: bool, at_most: str
+) -> str:
     part, stalled = _part(summary), duration(certainty.counted_ms(summary))
     if part is None:
         return f"{stalled} in all; {NO_LATENCY}."
@@ -57,7 +66,8 @@ def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere:
         return f"{stalled} in all, outside the exchanges: no latency to compare."
     exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     lost_ms = part * whole_ms
-    share = f"{sentence_start(percent(part))} of the latency on {_affected(summary)}"
+    bound = "nearly all" if at_most and percent(part).startswith("over") else percent(part)
+    share = f"{sentence_start(at_most + bound)} of the latency on {_affected(summary)}"
     share += _over_all(exchanges, servers, percent(part))
     if part < LEAST_GAIN:
         median = _median_cost(summary, servers)
@@ -142,7 +152,8 @@ def rest(
 
 
 def _is_busy(row: _core.CauseRow) -> bool:
-    return row.turn != "idle" and (row.cause, row.sender) not in causes.HARMLESS
+    is_harmless = (row.cause, row.sender) in causes.HARMLESS and row.turn != "leave"
+    return row.turn != "idle" and not is_harmless
 
 
 def _is_pause_in_request(row: _core.CauseRow) -> bool:
@@ -154,15 +165,31 @@ def is_in_vain(row: _core.CauseRow) -> bool:
     return row.cause == "unanswered" or row.turn == "open"
 
 
-def in_vain(others: Sequence[_core.CauseRow], meaning: Callable[[_core.CauseRow], str]) -> str:
+def in_vain(
+    others: Sequence[_core.CauseRow],
+    longest_of: Callable[[_core.CauseRow], _core.WaitRow | None],
+    meaning: Callable[[_core.CauseRow], str],
+) -> str:
     """Debts when connections or the capture ended; empty if there were none."""
     rows = list(filter(is_in_vain, others))
     if not rows:
         return ""
-    worst = max(rows, key=lambda row: row.longest_ms)
-    waits = sum(row.waits for row in rows)
-    long = f"{'' if waits == 1 else 'up to '}{duration(worst.longest_ms)}"
-    return f"{count(waits, 'connection')} waited in vain for {long}: {meaning(worst)}."
+    longest = [(row, longest_of(row)) for row in rows]
+
+    def order(pair: tuple[_core.CauseRow, _core.WaitRow | None]) -> tuple[bool, float]:
+        row, wait = pair
+        return wait is None or wait.row != "no_first_word", row.longest_ms
+
+    row, wait = max(longest, key=order)
+    many = sum(row.waits for row in rows)
+    connections, long = count(many, "connection"), duration(row.longest_ms)
+    if wait is None:
+        return f"{connections} waited in vain for up to {long}: {meaning(row)}."
+    event = f"waited in vain for {'' if many == 1 else 'up to '}{long}"
+    if wait.ending == "capture":
+        hang = "hangs" if many == 1 else "hang"
+        event = f"{hang} when the capture ends, {'' if many == 1 else 'up to '}{long} by then"
+    return f"{connections} {event}: in stream {wait.connection}, {causes.meaning_of(wait)}."
 
 
 def handshakes(scan: _core.Scan) -> str:
@@ -289,8 +316,10 @@ def _began_fast(row: _core.ConnectionRow) -> bool:
     )
     if first_ms is None or mean_ms is None or without_ms is None or row.exchanges < 2:
         return False
+    # Joined later, it is not the first one of its connection.
+    is_first = row.handshake and not row.first_exchange_stalled
     # Without the stalls the others must be as fast.
-    return not row.first_exchange_stalled and max(first_ms, without_ms) < mean_ms / 2
+    return is_first and max(first_ms, without_ms) < mean_ms / 2
 
 
 def place(row: _core.ConnectionRow) -> str:

@@ -109,12 +109,15 @@ def dominated(tenth: _core.TenthRow, least_ms: float) -> str:
         return ""
     most_ms = tenth.parts_ms[_core.PARTS.index(name)]
     taken = _of(most_ms / tenth.exchanges, tenth.latency_ms / tenth.exchanges)
+    for_what = PARTS[name].waits
+    if name == "server" and not tenth.is_way_known:
+        for_what = "for the server or the way to it, whose round trip is not known"
     if tenth.exchanges == 1:
-        return f"The slowest exchange waits {taken} {PARTS[name].waits}."
+        return f"The slowest exchange waits {taken} {for_what}."
     if tenth.is_whole:
-        return f"On average, the slowest tenth of the exchanges waits {taken} {PARTS[name].waits}."
+        return f"On average, the slowest tenth of the exchanges waits {taken} {for_what}."
     which = count(tenth.exchanges, "slowest exchange")
-    return f"On average, the {which} wait {taken} {PARTS[name].waits}."
+    return f"On average, the {which} wait {taken} {for_what}."
 
 
 def _of(part_ms: float, whole_ms: float) -> str:

@@ -173,7 +173,8 @@ class View:
         elsewhere |= ends is not None and ends.first_at == "server"
         rows = self.core.servers(MOST_STALLING_SERVERS)
         stalling = [row for row in rows if row.affected_connections]
-        return sentences.cost(self.summary, stalling, elsewhere=elsewhere)
+        at_most = held.at_most(held.that_count(self.groups))
+        return sentences.cost(self.summary, stalling, elsewhere=elsewhere, at_most=at_most)
 
     @property
     def in_one_line(self) -> str:
@@ -283,13 +284,16 @@ class View:
 
     def meaning_of(self, row: _core.CauseRow) -> str:
         """The meaning of one cause's waits; where each has its own story, that of the longest."""
-        wait = None
-        if row.cause in causes.EXPLAINED_ONE_BY_ONE:
-            wait = _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
+        is_one_by_one = row.cause in causes.EXPLAINED_ONE_BY_ONE
+        wait = self.longest_of(row) if is_one_by_one else None
         if wait is None:
             return causes.meaning_of_all(row)
         meaning = causes.meaning_of(wait, self.summary.is_elided)
         return ("in the longest, " if row.waits > 1 else "") + meaning
+
+    def longest_of(self, row: _core.CauseRow) -> _core.WaitRow | None:
+        """The longest wait of one cause; `None` if it is among too many."""
+        return _longest(row, self._shared.longest_waits) or _longest(row, self._shared.many)
 
     def server_of_longest(self, row: _core.CauseRow) -> str:
         """The server of the longest wait of one cause; empty where there is only one server."""

@@ -71,6 +71,10 @@ ENDINGS = {
 DROPPED = (
     "what was sent arrives at the {by}'s host, which drops it (checksum, firewall, full buffer)"
 )
+SILENT = (
+    "what was sent arrives at the {by}'s host, of which nothing is heard since: it hangs, or drops "
+    "it (checksum, firewall, full buffer)"
+)
 GONE = "lost on its way, or the host is gone"
 ALIVE = (
     "the {by}'s host was heard of since, and did not take it (a full accept queue, a firewall, "
@@ -84,14 +88,15 @@ FORGOTTEN = (
     "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often"
 )
 OWED = {
-    "no_rest": "the {by} stopped in the middle of a message: nothing follows its frame {frame}, "
-    "which looks cut from a longer message, {until}; look into the {by}'s program{lost}",
     "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in frame {frame}, were not "
     "acknowledged by the {by} {until}: {why}",
+    "no_first_word": "neither end has said a word since the connection was opened in frame "
+    "{frame}, {until}: a spare connection, or each waits for the other",
     "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
     "{why}",
 }
-"""Words for a debt at the end of a connection or the capture, by the row of the ledger."""
+"""Words for a debt at the end of a connection or the capture, by the row of the ledger.
+The rest of a message has its own."""
 TURNED_DOWN = {
     "refused": "the SYN was refused with RST, and sent again; look whether the program listens "
     "there",
@@ -119,6 +124,8 @@ BY_ROW = {
     f"retransmit); {RESENT_REMEDY}",
     "corked": "the {by}'s program said that more was to come (MSG_MORE, TCP_CORK), and the kernel "
     "waited for that: take it away from the last piece",
+    "update_lost": "room was announced again, and the {by} went on probing a closed window: the "
+    "update was lost on its way, or not taken",
     "missing_bytes": "bytes are missing from the capture around it: capture again without drops, "
     "with a larger buffer or a filter",
     "unseen_acks": "the ACKs of the other side were not captured: capture both directions",
@@ -274,6 +281,14 @@ CAUSES = (
                 "server": "the server's program sent nothing, in the middle of a message or "
                 "between unrequested ones",
             },
+            "unmeasured": _both(
+                "request open, no reply yet: the server, or the way to it, whose round trip this "
+                "capture does not show; capture with the handshake, or on the server"
+            ),
+            "leave": _both(
+                "the client asked for leave to send the rest of its request (Expect: 100-continue) "
+                "and waited for it in vain: let the server answer that, or the client not ask"
+            ),
             "idle": _both("no request was open: the {by} had nothing to send"),
             "first": {
                 "client": "the client was idle before its first request in this capture",
@@ -345,7 +360,8 @@ def meaning_of_all(row: _core.CauseRow | _core.WaitRow) -> str:
 
 def keeps_nobody_waiting(row: _core.CauseRow | _core.WaitRow) -> bool:
     """Was no request open? So it is until an idle connection is closed."""
-    return row.turn == "idle" or ((row.cause, row.sender) == IDLE and row.turn != "midway")
+    is_idle = (row.cause, row.sender) == IDLE and row.turn not in ("midway", "leave")
+    return row.turn == "idle" or is_idle
 
 
 def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
@@ -359,7 +375,7 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
         return SYN_AGAIN
     if wait.ending in TURNED_DOWN:
         return TURNED_DOWN[wait.ending]
-    if wait.cause == "unanswered":
+    if wait.ending:
         return _in_vain(wait)
     if wait.upstream:
         relay = wait.sender_end.rpartition(":")[0]
@@ -374,19 +390,20 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
 
 
 def _in_vain(wait: _core.WaitRow) -> str:
-    """Words for what was owed and never came."""
-    until = ENDINGS[wait.ending].format(frame=wait.frame_to)
+    """Words for what was owed and never came, and what was tried."""
+    return f"{_owed(wait)}{_tried(wait)}"
+
+
+def _owed(wait: _core.WaitRow) -> str:
+    by, until = wait.sender, ENDINGS[wait.ending].format(frame=wait.frame_to)
+    if wait.cause == "zero_window":
+        return meaning_of_all(wait)
+    if wait.row == "no_rest":
+        return _rest(wait, until)
     if wait.row in OWED:
-        why = FORGOTTEN if wait.row == "no_answer_to_probes" else GONE
-        why = DROPPED.format(by=wait.sender) if wait.has_arrived else why
-        lost = "" if wait.has_arrived else ", unless the rest was lost on its way"
+        why = FORGOTTEN if wait.row == "no_answer_to_probes" else _lost(wait)
         return OWED[wait.row].format(
-            by=wait.sender,
-            frame=wait.frame_from,
-            len=wait.len_unacked,
-            until=until,
-            why=why,
-            lost=lost,
+            by=by, frame=wait.frame_from, len=wait.len_unacked, until=until, why=why
         )
     if wait.len_unacked:
         return _unacknowledged(wait, until)
@@ -397,16 +414,49 @@ def _in_vain(wait: _core.WaitRow) -> str:
     return f"{request}: look into the server's program, which has it, unless it owed no answer"
 
 
+def _rest(wait: _core.WaitRow, until: str) -> str:
+    """Words for a message whose rest is missing."""
+    by, missing, frame = wait.sender, wait.len_unacked, wait.frame_from
+    of_it = "which looks cut from a longer message"
+    if missing:
+        of_it = f"and {missing:,} bytes are missing of the length that it announced"
+    after = f"its frame {frame}, {of_it}"
+    if wait.is_reopened:
+        after = (
+            f"frame {frame}, in which room was announced again, {of_it.replace('which', 'and it')}"
+        )
+    look = f"look into the {by}'s program"
+    if wait.is_reopened and wait.tries[0]:
+        look = "the update was lost on its way, or not taken"
+    elif not wait.has_arrived and wait.heard_ns <= wait.from_ns:
+        look += ", unless the rest was lost on its way, or the host is gone"
+    return f"the {by} stopped in the middle of a message: nothing follows {after}, {until}; {look}"
+
+
+def _lost(wait: _core.WaitRow) -> str:
+    """Words for what became of bytes that were not acknowledged."""
+    if not wait.has_arrived:
+        return GONE
+    drops = DROPPED if wait.heard_ns > wait.from_ns else SILENT
+    return drops.format(by=wait.sender)
+
+
+def _tried(wait: _core.WaitRow) -> str:
+    many, longest_ms = wait.tries
+    if not many:
+        return ""
+    apart = f", up to {duration(longest_ms)} apart" if longest_ms else ""
+    return f"; tried {count(many, 'time')}{apart}"
+
+
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
     again = f"a request sent in frame {wait.frame_from}, and again, but not acknowledged {until}"
-    if wait.has_arrived:
-        return f"{again}: {DROPPED.format(by=wait.sender)}"
-    if wait.heard_ns > wait.from_ns:
-        return f"{again}: {ALIVE.format(by=wait.sender)}"
     silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
-    if silent_ms >= FORGOTTEN_AFTER_MS:
+    if not wait.has_arrived and silent_ms < 0:
+        return f"{again}: {ALIVE.format(by=wait.sender)}"
+    if not wait.has_arrived and silent_ms >= FORGOTTEN_AFTER_MS:
         return (
             f"{again}, after {duration(silent_ms)} without a packet: a firewall or NAT forgot the "
             "connection, or the host is gone; send keep-alives more often"
         )
-    return f"{again}: {GONE}"
+    return f"{again}: {_lost(wait)}"

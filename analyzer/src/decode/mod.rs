@@ -6,6 +6,7 @@
 pub mod filter;
 pub mod layers;
 pub mod layout;
+pub mod message;
 pub mod seq;
 pub mod tunnel;
 

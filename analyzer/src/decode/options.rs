@@ -11,7 +11,7 @@ pub struct Options {
     /// has, the end of where the first block begins; else the end of the timestamp echo.
     detail: [u8; 2],
     /// Which options are present. The upper four bits: of a SYN, the window scale's shift count
-    /// plus 1, 0 for none; of any other segment, [`INFERRED`], and three that are free.
+    /// plus 1, 0 for none; of any other segment, [`INFERRED`], [`ANNOUNCES`], and two that are free.
     present: u8,
 }
 
@@ -23,6 +23,8 @@ const ECHO: u8 = 1 << 2;
 const CUT: u8 = 1 << 3;
 /// Not of a SYN: the segment was inferred.
 const INFERRED: u8 = 1 << 4;
+/// Not of a SYN: its payload announces a length.
+const ANNOUNCES: u8 = 1 << 5;
 const SCALE_AT: u8 = 4;
 
 /// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
@@ -82,6 +84,17 @@ impl Options {
     #[inline]
     pub fn is_inferred(self) -> bool {
         self.present & INFERRED != 0
+    }
+
+    /// Marks a segment, not a SYN, whose payload announces a length.
+    pub fn announce(&mut self) {
+        self.present |= ANNOUNCES;
+    }
+
+    /// Does the payload of this segment, which is no SYN, announce a length?
+    #[inline]
+    pub fn announces(self) -> bool {
+        self.present & ANNOUNCES != 0
     }
 
     /// `TSval` (RFC 7323). The option takes 12 bytes of each segment.

@@ -410,6 +410,11 @@ thresholds! {
         from "most settle after the second, and hardly any moves after the sixth",
         larger "takes longer";
 
+    /// So many times the median answer is late, on a connection with slower ones as well.
+    LATE_ANSWERS: i64 = 3 medians,
+        from "judgement",
+        larger "misses hangs of servers whose answers took as long before";
+
     /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
     FEW_RELEASES: u32 = 3 releases,
         from "judgement",

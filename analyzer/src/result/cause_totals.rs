@@ -38,6 +38,10 @@ named! {
         Idle = "idle",
         /// The client had asked for nothing yet, as far as was captured; or the server greets.
         First = "first",
+        /// The server's, or the way to it took that long.
+        Unmeasured = "unmeasured",
+        /// The client waited for the server's leave.
+        Leave = "leave",
         /// The event that was waited for may have come after the end of the capture.
         Open = "open",
     }
@@ -50,6 +54,11 @@ impl Turn {
         let is_unasked = wait.by == Side::Client || !wait.is(fact::IN_EXCHANGE);
         let is_first = wait.rel_seq == 0 && is_unasked;
         let is_open = wait.ending() == Some(Ending::Capture) && !wait.is(fact::RECOVERY);
+        match finding.entry.name {
+            "server_or_way" => return Self::Unmeasured,
+            "no_leave" => return Self::Leave,
+            _ => {}
+        }
         match (finding.cause, wait.by) {
             (Cause::Unanswered, _) if is_open => Self::Open,
             (Cause::ZeroWindow, _) if wait.ending().is_some() => Self::Open,

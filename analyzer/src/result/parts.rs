@@ -7,6 +7,7 @@ use crate::result::connections::JudgedConnections;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::{first_findings, stalls_from};
 use crate::track::exchange::latency::Latency;
+use crate::track::wait::fact;
 use crate::track::{Exchange, Side};
 use std::slice;
 
@@ -43,6 +44,8 @@ pub struct TakenApart {
     /// Time to connect, if this is the connection's first exchange; not part of the latency.
     pub connecting_ns: Option<i64>,
     pub parts: Parts,
+    /// Is the way to the server measured, or surely the lesser part?
+    pub is_way_known: bool,
 }
 
 impl TakenApart {
@@ -56,6 +59,7 @@ impl TakenApart {
                 stalled_ns: 0,
                 connecting_ns: None,
                 parts,
+                is_way_known: true,
             };
         };
         let judged = &connections[index];
@@ -65,9 +69,12 @@ impl TakenApart {
         let (stalls, stalled_ns) = stalls_from(findings, begin, end, judged.surely_stalls);
         let is_first = judged.first_exchange.is_some_and(|(_, frame)| frame.get() == end);
         let connecting_ns = if is_first { connecting_ns(judged) } else { None };
-        let round_trip_ns = judged.half(Side::Server).measured_rtt_ns().unwrap_or(0);
-        let parts = parts_of(exchange, findings, round_trip_ns);
-        Self { exchange: *exchange, stalls, stalled_ns, connecting_ns, parts }
+        let server = judged.half(Side::Server);
+        let measured_ns = server.measured_rtt_ns();
+        let is_short = |bound_ns: i64| 2 * bound_ns <= exchange.latency_ns();
+        let is_way_known = measured_ns.is_some() || server.rtt_ns().is_some_and(is_short);
+        let parts = parts_of(exchange, findings, measured_ns.unwrap_or(0));
+        Self { exchange: *exchange, stalls, stalled_ns, connecting_ns, parts, is_way_known }
     }
 }
 
@@ -125,6 +132,7 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
 fn part_of(finding: &Finding<'_>) -> Option<Part> {
     let by_program = Some([Part::Sending, Part::Server][finding.wait.by as usize]);
     match finding.cause {
+        _ if finding.wait.is(fact::AWAITS_LEAVE) => Some(Part::Server),
         Cause::Retransmission => Some(Part::Resent),
         Cause::ZeroWindow => Some(Part::Window),
         Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow | Cause::DelayedAck => {
@@ -204,6 +212,8 @@ pub struct Tenth {
     pub is_whole: bool,
     pub latency_ns: i64,
     pub parts: Parts,
+    /// Is it so of all of them?
+    pub is_way_known: bool,
 }
 
 impl Tenth {
@@ -212,7 +222,9 @@ impl Tenth {
         let most = all.div_ceil(10);
         let rows = slowest(scan, most as usize);
         let exchanges = rows.len() as u64;
-        let mut tenth = Self { exchanges, is_whole: exchanges == most, ..Self::default() };
+        let is_way_known = rows.iter().all(|row| row.is_way_known);
+        let is_whole = exchanges == most;
+        let mut tenth = Self { exchanges, is_whole, is_way_known, ..Self::default() };
         for row in rows {
             tenth.latency_ns = tenth.latency_ns.saturating_add(row.exchange.latency_ns());
             for (sum_ns, part_ns) in tenth.parts.iter_mut().zip(row.parts) {

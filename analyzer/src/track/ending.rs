@@ -39,6 +39,11 @@ impl Ending {
         matches!(self, Self::ClientReset | Self::ServerReset)
     }
 
+    /// True if nobody ended it, as far as the capture shows.
+    pub fn is_left_open(self) -> bool {
+        matches!(self, Self::Capture | Self::PortsReused)
+    }
+
     /// True for a SYN that was turned down, or whose answer did not arrive.
     pub fn is_of_syn(self) -> bool {
         matches!(self, Self::Refused | Self::OldConnection | Self::AnswerLost)

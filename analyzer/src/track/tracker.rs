@@ -1,6 +1,7 @@
 //! Follows the connections of a shard segment by segment. No shard knows of another, so that as many
 //! threads as there are shards can work side by side.
 
+use crate::decode::SYN;
 use crate::track::Mark;
 use crate::track::clock::Clocks;
 use crate::track::connection::{Lengths, Recorder};
@@ -96,6 +97,12 @@ impl Tracker {
             let (place, header) = (found.connection as usize, &row.header);
             let ends = || range.ends(row, found.by);
             let Some(connection) = self.connections.get_mut(place, header, ends) else { continue };
+            if header.options.announces()
+                && !header.has(SYN)
+                && let Some(announced) = range.announced(row)
+            {
+                connection.begin_message(found.by, header, announced, &mut self.recorder);
+            }
             let (by, now) = (found.by, range.mark(row));
             if self.early.is_empty() && !connection.is_early(by, header) {
                 connection.take(by, header, now, &mut self.recorder);

@@ -168,6 +168,12 @@ pub mod fact {
         LONGEST,
         /// Probes of the other end got no answer.
         PROBED,
+        /// The client waited for leave to send the content of its request (RFC 9110, section 10.1.1).
+        AWAITS_LEAVE,
+        /// Data of the peer was on its way to the sender when the segment left, which had not seen it.
+        CROSSES,
+        /// The window had opened again, and probes followed, or the end.
+        REOPENED,
         /// The program passed on what had just arrived on another connection. Set before judging.
         PASSED_ON,
     }
@@ -200,15 +206,17 @@ pub struct Wait {
 
     /// Stream offset of the first byte of `to`; of a late ACK, of the first byte that it does not cover.
     pub rel_seq: u64,
-    /// New bytes in `to`, or all of those that were sent again.
+    /// New bytes in `to`, or all of those that were sent again. Of a wait in vain: see [`Self::tries`].
     pub len: u32,
-    /// Length of the unacked segment; of bytes sent again, or waited for in vain, all that was in flight.
+    /// Length of the unacked segment; of bytes sent again, or waited for in vain, all that was in flight. Of
+    /// the rest of a message that announced its length, that.
     pub unacked_len: u32,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
     /// Timestamp value (RFC 7323) of `to`; 0 for none.
     pub tsval: u32,
-    /// Timestamp value of the last data before the wait, where that is `from`; else 0.
+    /// Timestamp value of the last data before the wait, where that is `from`; else 0. Of a wait in vain: see
+    /// [`Self::tries`].
     pub from_tsval: u32,
 
     /// The ACK **K** between them that freed the sender; frame 0 where there is none.
@@ -294,6 +302,11 @@ impl Wait {
     /// When the other end was last heard of, of a wait in vain for an answer.
     pub fn heard_ns(&self) -> i64 {
         self.unacked_ns
+    }
+
+    /// How often the end that waited in vain sent again, or probed, and up to how long after the time before, in ms.
+    pub fn tries(&self) -> (u32, u32) {
+        if self.ending().is_some() { (self.len, self.from_tsval) } else { (0, 0) }
     }
 
     /// From frame to frame.

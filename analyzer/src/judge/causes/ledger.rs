@@ -11,6 +11,7 @@ use crate::judge::doubts::hides;
 use crate::judge::model::{Held, Proof};
 use crate::judge::thresholds::POSSIBLE;
 use crate::rules;
+use crate::track::Side;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact};
 
@@ -60,6 +61,8 @@ ledger! {
         anything "the end of the connection, or of the capture" => Unanswered;
     never_answered: request "an answer",
         anything "the end of the connection, or of the capture" => Unanswered;
+    no_first_word: first_word "a first word",
+        anything "the end of the connection, or of the capture" => Unanswered;
     no_ack_at_all: bytes_in_vain "an ACK of bytes",
         anything "the end of the connection, or of the capture" => Unanswered;
     no_rest: message "the rest of a message",
@@ -73,6 +76,8 @@ ledger! {
     after_recovery: bytes_sent_again "an ACK of bytes that were sent again",
         what_waited_for_them "what had waited for them" => Retransmission;
     tail_loss_probe: bytes "an ACK of bytes", probe "new data, as a probe" => Retransmission;
+    update_lost: room_again "nothing, after room had been announced again",
+        anything "new data, after probes" => Unknown;
     full_window: room "room in the receiver's window",
         anything "a segment for which there was room again" => ZeroWindow;
     corked: rest "the rest, as a call of its program said", anything "its segment without that" => Cork;
@@ -102,6 +107,9 @@ ledger! {
         open_release "new data, about when a hold would end" => Unknown;
     parted_stream: parted_stream "nothing, in a stream of full-sized segments",
         anything "new data" => Unknown;
+    no_leave: leave "leave to send the rest of a request", new_data "the rest without it" => SenderApp;
+    server_or_way: unmeasured "an answer, over a way that was not measured",
+        new_data "it" => SenderApp;
     no_data_ready: nothing "nothing that the capture shows", new_data "new data" => SenderApp;
     no_ack: flight "an ACK of what was in flight", anything "new data" => Unknown;
     prompt_ack: bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
@@ -134,6 +142,10 @@ impl Known<'_> {
         self.in_vain(wait) && wait.is(fact::PROBED)
     }
 
+    fn first_word(&self, wait: &Wait) -> bool {
+        self.in_vain(wait) && wait.unacked_len == 0
+    }
+
     fn bytes_in_vain(&self, wait: &Wait) -> bool {
         self.in_vain(wait)
     }
@@ -156,6 +168,24 @@ impl Known<'_> {
     /// Had bytes been sent again, so that the other end could not go on either?
     fn bytes_sent_again(&self, wait: &Wait) -> bool {
         self.bytes(wait) && wait.is(fact::RECOVERY)
+    }
+
+    fn room_again(&self, wait: &Wait) -> bool {
+        wait.is(fact::REOPENED) && wait.ending().is_none()
+    }
+
+    fn leave(&self, wait: &Wait) -> bool {
+        wait.is(fact::AWAITS_LEAVE)
+    }
+
+    /// May most of the wait for an answer be the way, as far as anything bounds that?
+    fn unmeasured(&self, wait: &Wait) -> bool {
+        let path = &self.direction.path;
+        let is_answer = !wait.is(fact::OWN_DATA_BEFORE) && wait.is(fact::IN_EXCHANGE);
+        is_answer
+            && wait.by == Side::Server
+            && !path.is_measured()
+            && 2e6 * path.bound_ms() > wait.wait_ns() as f64
     }
 
     fn room(&self, wait: &Wait) -> bool {

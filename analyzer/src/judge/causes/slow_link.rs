@@ -20,7 +20,7 @@
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
 use crate::judge::model::sender_clock::step_ns;
-use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF};
+use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF, TICKS_NS};
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Side};
@@ -62,7 +62,10 @@ impl SlowLink {
             let both = stamped().flat_map(|wait| [before(wait), sent(wait)]);
             both.filter(|stamp| stamp.1 != 0)
         };
-        let ticks = stamps().fold(0, |ticks, stamp| divisor(stamp.1.abs_diff(first.1), ticks));
+        let common = stamps().fold(0, |ticks, stamp| divisor(stamp.1.abs_diff(first.1), ticks));
+        // No clock ticks as seldom: its program has that period.
+        let is_tick = f64::from(common) * step_ns <= TICKS_NS[TICKS_NS.len() - 1];
+        let ticks = if is_tick { common } else { 1 };
         let quickest = stamps().min_by_key(on_the_way_ns)?;
         let link = Self { step_ns, ticks, quickest };
         let together = stamped().filter(|wait| link.parts(wait)).count();

@@ -6,9 +6,10 @@ use crate::track::Side;
 use crate::track::wait::{End, Wait, fact};
 
 /// Leaves out ACKs that came as soon as the path allows, and the waits before bytes that the
-/// receiver then reported to have had: nobody waited for them. Of a hold that a retransmission
-/// ended and the waits within it, leaves out one or the other. All are among the first of `waits`,
-/// those of one connection, with their `rulings`, which begin at `first`.
+/// receiver then reported to have had: nobody waited for them. So it is with pauses of a client that
+/// waited for a reply, and with waits that are debts as well. Of a hold that a retransmission ended
+/// and the waits within it, leaves out one or the other. All are among the first of `waits`, those of
+/// one connection, with their `rulings`, which begin at `first`.
 pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     let is_prompt =
         |wait: &Wait, ruling: &Ruling| wait.end == End::Ack && ruling.cause == Cause::Unknown;
@@ -18,6 +19,17 @@ pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
         findings::retain(waits, rulings, first, |wait, _| {
             !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)
+        });
+    }
+    let debts: Vec<(Side, u32)> = waits.iter().filter_map(debt).collect();
+    if !debts.is_empty() {
+        findings::retain(waits, rulings, first, |wait, _| {
+            wait.ending().is_some() || !debts.contains(&(wait.by, wait.from.frame))
+        });
+    }
+    if waits.iter().any(is_client_crossing) {
+        findings::retain(waits, rulings, first, |wait, ruling| {
+            ruling.cause != Cause::SenderApp || !is_client_crossing(wait)
         });
     }
     if !waits.iter().any(|wait| wait.is(fact::RESENT)) {
@@ -36,4 +48,16 @@ pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     findings::retain(waits, rulings, first, |wait, ruling| {
         if wait.is(fact::RESENT) { ruling.cause.is_stall() } else { !is_swallowed(wait) }
     });
+}
+
+/// Who owed the rest of a message when somebody closed, and since which frame. What it sent after that ended a
+/// wait as long.
+fn debt(wait: &Wait) -> Option<(Side, u32)> {
+    let is_rest = wait.ending().is_some() && wait.is(fact::OWN_DATA_BEFORE);
+    is_rest.then_some((wait.by, wait.from.frame))
+}
+
+/// Did the client go on while more of a reply was on its way? Until then it waited for that, and did not pause.
+fn is_client_crossing(wait: &Wait) -> bool {
+    wait.by == Side::Client && wait.is(fact::CROSSES)
 }

@@ -3,6 +3,8 @@
 use crate::judge::causes::Cause;
 use crate::judge::doubts::{Doubts, hides};
 use crate::judge::findings::{self, Finding, Findings, Ruling};
+use crate::judge::statistics;
+use crate::judge::thresholds::LATE_ANSWERS;
 use crate::track::Side;
 use crate::track::wait::{End, Wait, fact};
 
@@ -22,8 +24,11 @@ pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first
         row.cause == Cause::SenderApp && is_midway(row.wait) && !is_farewell()
     };
     let sends_unasked = all.iter().any(is_unasked);
-    let longest_ns = |ns: fn(&Wait) -> i64| all.iter().map(|row| ns(row.wait)).max().unwrap_or(0);
-    let (answer_ns, pause_ns) = (longest_ns(answer_ns), longest_ns(pause_ns));
+    let mut answers_ns: Vec<i64> = all.iter().filter_map(|row| answer_ns(row.wait)).collect();
+    let longest_ns = answers_ns.iter().copied().max().unwrap_or(0);
+    let median_ns = statistics::lower(&mut answers_ns).unwrap_or(0);
+    let answer_ns = longest_ns.min(LATE_ANSWERS.saturating_mul(median_ns));
+    let pause_ns = all.iter().map(pause_ns).max().unwrap_or(0);
     let is_late = |wait: &Wait| match wait.is(fact::IN_EXCHANGE) {
         true => !sends_unasked && wait.wait_ns() > answer_ns,
         false => wait.wait_ns() > pause_ns,
@@ -47,15 +52,15 @@ fn is_midway(wait: &Wait) -> bool {
 }
 
 /// How long the server took for an answer that came.
-fn answer_ns(wait: &Wait) -> i64 {
+fn answer_ns(wait: &Wait) -> Option<i64> {
     let is_data = wait.by == Side::Server && wait.end == End::Data;
-    let came = is_data && !wait.is(fact::OWN_DATA_BEFORE);
-    if came { wait.wait_ns() } else { 0 }
+    (is_data && !wait.is(fact::OWN_DATA_BEFORE)).then(|| wait.wait_ns())
 }
 
-/// How long its sender paused, and went on.
-fn pause_ns(wait: &Wait) -> i64 {
-    if wait.end == End::Data { wait.wait_ns() } else { 0 }
+/// How long its sender's program paused, and went on.
+fn pause_ns(row: Finding<'_>) -> i64 {
+    let is_pause = row.wait.end == End::Data && row.cause == Cause::SenderApp;
+    if is_pause { row.wait.wait_ns() } else { 0 }
 }
 
 #[cfg(test)]

@@ -7,7 +7,16 @@ const OWED: Field = field!("owed", "What was owed, in words.");
 const BY: Field = field!("owed_by", "Who owed it.");
 const FROM: Field = field!("frame_from", "The last frame before: since then it was owed.");
 const TO: Field = field!("frame_to", "The frame that ended it; of a capture, the last one known.");
-const BYTES: Field = field!("unacked_bytes", "Bytes in flight, of which no ACK came.");
+const BYTES: Field = field!(
+    "unacked_bytes",
+    "Bytes in flight, of which no ACK came; or that are missing of a message that announced its length."
+);
+const TRIES: Field = field!("tries", "How often the other end sent again, or probed.");
+const LONGEST_TRY: Field = field!("longest_try_ms", "At most how long it waited before it did so.");
+const OTHER_SILENT: Field = field!(
+    "other_silent_ms",
+    "How long nothing had come from the other end; `null` where that is not known."
+);
 const SILENT: Field =
     field!("silent_ms", "How long nothing at all had come from the end that owed it.");
 const ALIVE: Field = field!(
@@ -31,6 +40,9 @@ impl Row for Open<'_> {
         to.category(field!("ending", "The event that ended it."), Self::ending);
         to.integer(BYTES, |row| row.0.wait.unacked_len);
         to.duration(SILENT, Self::silent_ns);
+        to.maybe_duration(OTHER_SILENT, Self::other_silent_ns);
+        to.integer(TRIES, |row| row.0.wait.tries().0);
+        to.duration(LONGEST_TRY, |row| i64::from(row.0.wait.tries().1) * 1_000_000);
         to.flag(ALIVE, Self::is_host_alive);
     }
 }

@@ -20,6 +20,8 @@ row! {
         exchanges: u64 = tenth.exchanges,
         /// Are these all of it?
         is_whole: bool = tenth.is_whole,
+        /// Is the way to their servers known, or surely the lesser part of each?
+        is_way_known: bool = tenth.is_way_known,
         latency_ms: f64 = ms(tenth.latency_ns),
         /// In the order of `PARTS`.
         parts_ms: [f64; PARTS.len()] = tenth.parts.map(ms),

@@ -47,6 +47,10 @@ row_with_fields! {
         /// was last heard of; and whether its host surely got what it owes an answer to.
         ending: &'static str = wait.ending().map_or("", Ending::name),
         heard_ns: i64 = wait.heard_ns(),
+        /// How often the other end sent again, or probed, and up to how many ms after the time before.
+        tries: (u32, u32) = wait.tries(),
+        /// Had room been announced again?
+        is_reopened: bool = wait.is(fact::REOPENED),
         has_arrived: bool = judged.capture_point == at(wait.by),
         /// Where a relay got what it passed on: the stream, and its server; `None` for other waits.
         upstream: Option<(u32, String)> = upstream(finding, scan),

@@ -113,15 +113,15 @@ impl Connection {
     /// end has not answered since? Then it begins another message. Some clients wait a second for leave to
     /// send the rest of a request (RFC 9110, section 10.1.1).
     #[inline]
-    pub(super) fn speaks_anew(&self, side: Side, now: Mark) -> bool {
+    pub(super) fn speaks_anew(&self, side: Side, now: Mark, recorder: &Recorder) -> bool {
         let pause_ns = MESSAGE_PAUSE_NS * [2, 1][side as usize];
         now.time_ns - self.half(side).last_data.time_ns >= pause_ns
             && self.exchanges.open().is_some() == (side == Side::Client)
-            && self.is_message_over(side, now)
+            && self.is_message_over(side, now, recorder)
     }
 
     #[cold]
-    fn is_message_over(&self, side: Side, now: Mark) -> bool {
+    fn is_message_over(&self, side: Side, now: Mark, recorder: &Recorder) -> bool {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let since_ns = now.time_ns - half.last_data.time_ns.max(half.all_acked().mark.time_ns);
         // Bytes that are not sent again were acknowledged, though that was not captured.
@@ -130,7 +130,7 @@ impl Connection {
         let had_room = peer.sequence.window > 0 && peer.zero_window_frame() < half.last_data.frame;
         half.bytes() > 0
             && was_acked
-            && !half.is_last_cut()
+            && !self.is_cut(side, recorder)
             && had_room
             && since_ns >= MESSAGE_PAUSE_NS
     }

@@ -2,6 +2,7 @@
 
 mod connecting;
 mod finish;
+mod messages;
 mod mss;
 mod new_data;
 mod observation;
@@ -15,6 +16,7 @@ mod tests;
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN};
 use crate::track::clock::made_up::Times;
+use crate::track::connection::messages::Messages;
 use crate::track::ending::Ending;
 use crate::track::ends::{Ends, PackedEnds};
 use crate::track::exchange::Exchanges;
@@ -126,6 +128,7 @@ pub struct Recorder {
     pub waits: Waits,
     pub exchanged: Exchanged,
     pub splits: Vec<Split>,
+    pub messages: Messages,
     pub lengths: Lengths,
     /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
@@ -134,7 +137,8 @@ pub struct Recorder {
 impl Recorder {
     /// Nothing was seen yet.
     pub fn new(lengths: Lengths, exchanged: Exchanged) -> Self {
-        Self { waits: Waits::default(), exchanged, splits: Vec::new(), lengths, clock_ns: 0 }
+        let (waits, messages) = (Waits::default(), Messages::default());
+        Self { waits, exchanged, splits: Vec::new(), messages, lengths, clock_ns: 0 }
     }
 
     /// Keeps the first ones.

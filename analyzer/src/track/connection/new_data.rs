@@ -3,7 +3,7 @@
 use super::observation::{EndedWaits, Observation, Reaction};
 use super::{Connection, Recorder, Sent, Split};
 use crate::track::half::EndedBy;
-use crate::track::thresholds::KERNEL_REACTION_NS;
+use crate::track::thresholds::{KERNEL_REACTION_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
 
@@ -38,7 +38,7 @@ impl Connection {
         if is_reaction {
             self.keep_reaction(sent, len, mss, recorder);
         }
-        if self.speaks_anew(side, now) {
+        if self.speaks_anew(side, now, recorder) {
             if side == Side::Client && len == self.half(side).last_len {
                 self.push_asked_again(now, recorder);
             }
@@ -96,8 +96,30 @@ impl Connection {
             self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);
         }
         for wait in [ended.kept, ended.over_retransmission].into_iter().flatten() {
+            let wait = self.after_reopening(wait, recorder);
             self.push(wait, recorder);
         }
+    }
+
+    /// The part of a wait for room that is left when the window opened again long before its end: the part
+    /// before that is kept on its own.
+    fn after_reopening(&self, wait: Wait, recorder: &mut Recorder) -> Wait {
+        let (half, peer) = (self.half(wait.by), self.half(wait.by.other()));
+        let opened = peer.opened().filter(|opened| opened.after(wait.from));
+        let (true, Some(opened)) = (wait.is(fact::ZERO_WINDOW), opened) else { return wait };
+        let round_trip_ns = half.rtt_or_zero_ns() + peer.rtt_or_zero_ns();
+        if wait.to.time_ns - opened.time_ns < PROBE_NS.max(2 * round_trip_ns) {
+            return wait;
+        }
+        // Beside a debt, that was kept when somebody closed.
+        let is_kept = peer.has_finished() || half.has_finished();
+        if !is_kept && opened.time_ns - wait.from.time_ns >= recorder.lengths.listed_ns {
+            recorder.push_other(Wait { to: opened, len: 0, tsval: 0, ..wait });
+        }
+        let probed = half.last_probed().after(opened);
+        let facts = wait.facts.without(fact::ZERO_WINDOW | fact::WINDOW_FULL)
+            | when(probed, fact::REOPENED);
+        Wait { from: opened, unacked_ns: opened.time_ns, from_tsval: 0, facts, ..wait }
     }
 
     #[inline(never)]
@@ -136,7 +158,8 @@ impl Connection {
     fn push(&mut self, mut wait: Wait, recorder: &mut Recorder) {
         let in_exchange =
             self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);
-        wait.facts |= when(in_exchange, fact::IN_EXCHANGE);
+        let awaits_leave = wait.by == Side::Client && self.waits_for_leave(recorder);
+        wait.facts |= when(in_exchange, fact::IN_EXCHANGE) | when(awaits_leave, fact::AWAITS_LEAVE);
         let half = &mut self.halves[wait.by as usize];
         if wait.is(fact::ECHOES_ACK) {
             half.note_echo();

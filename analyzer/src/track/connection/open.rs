@@ -5,7 +5,7 @@ use crate::track::connection::{Connection, Recorder};
 use crate::track::ending::Ending;
 use crate::track::exchange::exchanged::Stale;
 use crate::track::half::Half;
-use crate::track::thresholds::{FIRST_RTO_NS, LEAST_MSS, PROBE_NS};
+use crate::track::thresholds::{FIRST_RTO_NS, LEAST_MSS, OPEN_ROUND_TRIPS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact, when};
 use crate::track::{Mark, Side};
 
@@ -13,7 +13,7 @@ impl Connection {
     /// FIN or RST ends the connection.
     #[inline]
     pub(super) fn close(&mut self, ending: Ending, now: Mark, recorder: &mut Recorder) {
-        if self.is_open() {
+        if self.is_open(recorder) {
             self.push_open(ending, now, recorder);
         }
     }
@@ -26,10 +26,10 @@ impl Connection {
         end_ns: impl Fn(u32) -> i64,
         recorder: &mut Recorder,
     ) {
-        if let (true, Some(next)) = (self.is_open(), took_over) {
+        if let (true, Some(next)) = (self.is_open(recorder), took_over) {
             let time_ns = next.time_ns.max(self.last_ns());
             self.push_open(Ending::PortsReused, Mark { time_ns, ..next }, recorder);
-        } else if self.is_open() {
+        } else if self.is_open(recorder) {
             let frame = self.last_known_frame();
             let time_ns = end_ns(frame).max(self.last_ns());
             self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
@@ -48,14 +48,22 @@ impl Connection {
 
     /// May something be owed? Nothing is to most connections that end.
     #[inline]
-    fn is_open(&self) -> bool {
+    fn is_open(&self, recorder: &Recorder) -> bool {
         let may_owe = |half: &Half| {
             half.sequence.window == 0
                 || half.sequence.in_flight() > 0
                 || half.last_len >= LEAST_MSS
                 || half.has_odd()
         };
-        self.exchanges.open().is_some() || self.halves.iter().any(may_owe)
+        self.exchanges.open().is_some()
+            || self.halves.iter().any(may_owe)
+            || self.is_mute()
+            || recorder.messages.contains_key(&self.id)
+    }
+
+    /// Was it opened, and has neither end spoken?
+    pub(super) fn is_mute(&self) -> bool {
+        self.handshake_ns().is_some() && self.halves.iter().all(|half| half.offset == 0)
     }
 
     /// Has a FIN or RST been seen? The next one ends nothing more but a wait for room.
@@ -86,7 +94,8 @@ impl Connection {
             is_kept = each.contains(&true);
         }
         let client = self.half(Side::Client);
-        if self.exchanges.open().is_some() && (!client.is_last_cut() || client.is_recovering()) {
+        let is_asked = !self.is_cut(Side::Client, recorder) || self.waits_for_leave(recorder);
+        if self.exchanges.open().is_some() && (is_asked || client.is_recovering()) {
             is_kept |= self.push_unanswered(ending, to, recorder);
         }
         if !is_kept && !self.is_closed() {
@@ -106,14 +115,15 @@ impl Connection {
         let from = if half.last_data.after(closed) { half.last_data } else { closed };
         let is_long = to.time_ns - from.time_ns >= recorder.lengths.listed_ns.max(PROBE_NS);
         // Idle ends send keep-alives, too.
-        let probes = half.last_len >= self.effective_mss().0 && half.last_probed().after(closed);
+        let had_more = half.last_len >= self.effective_mss().0 || half.room <= 0;
+        let probes = had_more && half.last_probed().after(closed);
         let waits = unacked_len > 0 || probes;
         let is_kept = half.segments > 0 && waits && is_long;
         if is_kept {
             let wait = Wait::between(self.id, side, from, to);
             let (end, facts) = (End::InVain(ending), fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW);
             let unacked_ns = self.half(side.other()).last_ns;
-            recorder.push_other(Wait { end, facts, unacked_len, unacked_ns, ..wait });
+            self.keep_open(Wait { end, facts, unacked_len, unacked_ns, ..wait }, recorder);
         }
         is_kept
     }
@@ -131,7 +141,7 @@ impl Connection {
             // Not sent again, it was not captured that it was acknowledged.
             false => {
                 (asked.ack.is_set() || ending.is_reset())
-                    && self.is_patient(&asked)
+                    && self.is_patient(&asked, ending)
                     && self.owes_answer(&asked)
             }
         };
@@ -149,8 +159,17 @@ impl Connection {
             unacked_ns: server.last_ns,
             ..Wait::between(self.id, Side::Server, from, to)
         };
-        recorder.push_other(wait);
+        self.keep_open(wait, recorder);
         true
+    }
+
+    /// Keeps a wait in vain, with what was tried.
+    pub(super) fn keep_open(&self, wait: Wait, recorder: &mut Recorder) {
+        let (count, longest_ns) = self.halves.iter().map(Half::tries).max().unwrap_or_default();
+        let ms = (longest_ns / 1_000_000).min(u32::MAX.into()) as u32;
+        // The frames of probes are not kept as the last one.
+        let to = Mark { frame: wait.to.frame.max(wait.from.frame), ..wait.to };
+        recorder.push_other(Wait { to, len: count, from_tsval: ms, ..wait });
     }
 
     /// The last that the client sent, and its ACK if that was captured.
@@ -179,11 +198,16 @@ impl Connection {
     }
 
     /// Did the client wait? Not if it closed at once, and what has just arrived may be answered yet.
-    fn is_patient(&self, asked: &Asked) -> bool {
+    fn is_patient(&self, asked: &Asked, ending: Ending) -> bool {
         let [client, server] = &self.halves;
         let arrived = if asked.ack.is_set() { asked.ack } else { asked.from };
         let round_trip_ns = client.rtt_or_zero_ns() + server.rtt_or_zero_ns();
-        asked.to.time_ns - arrived.time_ns >= PROBE_NS.max(2 * round_trip_ns)
+        // Who closes has waited for as long as it liked.
+        let (least_ns, round_trips) = match ending.is_left_open() {
+            true => (FIRST_RTO_NS, OPEN_ROUND_TRIPS),
+            false => (PROBE_NS, 2),
+        };
+        asked.to.time_ns - arrived.time_ns >= least_ns.max(round_trips * round_trip_ns)
     }
 
     /// Does it look like a request that gets an answer? Who asks is known by the handshake alone. On a

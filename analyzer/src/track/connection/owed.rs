@@ -5,7 +5,7 @@ use crate::track::connection::{Connection, Recorder, Sent};
 use crate::track::ending::Ending;
 use crate::track::half::Half;
 use crate::track::thresholds::{FIRST_RTO_NS, OPEN_ROUND_TRIPS};
-use crate::track::wait::{End, Facts, Wait, fact};
+use crate::track::wait::{End, Facts, Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
@@ -13,27 +13,52 @@ impl Connection {
     #[cold]
     pub(super) fn note_probe(&mut self, Sent { side, now, .. }: Sent<'_>) {
         let heard_ns = self.half(side.other()).last_ns;
-        self.halves[side as usize].odd_mut().probes.add(now, heard_ns);
+        let half = &mut self.halves[side as usize];
+        half.note_try(now);
+        half.odd_mut().probes.add(now, heard_ns);
     }
 
     /// Keeps the wait for what is owed at `to`, if that is so for long. Is it a part of an exchange?
     #[cold]
     #[inline(never)]
     pub(super) fn push_owed(&self, ending: Ending, to: Mark, recorder: &mut Recorder) -> bool {
-        let Some(owed) = Side::BOTH.into_iter().find_map(|side| self.owed(side, ending, to)) else {
-            return false;
-        };
+        let Some(owed) = self.first_owed(ending, to, recorder) else { return false };
         let rtt_ns: i64 = self.halves.iter().map(Half::rtt_or_zero_ns).sum();
         let late_ns = FIRST_RTO_NS.max(OPEN_ROUND_TRIPS * rtt_ns).max(recorder.lengths.listed_ns);
         let is_late = owed.to.time_ns - owed.from.time_ns >= late_ns;
         if is_late {
-            recorder.push_other(owed);
+            self.push_until_reopened(owed, recorder);
+            self.keep_open(owed, recorder);
         }
-        is_late && !owed.is(fact::PROBED)
+        is_late && (owed.is(fact::OWN_DATA_BEFORE) || owed.unacked_len > 0)
+    }
+
+    fn first_owed(&self, ending: Ending, to: Mark, recorder: &Recorder) -> Option<Wait> {
+        let mut owed = Side::BOTH.into_iter().map(|side| self.owed(side, ending, to, recorder));
+        owed.find_map(|wait| wait).or_else(|| self.first_word(ending, to))
+    }
+
+    /// The wait for a first word since the server answered the SYN. In no protocol it is known who has it.
+    fn first_word(&self, ending: Ending, to: Mark) -> Option<Wait> {
+        let [client, server] = &self.halves;
+        let wait = Wait::between(self.id, Side::Client, server.last_data, to);
+        let wait = Wait { end: End::InVain(ending), unacked_ns: client.last_ns, ..wait };
+        self.is_mute().then_some(wait)
+    }
+
+    /// Keeps the wait for room before the one for what is owed, if the window has opened again.
+    fn push_until_reopened(&self, owed: Wait, recorder: &mut Recorder) {
+        let from = self.half(owed.by).last_data;
+        let is_long = owed.from.time_ns - from.time_ns >= recorder.lengths.listed_ns;
+        if owed.is(fact::OWN_DATA_BEFORE) && is_long {
+            let wait = Wait::between(self.id, owed.by, from, owed.from);
+            let facts = fact::OWN_DATA_BEFORE | fact::ZERO_WINDOW;
+            recorder.push_other(Wait { facts, ..wait });
+        }
     }
 
     /// The wait of `side` for what it is owed, or of the other end for what `side` owes.
-    fn owed(&self, side: Side, ending: Ending, to: Mark) -> Option<Wait> {
+    fn owed(&self, side: Side, ending: Ending, to: Mark, recorder: &Recorder) -> Option<Wait> {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let unacked_len = half.sequence.in_flight();
         let wait = |by: Side, from: Mark, facts: Facts| Wait {
@@ -46,7 +71,7 @@ impl Connection {
         if half.bytes() == 0 || peer.segments == 0 || half.unseen().0 > 0 {
             return None;
         }
-        let is_left_open = matches!(ending, Ending::Capture | Ending::PortsReused);
+        let is_left_open = ending.is_left_open();
         let is_given_up = is_left_open || ending == Ending::reset(side);
         if unacked_len > 0 {
             // Bytes that are not sent again were acknowledged, though that was not captured: timers back off by doubling.
@@ -63,8 +88,14 @@ impl Connection {
         let is_left = ending != Ending::fin(side) && ending != Ending::reset(side);
         // Where nobody gave up, a single full-sized segment of a server is mostly a part of more, though pushed.
         let fills = side == Side::Server && self.announced_mss() == Some(half.last_len);
-        let is_cut = half.is_last_cut() || (fills && is_left_open);
-        (is_last && is_left && is_cut).then(|| wait(side, half.last_data, fact::OWN_DATA_BEFORE))
+        let is_cut = self.is_cut(side, recorder) || (fills && is_left_open);
+        // From its last data on, or since there was room again.
+        let opened = peer.opened().filter(|opened| opened.after(half.last_data));
+        let from = opened.unwrap_or(half.last_data);
+        let facts = fact::OWN_DATA_BEFORE | when(opened.is_some(), fact::REOPENED);
+        let missing = self.missing_of_message(side, recorder).min(u32::MAX.into()) as u32;
+        let owed = Wait { unacked_len: missing, ..wait(side, from, facts) };
+        (is_last && is_left && is_cut).then_some(owed)
     }
 }
 
@@ -115,6 +146,14 @@ mod tests {
         assert_eq!(owed(lost), [("no_ack_at_all", 5_000, Some(Ending::Capture))]);
         // Nothing is sent again: it was acknowledged, which the capture lacks.
         assert_eq!(owed(sent().end_after_ms(30_000.0)), []);
+    }
+
+    #[test]
+    fn a_connection_on_which_nobody_speaks_is_open() {
+        let mute = || Story::new().handshake(0.02, 1.0);
+        let open = ("no_first_word", 30_000, Some(Ending::Capture));
+        assert_eq!(owed(mute().end_after_ms(29_999.98)), [open]);
+        assert_eq!(owed(mute().end_after_ms(500.0)), []);
     }
 
     #[test]

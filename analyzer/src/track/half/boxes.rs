@@ -8,7 +8,7 @@ use crate::track::Mark;
 use crate::track::half::acks::Timed;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::contradictions::Contradictions;
-use crate::track::half::repeated::{Probes, Repeats, Unseen};
+use crate::track::half::repeated::{Probes, Repeats, Tries, Unseen};
 use crate::track::half::sequence::ConnectTimes;
 use crate::track::half::{Half, Release, ShortHolds};
 use crate::track::prefetch::prefetch;
@@ -75,7 +75,10 @@ beginning_with! {
         zero_window_frame: u32 = 0,
         /// Where it began to do so last, and what that segment acknowledged.
         closed: (Mark, u32) = (Mark::NONE, 0),
+        /// Where it opened again last.
+        opened: Mark = Mark::NONE,
         probes: Probes = Probes::NONE,
+        tries: Tries = Tries::NONE,
         repeats: Repeats = Repeats::NONE,
         /// Where the bytes began that were sent again last, and in which frame; 0 for none.
         repeated: (u32, u32) = (0, 0),

@@ -38,6 +38,27 @@ impl Probes {
     }
 }
 
+/// Tries since the last new data, bytes sent again or probes: how many, the last, and the longest time before one.
+#[derive(Debug, Clone, Copy)]
+pub struct Tries {
+    count: u32,
+    last_ns: i64,
+    longest_ns: i64,
+}
+
+impl Tries {
+    pub const NONE: Self = Self { count: 0, last_ns: i64::MIN, longest_ns: 0 };
+
+    fn add(&mut self, now_ns: i64, last_new_ns: i64) {
+        if self.last_ns < last_new_ns {
+            *self = Self { count: 0, last_ns: last_new_ns, longest_ns: 0 };
+        }
+        self.count += 1;
+        self.longest_ns = self.longest_ns.max(now_ns - self.last_ns);
+        self.last_ns = now_ns;
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Unseen {
     /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
@@ -125,6 +146,7 @@ impl Half {
         odd.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
+        self.note_try(now);
         before
     }
 
@@ -166,6 +188,18 @@ impl Half {
             && segment.seq == self.sequence.nxt.wrapping_sub(1)
             && segment.has(ACK)
             && !segment.has(SYN | FIN | RST)
+    }
+
+    /// Sends again, or probes, `now`.
+    pub fn note_try(&mut self, now: Mark) {
+        let last_new_ns = self.last_new().time_ns;
+        self.odd_mut().tries.add(now.time_ns, last_new_ns);
+    }
+
+    /// How often it did so since its last new data, and at most how long after the time before, in ns.
+    pub fn tries(&self) -> (u32, i64) {
+        let Tries { count, last_ns, longest_ns } = self.odd().tries;
+        if last_ns < self.last_new().time_ns { (0, 0) } else { (count, longest_ns) }
     }
 
     /// Probes that the other end, heard of until `heard_ns`, has not answered: how many, and the first.

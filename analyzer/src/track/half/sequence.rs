@@ -126,6 +126,8 @@ impl Half {
         let shift = if scaled { self.sequence.window_scale } else { 0 };
         if segment.window == 0 {
             self.close_window(segment, now);
+        } else if self.sequence.window == 0 {
+            self.open_window(now);
         }
         self.sequence.window = u32::from(segment.window) << shift;
     }
@@ -139,6 +141,20 @@ impl Half {
         }
         odd.zero_window_frame = now.frame;
         self.state.set(state::ODD_COUNTS);
+    }
+
+    /// Its window is open again, or known at last.
+    #[cold]
+    fn open_window(&mut self, now: Mark) {
+        if self.zero_window_frame() > 0 {
+            self.odd_mut().opened = now;
+        }
+    }
+
+    /// When its window was last opened again, if it is open.
+    pub fn opened(&self) -> Option<Mark> {
+        let is_again = self.sequence.window > 0 && self.zero_window_frame() > 0;
+        is_again.then(|| self.odd().opened)
     }
 
     /// Last frame in which this host advertised a window of zero; 0 for none.

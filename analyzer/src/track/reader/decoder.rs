@@ -89,7 +89,7 @@ impl Decoder {
             let Some(frame) = capture.next_before(until) else { break };
             range.found.count(&frame);
             match decode::plain_segment(frame.link_type, frame.data) {
-                Some(segment) if self.filter.is_none() => range.push(&segment, frame.time_ns),
+                Some(segment) if self.filter.is_none() => range.push(&segment, &frame),
                 _ => {
                     // A copy, so that the fields of other frames stay in registers.
                     match self.take_any(&Frame { ..frame }, range) {
@@ -129,7 +129,7 @@ impl Decoder {
                 if is_inferred {
                     segment.infer();
                 }
-                range.push(&segment, frame.time_ns);
+                range.push(&segment, frame);
                 Ok(None)
             }
             Err(skip) => Ok(Some(skip)),

@@ -2,6 +2,7 @@
 //! other.
 
 use crate::capture::Frame;
+use crate::decode::message::{Announced, announced};
 use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock::stamps::Stamps;
 use crate::track::clock::step::ClockStep;
@@ -51,6 +52,8 @@ pub struct Range {
     /// The piece that each shard's next row goes to.
     current: [u32; SHARDS],
     long: Vec<LongKey>,
+    /// Lengths that its messages announce, by their rows' frames.
+    announced: Vec<(u32, Announced)>,
     pub found: Found,
     pub placed: Placed,
 }
@@ -100,6 +103,7 @@ impl Range {
             used: 0,
             current: [NONE; SHARDS],
             long: Vec::new(),
+            announced: Vec::new(),
             found: Found::default(),
             placed: Placed::default(),
         }
@@ -110,6 +114,7 @@ impl Range {
         self.used = 0;
         self.current = [NONE; SHARDS];
         self.long.clear();
+        self.announced.clear();
         self.found = Found::default();
         self.placed = Placed::default();
     }
@@ -117,10 +122,16 @@ impl Range {
     /// Adds a segment of the frame that was counted last.
     #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
     #[inline(always)]
-    pub fn push(&mut self, segment: &Segment<'_>, time_ns: i64) {
+    pub fn push(&mut self, segment: &Segment<'_>, frame: &Frame<'_>) {
+        let time_ns = frame.time_ns;
         self.found.stamps.step.see_segment(time_ns);
+        let announced = announced(segment, frame.data);
         let frame = (self.found.stamps.frames - 1) << 2;
-        let (header, ports) = (segment.header(), segment.ports());
+        let (mut header, ports) = (segment.header(), segment.ports());
+        if let Some(announced) = announced {
+            header.options.announce();
+            self.announced.push((frame >> 2, announced));
+        }
         let (key, spread, facts) = match segment.addresses {
             Addresses::V4(bytes) if segment.tunnel.is_none() => {
                 let (key, from_low) = Key::new(addresses_v4(*bytes), ports);
@@ -191,6 +202,13 @@ impl Range {
     #[cold]
     pub fn ends(&self, row: &ShardRow, by: Side) -> Ends {
         self.key(row).ends(row.is_from_low() == (by == Side::Client))
+    }
+
+    /// The length that a row's payload announces.
+    #[cold]
+    pub fn announced(&self, row: &ShardRow) -> Option<&Announced> {
+        let at = self.announced.binary_search_by_key(&(row.frame >> 2), |&(frame, _)| frame);
+        at.ok().map(|at| &self.announced[at].1)
     }
 
     #[inline]

@@ -2,9 +2,10 @@
 
 use super::Observation;
 use super::idle::Idle;
-use crate::decode::{FIN, URG};
+use crate::decode::{ACK, FIN, URG, seq};
 use crate::track::Mark;
 use crate::track::half::Release;
+use crate::track::thresholds::{OPEN_ROUND_TRIPS, PROBE_NS};
 use crate::track::wait::{Facts, Wait, fact, when};
 
 impl Observation<'_> {
@@ -74,12 +75,21 @@ impl Observation<'_> {
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(half.left_unheld(from), fact::UNACKED_UNHELD)
             | when(self.len < self.mss, fact::SMALL)
+            | when(self.crosses(from), fact::CROSSES)
             | when(self.is_cut(), fact::CUT)
             | when(self.segment.has(FIN), fact::FIN)
             | when(half.skips_ids(self.segment.ip_id, self.mss), fact::SKIPPED_IDS)
             | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)
             | when(half.sequence.is_small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+    }
+
+    /// True if the last data of the peer, after a wait that no way takes, had not reached its sender.
+    fn crosses(&self, from: Mark) -> bool {
+        let round_trip_ns = self.half.rtt_or_zero_ns() + self.peer.rtt_or_zero_ns();
+        let is_long =
+            self.now.time_ns - from.time_ns >= PROBE_NS.max(OPEN_ROUND_TRIPS * round_trip_ns);
+        is_long && self.segment.has(ACK) && seq::lt(self.segment.ack, self.peer.sequence.nxt)
     }
 
     /// True if the sender waited, since `from`, for bytes that were sent again. An answer waited for those
