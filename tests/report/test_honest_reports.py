@@ -7,6 +7,7 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, flat
+from nagle_scan.system.terminal import is_number_column
 from nagle_scan.words.wording import duration
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -48,10 +49,13 @@ def test_numbers_that_differ_from_wiresharks_are_reported(run: Run, tmp_path: Pa
         (0.07, "70 us"),
         (0.9996, "1.0 ms"),
         (2828.7, "2.8 s"),
+        (1_530_000.0, "26 min"),
+        (36_000_000.0, "10 h"),
     ],
 )
 def test_a_duration_is_never_rounded_to_nothing(ms: float, shown: str) -> None:
     assert duration(ms) == shown
+    assert is_number_column([["longest"], [shown]], 0)
 
 
 def test_where_to_look_first_is_said_with_the_answer_and_once_below_it(run: Run) -> None:

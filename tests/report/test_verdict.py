@@ -204,6 +204,31 @@ def test_what_cannot_be_judged_is_counted_in_the_verdict(run: Run) -> None:
     assert WILL_NOT_HELP not in report
 
 
+def test_what_is_known_is_told_though_most_cannot_be_judged(run: Run, tmp_path: Path) -> None:
+    """The headline doubts some connections, not all that the capture shows."""
+    slow, *one_way = (
+        connected(client=("10.0.0.1", port), rtt_ms=0.2) for port in range(4000, 4003)
+    )
+    for _ in range(3):
+        slow.data("client", 60)
+        slow.wait(0.2)
+        slow.ack("server")
+        slow.wait(400.0)
+        slow.data("server", 90)
+        slow.ack("client")
+        for made in one_way:
+            made.data("client", 60)
+    frames = [
+        frame for made in one_way for frame in made.frames if frame.sender == "client"
+    ] + slow.frames
+    frames.sort(key=lambda frame: frame.time_ns)
+    said = flat(run(write(tmp_path / "most.pcap", frames)).stdout)
+    assert "INCONCLUSIVE 2 of 3 connections cannot be judged: captured in one direction" in said
+    assert "REST 1 other connection without a stall. " in said
+    assert "waits 400.0 of 400.2 ms for the server. 1.2 s in 3 waits" in said
+    assert "Latency by server" in said
+
+
 class Counted(NamedTuple):
     """Stalls, `possible` first."""
 

@@ -49,10 +49,12 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
         yield "open", sentences.in_vain(_causes(view), view.longest_of, view.meaning_of)
-        known = sentences.known_besides(summary)
+        known = [sentences.known_besides(summary), _tail(view), _rest(view)]
         if not summary.not_judged:
-            known = f"{sentences.handshakes(view.core)} {_rest(view)}".strip()
-        yield "rest", known
+            known[:2] = [sentences.handshakes(view.core)]
+        elif not summary.clean:
+            known = []
+        yield "rest", " ".join(filter(None, known))
         return
     else:
         yield verdicts.heading(summary).lower(), _verdict(view)
@@ -63,11 +65,14 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
 
         yield from calls.items(view, traced)
     yield "open", sentences.in_vain(_causes(view), view.longest_of, view.meaning_of)
-    is_clean = summary.verdict == "clean"
-    tail = slowest.dominated(view.tenth, view.min_wait_ms) if is_clean else ""
+    tail = "" if summary.stalls else _tail(view)
     unasked, not_judged = sentences.unasked(summary), verdicts.not_judged(summary)
     rest = tail, _rest(view), sentences.stale_requests(view.core), unasked, not_judged
     yield "rest", " ".join(filter(None, rest))
+
+
+def _tail(view: "View") -> str:
+    return slowest.dominated(view.tenth, view.min_wait_ms)
 
 
 def _rest(view: "View") -> str:

@@ -307,7 +307,8 @@ class View:
         """Does the capture show where the time went, though nothing stalls?"""
         summary = self.summary
         only_handshakes = not summary.not_judged and bool(self.causes)
-        return only_handshakes or bool(summary.not_judged_by.keys() - {verdicts.ONE_DIRECTION})
+        of_some = bool(summary.clean or summary.not_judged_by.keys() - {verdicts.ONE_DIRECTION})
+        return only_handshakes or of_some
 
     @cached_property
     def other_waits(self) -> list[str]:

@@ -16,7 +16,7 @@ NARROWEST, WIDEST = 80, 160
 """Limits on that: tables need the one, and nobody reads lines beyond the other."""
 NARROWEST_CELL = 18
 """Characters that a column keeps while another can be wrapped."""
-NUMBER = r"-?|[\d.,]+( us| ms| s| B)?"
+NUMBER = r"-?|[\d.,]+( us| ms| s| min| h| B)?"
 
 
 class Style(NamedTuple):
