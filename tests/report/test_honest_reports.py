@@ -60,7 +60,7 @@ def test_a_duration_is_never_rounded_to_nothing(ms: float, shown: str) -> None:
 
 
 def test_where_to_look_first_is_said_once_below_the_answer() -> None:
-    asked = Fix(["10.0.0.2:80"], "", [], "", frozenset(), proxies=["10.0.0.2"])
+    asked = Fix(["10.0.0.2:80"], "", [], "", frozenset(), proxies=("10.0.0.2",))
     assert [bool(fix.first) for fix in each_once([asked, asked])] == [True, False]
 
 
