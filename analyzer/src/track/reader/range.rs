@@ -2,7 +2,7 @@
 //! other.
 
 use crate::capture::Frame;
-use crate::decode::message::{Announced, announced};
+use crate::decode::message::{Announced, Messages};
 use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock::stamps::Stamps;
 use crate::track::clock::step::ClockStep;
@@ -54,6 +54,7 @@ pub struct Range {
     long: Vec<LongKey>,
     /// Lengths that its messages announce, by their rows' frames.
     announced: Vec<(u32, Announced)>,
+    messages: Messages,
     pub found: Found,
     pub placed: Placed,
 }
@@ -104,6 +105,7 @@ impl Range {
             current: [NONE; SHARDS],
             long: Vec::new(),
             announced: Vec::new(),
+            messages: Messages::default(),
             found: Found::default(),
             placed: Placed::default(),
         }
@@ -125,7 +127,7 @@ impl Range {
     pub fn push(&mut self, segment: &Segment<'_>, frame: &Frame<'_>) {
         let time_ns = frame.time_ns;
         self.found.stamps.step.see_segment(time_ns);
-        let announced = announced(segment, frame.data);
+        let announced = self.messages.announced(segment, frame.data);
         let frame = (self.found.stamps.frames - 1) << 2;
         let (mut header, ports) = (segment.header(), segment.ports());
         if let Some(announced) = announced {
