@@ -371,7 +371,7 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
         return ELIDED
     if wait.unanswered_syns:
         return UNANSWERED_SYNS[wait.sender].format(times=count(wait.unanswered_syns, "time"))
-    if wait.is_syn_again:
+    if wait.is_syn_again and not wait.ending:
         return SYN_AGAIN
     if wait.ending in TURNED_DOWN:
         return TURNED_DOWN[wait.ending]
@@ -452,6 +452,8 @@ def _tried(wait: _core.WaitRow) -> str:
 def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
     again = f"a request sent in frame {wait.frame_from}, and again, but not acknowledged {until}"
     silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
+    if wait.is_syn_again:
+        return f"{again}: {SYN_AGAIN}"
     if not wait.has_arrived and silent_ms < 0:
         return f"{again}: {ALIVE.format(by=wait.sender)}"
     if not wait.has_arrived and silent_ms >= FORGOTTEN_AFTER_MS:

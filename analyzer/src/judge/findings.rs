@@ -96,6 +96,11 @@ impl Finding<'_> {
         }
     }
 
+    /// Since when it did.
+    pub fn begin_ns(&self) -> i64 {
+        self.wait.to.time_ns - self.lost_ns()
+    }
+
     /// From the call that wrote the segment until it left, where that proves the hold.
     pub fn hold_ns(&self) -> i64 {
         // To the microsecond: an f32 holds no more.

@@ -3,12 +3,14 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::named::named;
+use crate::result::booked::booked;
 use crate::result::sums::Sum;
 use crate::track::Side;
 use crate::track::ending::Ending;
 use crate::track::wait::{Wait, fact};
 
-/// Waits of one cause, side and turn: how many, how long in all, and the longest; in ns.
+/// Waits of one cause, side and turn: how many, how long in all but for what others are booked with, and the
+/// longest; in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct CauseTotal {
     pub cause: Cause,
@@ -83,16 +85,18 @@ impl CauseTotals {
     }
 
     pub fn add(&mut self, findings: Findings<'_>) {
-        for finding in findings.iter() {
-            let wait_ns = finding.lost_ns();
-            self.merge(CauseTotal {
-                cause: finding.cause,
-                by: finding.wait.by,
-                turn: Turn::of(finding),
-                waits: 1,
-                total_ns: wait_ns,
-                longest_ns: wait_ns,
-            });
+        for (finding, total_ns) in booked(findings) {
+            // Others have all of its time.
+            if total_ns > 0 || finding.lost_ns() == 0 {
+                self.merge(CauseTotal {
+                    cause: finding.cause,
+                    by: finding.wait.by,
+                    turn: Turn::of(finding),
+                    waits: 1,
+                    total_ns,
+                    longest_ns: finding.lost_ns(),
+                });
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod anonymize;
 mod blocks;
+mod booked;
 pub mod calls;
 pub mod cause_totals;
 pub mod clearest;

@@ -21,7 +21,7 @@ pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held
 /// The part that an instant belongs to: where several fit, the first one. Of the last two, which
 /// the exchange's own marks tell, one always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub enum Part {
     Held,
     Resent,
     Window,
@@ -109,7 +109,7 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
     let mut is_answer_timed = false;
     let waits = within.filter_map(|row| {
         let part = part_of(&row)?;
-        let from_ns = row.wait.since_ns().clamp(begin_ns, end_ns);
+        let from_ns = row.begin_ns().clamp(begin_ns, end_ns);
         let to_ns = row.wait.to.time_ns.clamp(from_ns, end_ns);
         is_answer_timed |= part == Part::Server && (from_ns..to_ns).contains(&(answered_ns - 1));
         Some((part, from_ns, to_ns))
@@ -129,16 +129,15 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
 }
 
 /// The part that a wait belongs to; `None` leaves it to the exchange's marks.
-fn part_of(finding: &Finding<'_>) -> Option<Part> {
+pub fn part_of(finding: &Finding<'_>) -> Option<Part> {
     let by_program = Some([Part::Sending, Part::Server][finding.wait.by as usize]);
     match finding.cause {
         _ if finding.wait.is(fact::AWAITS_LEAVE) => Some(Part::Server),
         Cause::Retransmission => Some(Part::Resent),
         Cause::ZeroWindow => Some(Part::Window),
-        Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow | Cause::DelayedAck => {
-            Some(Part::Way)
-        }
-        Cause::Connect | Cause::Unanswered | Cause::Unknown => None,
+        Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow => Some(Part::Way),
+        // A late ACK alone delays nobody.
+        Cause::Connect | Cause::Unanswered | Cause::Unknown | Cause::DelayedAck => None,
         Cause::NagleDelack | Cause::NagleReply | Cause::NagleRtt if finding.is_sure() => {
             Some(Part::Held)
         }

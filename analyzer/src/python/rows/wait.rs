@@ -55,10 +55,7 @@ row_with_fields! {
         /// Where a relay got what it passed on: the stream, and its server; `None` for other waits.
         upstream: Option<(u32, String)> = upstream(finding, scan),
         /// Did the server answer a SYN again whose answer the client had acknowledged?
-        is_syn_again: bool = wait.end == End::Syn
-            && wait.by == Side::Server
-            && wait.is(fact::RETRANSMITTED)
-            && wait.unacked_len == 0,
+        is_syn_again: bool = is_syn_again(finding, judged),
         /// Did the other end never send anything?
         is_mute: bool = judged.half(wait.by).bytes == 0,
         /// Held or paused, for all that the capture shows?
@@ -101,6 +98,17 @@ fn at(side: Side) -> CapturePoint {
 fn shown_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {
     let rivals = rivals(finding, judged).into_iter();
     rivals.map(|rival| (rival.name, rival.ruled_out, rival.why)).collect()
+}
+
+/// A server that has sent nothing else, while bytes wait for an ACK of it, answered the SYN again.
+fn is_syn_again(finding: Finding<'_>, judged: &JudgedConnection) -> bool {
+    let (wait, server) = (finding.wait, judged.half(Side::Server));
+    let is_again = match wait.end {
+        End::Syn => wait.is(fact::RETRANSMITTED) && wait.unacked_len == 0,
+        End::InVain(_) => server.bytes == 0 && server.detail().retransmitted > 0,
+        _ => false,
+    };
+    is_again && wait.by == Side::Server
 }
 
 /// How often a SYN was sent that nobody answered.

@@ -1,0 +1,98 @@
+//! The time that waits are booked with: no instant of a connection counts for two of them.
+
+use crate::judge::causes::Cause;
+use crate::judge::findings::{Finding, Findings};
+use crate::result::parts::{Part, part_of};
+use crate::track::Side;
+use crate::track::wait::fact;
+
+/// All findings of a connection, which come in the order of their ends, each with the time that is its own, in ns.
+pub fn booked(findings: Findings<'_>) -> impl Iterator<Item = (Finding<'_>, i64)> {
+    let shared = if overlap(findings) { own_ns(findings) } else { Vec::new() };
+    findings.iter().enumerate().map(move |(at, row)| {
+        let own_ns = shared.get(at).copied().unwrap_or_else(|| row.lost_ns());
+        (row, own_ns)
+    })
+}
+
+/// Does any of them begin before one before it has ended?
+fn overlap(findings: Findings<'_>) -> bool {
+    let mut until_ns = i64::MIN;
+    findings.iter().any(|row| {
+        let began = row.begin_ns() < until_ns;
+        until_ns = until_ns.max(row.wait.to.time_ns);
+        began
+    })
+}
+
+/// Puts each instant down to the finding with the least rank of those that it lies in.
+fn own_ns(findings: Findings<'_>) -> Vec<i64> {
+    let rows: Vec<Finding<'_>> = findings.iter().collect();
+    let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(2 * rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        edges.extend([(row.begin_ns(), true, at), (row.wait.to.time_ns, false, at)]);
+    }
+    edges.sort_unstable();
+    let mut own_ns = vec![0; rows.len()];
+    let (mut open, mut since_ns) = (Vec::<usize>::new(), 0);
+    for (at_ns, opens, at) in edges {
+        if let Some(&first) = open.iter().min_by_key(|&&at| (rank(&rows[at]), at)) {
+            own_ns[first] += at_ns - since_ns;
+        }
+        since_ns = at_ns;
+        if opens {
+            open.push(at);
+        } else {
+            open.retain(|&other| other != at);
+        }
+    }
+    own_ns
+}
+
+/// The order of the parts of an exchange, so that tables and sums agree. A debt at the end is told with what was
+/// tried meanwhile, and what delays nobody comes last.
+fn rank(row: &Finding<'_>) -> u8 {
+    let wait = row.wait;
+    let is_idle = row.cause == Cause::SenderApp
+        && wait.by == Side::Client
+        && !wait.has_any(fact::IN_EXCHANGE | fact::AWAITS_LEAVE);
+    match part_of(row) {
+        Some(Part::Held) => 0,
+        _ if wait.ending().is_some() => 1,
+        Some(part) if !is_idle => 2 + part as u8,
+        _ if is_idle || row.cause == Cause::DelayedAck => u8::MAX,
+        _ => u8::MAX - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::findings::Ruling;
+    use crate::judge::model::Held;
+    use crate::track::Mark;
+    use crate::track::ending::Ending;
+    use crate::track::wait::{End, Wait};
+
+    #[test]
+    fn no_instant_counts_for_two_waits() {
+        let wait = |from_ms: i64, to_ms: i64| {
+            let mark = |ms: i64| Mark { time_ns: ms * 1_000_000, frame: ms as u32 };
+            Wait::between(0, Side::Client, mark(from_ms), mark(to_ms))
+        };
+        let end = End::InVain(Ending::Capture);
+        let waits =
+            [wait(10, 20), wait(15, 30), wait(30, 40), wait(60, 80), Wait { end, ..wait(50, 90) }];
+        let causes = [
+            Cause::SenderApp,
+            Cause::Retransmission,
+            Cause::SenderApp,
+            Cause::Retransmission,
+            Cause::Unanswered,
+        ];
+        let rulings = causes.map(|cause| Ruling::of(cause, Held::NOT));
+        let ms = |findings| booked(findings).map(|(_, ns)| ns / 1_000_000).collect::<Vec<i64>>();
+        assert_eq!(ms(Findings::new(&waits, &rulings)), [5, 15, 10, 0, 40]);
+        assert_eq!(ms(Findings::new(&waits[2..], &rulings[2..4])), [10, 20]);
+    }
+}
