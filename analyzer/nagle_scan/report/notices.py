@@ -43,9 +43,10 @@ def of(result: "Result") -> Iterator[Notice]:
         )
     if summary.without_handshake:
         their = "its" if summary.without_handshake == 1 else "their"
+        guess = "; which end is the server is a guess by port" if summary.guessed_servers else ""
         yield Notice(
             f"{count(summary.without_handshake, 'connection')} without {their} handshake: "
-            "round trips, windows and MSS are estimates"
+            f"round trips, windows and MSS are estimates{guess}"
         )
     if summary.connections_not_listed:
         yield Notice(

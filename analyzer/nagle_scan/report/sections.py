@@ -153,8 +153,9 @@ def slowest(view: View, marks: Marks) -> Iterator[Block]:
     before = ("connecting",) if has_connecting else ()
     rows: list[Row] = [("", "stream", "first frame", *before, "latency", *heads)]
     for row in exchanges:
-        cells = (*(row.connecting_ms,) * has_connecting, row.latency_ms, *row.parts_ms)
-        numbers = str(row.stream), str(row.frame), *map(milliseconds, cells)
+        connecting = (milliseconds(row.connecting_ms),) * has_connecting
+        parts = map(milliseconds, row.parts_ms)
+        numbers = str(row.stream), str(row.frame), *connecting, row.latency, *parts
         rows.append((marks.text(row.name), *numbers))
     yield Table(rows, before)
 

@@ -47,6 +47,13 @@ class Row(NamedTuple):
     connecting_ms: float
     parts_ms: Sequence[float]
     """Times of the parts that any row has."""
+    is_open: bool = False
+    """Was something still owed when the connection or the capture ended?"""
+
+    @property
+    def latency(self) -> str:
+        """Its cell."""
+        return f"{'>= ' if self.is_open else ''}{milliseconds(self.latency_ms)}"
 
 
 class Slowest(NamedTuple):
@@ -58,11 +65,24 @@ class Slowest(NamedTuple):
     has_connecting: bool
     rows: Sequence[Row]
 
+    @property
+    def longest_ms(self) -> float:
+        """The longest of those that ended, to draw all by."""
+        return max((row.latency_ms for row in self.rows if not row.is_open), default=1.0)
 
-def of(core: _core.Scan, limit: int, least_ms: float) -> Slowest | None:
-    """The slowest exchanges and the median one; `None` where none took `least_ms`."""
+
+def of(
+    core: _core.Scan, waits: Sequence[_core.WaitRow], limit: int, least_ms: float
+) -> Slowest | None:
+    """The slowest exchanges and the median one; `None` where none took `least_ms`.
+
+    Those of `waits` that never ended, the longest first, come before: they are in no latency.
+    """
     slow, median = core.slowest(limit), core.median()
     if not slow or slow[0].latency_ms < least_ms:
+        slow, median = [], None
+    unfinished = [wait for wait in waits if wait.is_open_exchange][:limit]
+    if not slow and not unfinished:
         return None
     named = [("slowest" if place == 0 else "", row) for place, row in enumerate(slow)]
     if median is not None and median.frame_end not in {row.frame_end for row in slow}:
@@ -70,7 +90,12 @@ def of(core: _core.Scan, limit: int, least_ms: float) -> Slowest | None:
     each = list(zip(*(row.parts_ms for _, row in named), strict=True))
     kept = [place for place, of_all in enumerate(each) if max(of_all) >= SEEN_MS]
     parts = [PARTS[_core.PARTS[place]] for place in kept]
+    none = [0.0] * len(kept)
     rows = [
+        Row("open", wait.connection, wait.frame_from, wait.wait_ms, 0.0, none, is_open=True)
+        for wait in unfinished
+    ]
+    rows += [
         Row(
             name,
             row.connection,

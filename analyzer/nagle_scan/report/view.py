@@ -221,7 +221,9 @@ class View:
     @cached_property
     def slowest(self) -> slowest.Slowest | None:
         """The slowest exchanges and the median one, taken apart; `None` where all are quick."""
-        return slowest.of(self.core, self.limits.slowest, self.min_wait_ms)
+        return slowest.of(
+            self.core, self._shared.longest_waits, self.limits.slowest, self.min_wait_ms
+        )
 
     @property
     def first_exchange(self) -> str | None:

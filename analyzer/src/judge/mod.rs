@@ -49,6 +49,7 @@ use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
 use crate::track::clock::Clocks;
+use crate::track::half::Half;
 use crate::track::tracked::Block;
 use crate::track::wait::{End, Wait, fact};
 use crate::track::{Connection, Side};
@@ -142,6 +143,7 @@ pub fn judge(
         mss,
         mss_inferred,
         handshake: connection.has_handshake(),
+        is_server_guessed: !connection.halves.iter().any(Half::has_syn),
         handshake_ns: connection.handshake_ns().unwrap_or(-1),
         hidden,
         short,

@@ -34,6 +34,8 @@ sums! {
         pub short_latency_ns: i64,
         /// Connections with data and without a captured handshake.
         pub without_handshake: u64,
+        /// Those of them without a SYN of either end: which is the server, only their ports tell.
+        pub guessed_servers: u64,
     }
 }
 
@@ -113,6 +115,7 @@ impl Totals {
         let has_data = judged.halves.iter().any(|end| end.bytes > 0);
         self.exchanges += u64::from(judged.exchanges);
         self.without_handshake += u64::from(!judged.handshake && has_data);
+        self.guessed_servers += u64::from(judged.is_server_guessed && has_data);
         match judged.verdict() {
             Verdict::Stalls | Verdict::Possible => self.add_affected(judged, findings),
             Verdict::Inconclusive => self.hidden[judged.hidden as usize] += 1,

@@ -149,6 +149,8 @@ pub struct JudgedConnection {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
+    /// Was neither SYN captured?
+    pub is_server_guessed: bool,
     /// Duration in ns; negative where it is not known.
     pub handshake_ns: i64,
     /// Why a connection without a stall cannot be called clean.

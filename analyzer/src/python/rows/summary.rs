@@ -74,6 +74,7 @@ row! {
         /// Rows of its text were left out, as marks in it say.
         is_elided: bool = clocks.is_elided,
         without_handshake: u64 = totals.without_handshake,
+        guessed_servers: u64 = totals.guessed_servers,
         waits_not_listed: u64 = scan.unlisted_waits,
         waits_not_listed_ms: f64 = ms(scan.unlisted_wait_ns),
         /// Name of the input, what a reader must know of it, and whether a part of it is missing.

@@ -13,7 +13,7 @@ use crate::result::cause_totals::Turn;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::ending::Ending;
-use crate::track::wait::{End, fact};
+use crate::track::wait::{End, Wait, fact};
 
 /// Rival explanations of a stall: name, whether the capture rules it out, and why.
 type Rivals = Vec<(&'static str, bool, String)>;
@@ -49,6 +49,8 @@ row_with_fields! {
         heard_ns: i64 = wait.heard_ns(),
         /// How often the other end sent again, or probed, and up to how many ms after the time before.
         tries: (u32, u32) = wait.tries(),
+        /// Is it an exchange that never ended?
+        is_open_exchange: bool = is_open_exchange(wait),
         /// Had room been announced again?
         is_reopened: bool = wait.is(fact::REOPENED),
         has_arrived: bool = judged.capture_point == at(wait.by),
@@ -98,6 +100,12 @@ fn at(side: Side) -> CapturePoint {
 fn shown_rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Rivals {
     let rivals = rivals(finding, judged).into_iter();
     rivals.map(|rival| (rival.name, rival.ruled_out, rival.why)).collect()
+}
+
+/// An answer, its rest, or its ACK was owed; so was that of a request.
+fn is_open_exchange(wait: &Wait) -> bool {
+    let is_of_exchange = wait.has_any(fact::IN_EXCHANGE | fact::OWN_DATA_BEFORE);
+    wait.ending().is_some() && !wait.is_connecting() && (is_of_exchange || wait.is(fact::RECOVERY))
 }
 
 /// A server that has sent nothing else, while bytes wait for an ACK of it, answered the SYN again.
