@@ -19,6 +19,9 @@ from nagle_scan.advice.setting import Setting
 from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.protocols import SERVICES
 from nagle_scan.messages.services import Sample
+from nagle_scan.report.options import Options
+from nagle_scan.report.text import LIMITS
+from nagle_scan.report.view import View
 from nagle_scan.system.terminal import WIDTH
 from nagle_scan.words.wording import printable
 from scapy.packet import Raw
@@ -231,6 +234,7 @@ def test_keystrokes_cannot_be_sent_in_one_write(
 
 
 BANNER = b"SSH-2.0-OpenSSH_9.2\r\n"
+PUTTY = b"SSH-2.0-PuTTY_Release_0.78\r\n"
 NEW_KEYS = b"\0\0\0\x0c\x0a\x15" + bytes(10)
 CIPHERED = b"\0\0\0\x10\x0a\x15" + bytes(30)
 
@@ -242,6 +246,7 @@ CIPHERED = b"\0\0\0\x10\x0a\x15" + bytes(30)
         (22, NEW_KEYS, 4, False),  # more than once per connection
         (22, CIPHERED, 3, False),  # its length is of whole blocks without itself
         (2222, BANNER, 3, True),
+        (2222, PUTTY, 3, True),
         (7001, NEW_KEYS, 3, False),  # no SSH
     ],
 )
@@ -259,6 +264,41 @@ def test_a_key_exchange_is_not_to_be_changed(
     remedies = for_group(found.worst, [str(path)])
     assert (remedies == [advice.KEY_EXCHANGE]) == is_nothing
     assert any("set TCP_NODELAY" in one.short for one in remedies) != is_nothing
+
+
+@pytest.mark.parametrize(
+    ("server", "places"),
+    [
+        ("192.168.0.9", ["{}", "{}", "the other end, {}, as a last resort"]),
+        (
+            "93.184.216.34",
+            ["{}, if it is yours", "{}, if it is yours", "else your own end, {}"],
+        ),
+    ],
+)
+def test_what_the_reader_cannot_change_is_told_whose_it_is(
+    server: str, places: list[str], tmp_path: Path
+) -> None:
+    """The server is beside the capture point, as a phone's VPN puts hosts of the internet."""
+    made = connected(("192.168.0.4", 40000), (server, 7001), rtt_ms=0.1)
+    for _ in range(9):
+        made.data("client", 60)
+        made.answer(100)
+        made.wait(41.0)
+        made.ack("client")
+        made.wait(0.1)
+        made.data("server", 30)
+        made.wait(0.02)
+        made.ack("client")
+        made.wait(2.0)
+    scan = nagle_scan.scan(write(tmp_path / "a.pcap", made.frames))
+    (fix,) = View(scan._result, LIMITS, Options()).fixes
+    *senders, receiver = map(fix.where, fix.remedies)
+    assert receiver == places[-1].format("192.168.0.4")
+    assert all(
+        one.endswith(place.format(fix.sender))
+        for one, place in zip(senders, places[:-1], strict=True)
+    )
 
 
 def test_without_payloads_the_last_packet_in_the_clear_is_known_by_its_length() -> None:
