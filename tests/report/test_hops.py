@@ -11,7 +11,7 @@ import nagle_scan
 import pictures
 import pytest
 from conftest import CAPTURES, Run, said, written
-from conversation import Conversation, interleaved, write
+from conversation import Conversation, connected, interleaved, write
 from nagle_scan.report import header, hops
 from nagle_scan.report.options import Options
 from nagle_scan.report.text import LIMITS, render
@@ -147,3 +147,39 @@ def test_a_relay_that_holds_is_told_which_of_its_sockets_to_change(tmp_path: Pat
     assert all("write" not in one.what for one in others)
     items = {item.head: item.text for item in header.of(view)}
     assert items["fix"].startswith(f"The relay on {fix.sender}: set TCP_NODELAY on its upstream")
+
+
+@pytest.mark.parametrize("own", ["10.0.0.2", "10.9.0.2"])
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_relay_before_a_slow_server_is_not_said_to_be_slow(
+    own: str, pieces: int, run: Run, tmp_path: Path
+) -> None:
+    """It is known without a hold: by its address, or by as many bytes each way; unless it gathers
+    the pieces of a reply, and has had the first for long.
+    """
+    outer = connected(("10.0.0.1", 40000), ("10.0.0.2", 7000), rtt_ms=0.2)
+    inner = connected((own, 40001), ("10.0.0.3", 7001), rtt_ms=0.2)
+    for _ in range(9):
+        outer.now_ms = inner.now_ms = max(outer.now_ms, inner.now_ms) + 5.0
+        outer.data("client", 60)
+        outer.wait(0.2)
+        outer.ack("server")
+        inner.wait(0.25)
+        inner.data("client", 60)
+        inner.wait(0.2)
+        inner.ack("server")
+        for _ in range(pieces):
+            inner.wait(300.0)
+            inner.data("server", 120)
+            inner.wait(0.01)
+            inner.ack("client")
+        outer.now_ms = inner.now_ms + 0.05
+        outer.data("server", 120 * pieces)
+        outer.wait(0.02)
+        outer.ack("client")
+    path = write(tmp_path / "relay.pcap", interleaved(outer, inner))
+    report = " ".join(run(path).stdout.decode().split())
+    there = (
+        "10.0.0.2 forwarded at once what had arrived in tcp.stream 1 (10.0.0.3:7001): look there"
+    )
+    assert (there in report) == (pieces == 1)

@@ -294,6 +294,11 @@ impl Wait {
         self.end == End::Syn || self.ending().is_some_and(Ending::is_of_syn)
     }
 
+    /// True for a wait for the first data of a reply.
+    pub fn is_reply(&self) -> bool {
+        self.by == Side::Server && self.is(fact::IN_EXCHANGE) && !self.is(fact::OWN_DATA_BEFORE)
+    }
+
     /// The ending, if what was waited for never came.
     pub fn ending(&self) -> Option<Ending> {
         if let End::InVain(ending) = self.end { Some(ending) } else { None }

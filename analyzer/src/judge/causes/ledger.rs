@@ -11,7 +11,6 @@ use crate::judge::doubts::hides;
 use crate::judge::model::{Held, Proof};
 use crate::judge::thresholds::POSSIBLE;
 use crate::rules;
-use crate::track::Side;
 use crate::track::thresholds::{NETWORK_RTT_NS, PROBE_NS};
 use crate::track::wait::{End, Wait, fact};
 
@@ -181,11 +180,7 @@ impl Known<'_> {
     /// May most of the wait for an answer be the way, as far as anything bounds that?
     fn unmeasured(&self, wait: &Wait) -> bool {
         let path = &self.direction.path;
-        let is_answer = !wait.is(fact::OWN_DATA_BEFORE) && wait.is(fact::IN_EXCHANGE);
-        is_answer
-            && wait.by == Side::Server
-            && !path.is_measured()
-            && 2e6 * path.bound_ms() > wait.wait_ns() as f64
+        wait.is_reply() && !path.is_measured() && 2e6 * path.bound_ms() > wait.wait_ns() as f64
     }
 
     fn room(&self, wait: &Wait) -> bool {

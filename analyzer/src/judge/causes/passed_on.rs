@@ -7,7 +7,8 @@
 //! Data for the same host arrived on another connection 15 us to 5 ms before, after a wait of its own,
 //! in the same direction: the relay is the client of one connection and the server of the other. It does
 //! so again and again, always from the same connection or the same server, and hardly ever the other way
-//! round; or the bytes are the same. A relay that has two addresses is known by equal bytes alone.
+//! round; or the bytes are the same. A relay that has two addresses is known by equal bytes alone. Where nothing
+//! looks like a hold, this is asked of the first data of replies only.
 //!
 //! Or the relay held the rest of its own request on the other connection for more than half of this wait, and
 //! replied within 5 ms of sending it, as consistently.

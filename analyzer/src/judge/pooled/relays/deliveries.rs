@@ -109,7 +109,7 @@ fn may_be_one_host(sent: &WaitEnd, arrived: &WaitEnd) -> bool {
 }
 
 /// May it be the same segment, captured again behind a translation of addresses? That leaves the timestamp as
-/// it is.
+/// it is; without timestamps its sequence numbers have told it.
 fn is_copy(out: &Wait, into: &Wait) -> bool {
-    out.tsval == 0 || out.tsval == into.tsval
+    out.tsval != 0 && out.tsval == into.tsval
 }

@@ -5,6 +5,8 @@ use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{End, Wait};
 use crate::track::{Connection, Endpoint, Side};
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Where a wait is: its block, and its place among the waits there.
@@ -58,23 +60,72 @@ impl HostAddress {
     }
 }
 
-/// May there be relays? Only if something looks like a hold, and with two servers: a relay is one, and calls
-/// another.
-pub fn may_be_of_relays(blocks: &[Block]) -> bool {
-    let looks_held =
-        |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
-    let mut servers =
-        blocks.iter().flat_map(|block| &block.connections).map(|one| one.ends().server);
-    let first = servers.next();
-    blocks.iter().flat_map(|block| &block.waits).any(looks_held)
-        && servers.any(|server| Some(server) != first)
+/// What may have been passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passable {
+    Nothing,
+    /// Nothing looks like a hold: who else is not asked was not late.
+    Replies,
+    Anything,
 }
 
-/// The ends of all waits.
-pub fn ends(blocks: &[Block]) -> Vec<WaitEnd> {
-    let ends_in_data = |wait: &Wait| matches!(wait.end, End::Data | End::Syn);
+/// May there be relays? Only with two servers: a relay is one, and calls another from the same address, or
+/// passes on as many bytes each way; or something looks like a hold.
+pub fn passable(blocks: &[Block]) -> Passable {
+    let looks_held =
+        |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
+    let connections = || blocks.iter().flat_map(|block| &block.connections);
+    let server = |one: &Connection| one.endpoint(Side::Server);
+    let mut servers = connections().map(server);
+    let first = servers.next();
+    if !servers.any(|server| Some(server) != first) {
+        return Passable::Nothing;
+    }
+    if blocks.iter().flat_map(|block| &block.waits).any(looks_held) {
+        return Passable::Anything;
+    }
+    let called: HashSet<IpAddr, RandomState> = connections().map(|one| server(one).addr).collect();
+    let calls = |one: &Connection| called.contains(&one.endpoint(Side::Client).addr);
+    let mut servers_of: HashMap<[u64; 2], Endpoint, RandomState> = HashMap::default();
+    let passes_all_on = |one: &Connection| {
+        let bytes = Side::BOTH.map(|side| one.half(side).bytes());
+        let known = servers_of.insert(bytes, server(one));
+        bytes.iter().all(|&sent| sent > 0) && known.is_some_and(|other| other != server(one))
+    };
+    match connections().any(calls) || connections().any(passes_all_on) {
+        true => Passable::Replies,
+        false => Passable::Nothing,
+    }
+}
+
+/// The length of a slice of the time, in [`PASS_ON_NS`].
+const SLICE: i64 = 50;
+
+impl Passable {
+    /// So many ends reveal whether there are relays; of more, only slices of the time are examined, one of so
+    /// many.
+    pub fn one_of(self, blocks: &[Block]) -> i64 {
+        let enough = if self == Self::Anything { 1 << 14 } else { 1 << 12 };
+        let waits: usize = blocks.iter().map(|block| block.waits.len()).sum();
+        (waits / enough) as i64 + 1
+    }
+
+    /// The ends of these waits, in `one_of` so many slices of the time. A relay that gathers a reply before it
+    /// passes that on does not reply at once to the first of it.
+    pub fn ends(self, blocks: &[Block], one_of: i64) -> Vec<WaitEnd> {
+        let slice = |wait: &Wait| wait.to.time_ns / (SLICE * PASS_ON_NS);
+        let is_one = |wait: &Wait| {
+            matches!(wait.end, End::Data | End::Syn)
+                && (self == Self::Anything || wait.is_reply())
+                && slice(wait).rem_euclid(one_of) == 0
+        };
+        ends(blocks, is_one)
+    }
+}
+
+fn ends(blocks: &[Block], is_one: impl Fn(&Wait) -> bool) -> Vec<WaitEnd> {
     let placed = (0..).zip(blocks).flat_map(|(number, block)| {
-        let own = block.placed(ends_in_data);
+        let own = block.placed(&is_one);
         own.map(move |(at, place, wait)| (WaitIndex(number, at as u32), block, place, wait))
     });
     let end = |(at, block, place, wait): (WaitIndex, &Block, usize, &Wait)| {

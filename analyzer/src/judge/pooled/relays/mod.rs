@@ -15,7 +15,7 @@ mod tests;
 mod upstreams;
 
 use crate::judge::pooled::relays::deliveries::{Upstream, delivery};
-use crate::judge::pooled::relays::ends::WaitEnd;
+use crate::judge::pooled::relays::ends::{Passable, WaitEnd};
 use crate::judge::pooled::relays::upstreams::{RelayLeg, upstreams};
 use crate::rules;
 use crate::track::Side;
@@ -35,11 +35,19 @@ pub struct PassedOn {
 /// Marks the waits that ended because of what another connection brought or held, with
 /// [`fact::PASSED_ON`]; returns the directions that have some, in the order of their connections.
 pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
-    if rules::off("relays") || !ends::may_be_of_relays(blocks) {
+    let passable = ends::passable(blocks);
+    if rules::off("relays") || passable == Passable::Nothing {
         return Vec::new();
     }
-    let ends = ends::ends(blocks);
+    let one_of = passable.one_of(blocks);
+    let mut ends = passable.ends(blocks, one_of);
     let upstreams = upstreams(blocks, &ends);
+    if upstreams.is_empty() {
+        return Vec::new();
+    }
+    if one_of > 1 {
+        ends = passable.ends(blocks, 1);
+    }
     let mut found: BTreeMap<(u32, u8), PassedOn> = BTreeMap::new();
     for (at, end) in ends.iter().enumerate() {
         let upstream = upstreams.get(&RelayLeg::of(blocks, end));

@@ -4,17 +4,11 @@ use crate::judge::pooled::ServerDirection;
 use crate::judge::pooled::relays::deliveries::Upstream;
 use crate::judge::pooled::relays::ends::WaitEnd;
 use crate::judge::pooled::relays::partners::{Coupling, Partners};
-use crate::judge::thresholds::PASS_ON_NS;
 use crate::track::tracked::Block;
 use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-
-/// This many ends reveal whether there are relays; of more, only slices of the time are examined.
-const ENOUGH: usize = 1 << 14;
-/// The length of a slice, in [`PASS_ON_NS`].
-const SLICE: i64 = 50;
 
 /// One kind of wait of one direction of a connection: between its own data, or before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,10 +31,7 @@ type PartnersOf = HashMap<RelayLeg, (ServerDirection, Partners), RandomState>;
 /// The directions that pass on.
 pub fn upstreams(blocks: &[Block], ends: &[WaitEnd]) -> Upstreams {
     let mut legs = PartnersOf::default();
-    let one_of = (ends.len() / ENOUGH) as i64 + 1;
-    let slice = |end: &WaitEnd| end.time_ns / (SLICE * PASS_ON_NS);
-    let looked_at = |(_, end): &(usize, &WaitEnd)| slice(end).rem_euclid(one_of) == 0;
-    for (at, end) in ends.iter().enumerate().filter(looked_at) {
+    for (at, end) in ends.iter().enumerate() {
         let to = (end.server, end.by);
         let (_, partners) =
             legs.entry(RelayLeg::of(blocks, end)).or_insert_with(|| (to, Partners::default()));
