@@ -178,7 +178,7 @@ def in_vain(
 
     def order(pair: tuple[_core.CauseRow, _core.WaitRow | None]) -> tuple[bool, float]:
         row, wait = pair
-        return wait is None or wait.row != "no_first_word", row.longest_ms
+        return wait is None or wait.row not in ("no_first_word", "no_close"), row.longest_ms
 
     row, wait = max(longest, key=order)
     many = sum(row.waits for row in rows)

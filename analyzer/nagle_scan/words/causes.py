@@ -92,6 +92,8 @@ OWED = {
     "acknowledged by the {by} {until}: {why}",
     "no_first_word": "neither end has said a word since the connection was opened in frame "
     "{frame}, {until}: a spare connection, or each waits for the other",
+    "no_close": "the {by} has not closed the connection since the other end did, {until}: its "
+    "program still works on something, or forgot the connection",
     "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
     "{why}",
 }
@@ -400,6 +402,8 @@ def _owed(wait: _core.WaitRow) -> str:
         return meaning_of_all(wait)
     if wait.row == "no_rest":
         return _rest(wait, until)
+    if wait.row == "no_close" and wait.len_unacked:
+        return f"the {by} did not acknowledge a FIN, which came again, {until}: {_lost(wait)}"
     if wait.row in OWED:
         why = FORGOTTEN if wait.row == "no_answer_to_probes" else _lost(wait)
         return OWED[wait.row].format(

@@ -182,7 +182,7 @@ pub fn rule(
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
-    unanswered::drop(directions[0].doubts, waits, rulings, first);
+    unanswered::drop((connection.exchanges.count, directions[0].doubts), waits, rulings, first);
     patterns.map(|direction| direction.corked)
 }
 

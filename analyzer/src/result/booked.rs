@@ -2,9 +2,25 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
-use crate::result::parts::{Part, part_of};
 use crate::track::Side;
 use crate::track::wait::fact;
+
+/// The part that an instant belongs to: where several fit, the first one. Of the last two, which
+/// the exchange's own marks tell, one always is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Held,
+    Resent,
+    Window,
+    Way,
+    Sending,
+    Server,
+    /// Between request and response: the server, and the way to it.
+    Turn,
+    Response,
+}
+
+pub const KINDS_OF_PARTS: usize = Part::Response as usize + 1;
 
 /// All findings of a connection, which come in the order of their ends, each with the time that is its own, in ns.
 pub fn booked(findings: Findings<'_>) -> impl Iterator<Item = (Finding<'_>, i64)> {
@@ -47,6 +63,29 @@ fn own_ns(findings: Findings<'_>) -> Vec<i64> {
         }
     }
     own_ns
+}
+
+/// The part that a wait belongs to; `None` leaves it to the exchange's marks.
+pub fn part_of(finding: &Finding<'_>) -> Option<Part> {
+    let by_program = Some([Part::Sending, Part::Server][finding.wait.by as usize]);
+    match finding.cause {
+        _ if finding.wait.is(fact::AWAITS_LEAVE) => Some(Part::Server),
+        Cause::Retransmission => Some(Part::Resent),
+        Cause::ZeroWindow => Some(Part::Window),
+        Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow => Some(Part::Way),
+        // A late ACK alone delays nobody.
+        Cause::Connect | Cause::Unanswered | Cause::Unknown | Cause::DelayedAck => None,
+        Cause::NagleDelack | Cause::NagleReply | Cause::NagleRtt if finding.is_sure() => {
+            Some(Part::Held)
+        }
+        // A program may as well have written late what was only possibly held.
+        Cause::NagleDelack
+        | Cause::NagleReply
+        | Cause::NagleRtt
+        | Cause::Cork
+        | Cause::PassedOn
+        | Cause::SenderApp => by_program,
+    }
 }
 
 /// The order of the parts of an exchange, so that tables and sums agree. A debt at the end is told with what was

@@ -1,13 +1,12 @@
 //! The latency of exchanges, taken apart.
 
-use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::findings::{Finding, Findings};
+use crate::judge::findings::Findings;
+use crate::result::booked::{KINDS_OF_PARTS, Part, part_of};
 use crate::result::connections::JudgedConnections;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::{first_findings, stalls_from};
 use crate::track::exchange::latency::Latency;
-use crate::track::wait::fact;
 use crate::track::{Exchange, Side};
 use std::slice;
 
@@ -17,23 +16,6 @@ pub type Parts = [i64; PARTS.len()];
 /// The client sent its request; bytes were on their way, or sent again; the receiver's window was
 /// full; Nagle's algorithm held a segment, surely or likely; the server's program worked.
 pub const PARTS: [&str; 6] = ["sending", "on_the_way", "resent", "window", "held", "server"];
-
-/// The part that an instant belongs to: where several fit, the first one. Of the last two, which
-/// the exchange's own marks tell, one always is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Held,
-    Resent,
-    Window,
-    Way,
-    Sending,
-    Server,
-    /// Between request and response: the server, and the way to it.
-    Turn,
-    Response,
-}
-
-const KINDS_OF_PARTS: usize = Part::Response as usize + 1;
 
 /// An exchange with what it spent its time on.
 #[derive(Debug, Clone, Copy)]
@@ -126,29 +108,6 @@ fn parts_of(exchange: &Exchange, findings: Findings<'_>, round_trip_ns: i64) -> 
         sum_ns(Part::Held),
         sum_ns(Part::Server) + sum_ns(Part::Turn) - way_ns,
     ]
-}
-
-/// The part that a wait belongs to; `None` leaves it to the exchange's marks.
-pub fn part_of(finding: &Finding<'_>) -> Option<Part> {
-    let by_program = Some([Part::Sending, Part::Server][finding.wait.by as usize]);
-    match finding.cause {
-        _ if finding.wait.is(fact::AWAITS_LEAVE) => Some(Part::Server),
-        Cause::Retransmission => Some(Part::Resent),
-        Cause::ZeroWindow => Some(Part::Window),
-        Cause::SlowLink | Cause::StopAndWait | Cause::CongestionWindow => Some(Part::Way),
-        // A late ACK alone delays nobody.
-        Cause::Connect | Cause::Unanswered | Cause::Unknown | Cause::DelayedAck => None,
-        Cause::NagleDelack | Cause::NagleReply | Cause::NagleRtt if finding.is_sure() => {
-            Some(Part::Held)
-        }
-        // A program may as well have written late what was only possibly held.
-        Cause::NagleDelack
-        | Cause::NagleReply
-        | Cause::NagleRtt
-        | Cause::Cork
-        | Cause::PassedOn
-        | Cause::SenderApp => by_program,
-    }
 }
 
 type Interval = (Part, i64, i64);

@@ -174,6 +174,8 @@ pub mod fact {
         CROSSES,
         /// The window had opened again, and probes followed, or the end.
         REOPENED,
+        /// A FIN was not acknowledged, or not answered by one.
+        CLOSING,
         /// The program passed on what had just arrived on another connection. Set before judging.
         PASSED_ON,
     }

@@ -60,6 +60,8 @@ ledger! {
         anything "the end of the connection, or of the capture" => Unanswered;
     never_answered: request "an answer",
         anything "the end of the connection, or of the capture" => Unanswered;
+    no_close: closing "a FIN, or an ACK of one",
+        anything "the end of the connection, or of the capture" => Unanswered;
     no_first_word: first_word "a first word",
         anything "the end of the connection, or of the capture" => Unanswered;
     no_ack_at_all: bytes_in_vain "an ACK of bytes",
@@ -139,6 +141,10 @@ impl Known<'_> {
 
     fn probes(&self, wait: &Wait) -> bool {
         self.in_vain(wait) && wait.is(fact::PROBED)
+    }
+
+    fn closing(&self, wait: &Wait) -> bool {
+        self.in_vain(wait) && wait.is(fact::CLOSING)
     }
 
     fn first_word(&self, wait: &Wait) -> bool {

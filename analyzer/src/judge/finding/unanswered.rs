@@ -6,11 +6,18 @@ use crate::judge::findings::{self, Finding, Findings, Ruling};
 use crate::judge::statistics;
 use crate::judge::thresholds::LATE_ANSWERS;
 use crate::track::Side;
+use crate::track::thresholds::FIRST_RTO_NS;
 use crate::track::wait::{End, Wait, fact};
 
 /// Leaves out the waits for an answer of which the capture does not show that one was due. They are among
-/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
-pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`. So many requests
+/// of it were `answered`.
+pub fn drop(
+    (answered, doubts): (u32, Doubts),
+    waits: &mut [Wait],
+    rulings: &mut Vec<Ruling>,
+    first: usize,
+) {
     if !rulings[first..].iter().any(|ruling| ruling.cause == Cause::Unanswered) {
         return;
     }
@@ -23,14 +30,17 @@ pub fn drop(doubts: Doubts, waits: &mut [Wait], rulings: &mut Vec<Ruling>, first
         let is_farewell = || ended.contains(&row.wait.to.frame);
         row.cause == Cause::SenderApp && is_midway(row.wait) && !is_farewell()
     };
-    let sends_unasked = all.iter().any(is_unasked);
+    // Where requests are answered, a client that goes on after a long pause has given one up.
+    let unasked = || all.iter().filter(|&row| is_unasked(row));
+    let goes_on = |row: Finding<'_>| row.wait.wait_ns() < FIRST_RTO_NS;
+    let sends_unasked = unasked().count() > answered as usize || unasked().any(goes_on);
     let mut answers_ns: Vec<i64> = all.iter().filter_map(|row| answer_ns(row.wait)).collect();
     let longest_ns = answers_ns.iter().copied().max().unwrap_or(0);
     let median_ns = statistics::lower(&mut answers_ns).unwrap_or(0);
-    let answer_ns = longest_ns.min(LATE_ANSWERS.saturating_mul(median_ns));
+    let late_ns = longest_ns.min(LATE_ANSWERS.saturating_mul(median_ns));
     let pause_ns = all.iter().map(pause_ns).max().unwrap_or(0);
     let is_late = |wait: &Wait| match wait.is(fact::IN_EXCHANGE) {
-        true => !sends_unasked && wait.wait_ns() > answer_ns,
+        true => !sends_unasked && wait.wait_ns() > late_ns,
         false => wait.wait_ns() > pause_ns,
     };
     let is_due = |wait: &Wait| times_tell && (wait.is(fact::RECOVERY) || is_late(wait));
@@ -86,6 +96,14 @@ mod tests {
         assert_eq!(unanswered(acknowledged(opened(), 5.0).end_after_ms(9_000.0)), 1);
         let shipped = opened().times(3, |story| acknowledged(story, 700.0));
         assert_eq!(unanswered(shipped.end_after_ms(9_000.0)), 0);
+    }
+
+    #[test]
+    fn a_client_that_goes_on_after_a_hang_waits_again() {
+        let answered = |story: Story| acknowledged(story, 5.0).after_ms(2.0, server(200));
+        let given_up = acknowledged(opened().times(3, answered), 5.0);
+        let asked = given_up.after_ms(20_000.0, client(140)).after_ms(1.0, server(0));
+        assert_eq!(unanswered(asked.end_after_ms(9_000.0)), 1);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::causes::ledger;
+use crate::judge::causes::{Cause, ledger};
 use crate::judge::findings::Ruling;
 use crate::judge::model::Held;
 use crate::track::story::{Story, client, server};

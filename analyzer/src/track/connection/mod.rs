@@ -279,7 +279,8 @@ impl Connection {
         }
         if segment.has(FIN) {
             self.close(Ending::fin(side), now, recorder);
-            self.halves[side as usize].take_fin(segment, now);
+            let heard_ns = self.half(side.other()).last_ns;
+            self.halves[side as usize].take_fin(segment, now, heard_ns);
             self.finish(recorder);
         }
         let mss = self.mss.into();

@@ -30,12 +30,15 @@ impl Connection {
             self.push_until_reopened(owed, recorder);
             self.keep_open(owed, recorder);
         }
-        is_late && (owed.is(fact::OWN_DATA_BEFORE) || owed.unacked_len > 0)
+        is_late
+            && !owed.is(fact::CLOSING)
+            && (owed.is(fact::OWN_DATA_BEFORE) || owed.unacked_len > 0)
     }
 
     fn first_owed(&self, ending: Ending, to: Mark, recorder: &Recorder) -> Option<Wait> {
         let mut owed = Side::BOTH.into_iter().map(|side| self.owed(side, ending, to, recorder));
-        owed.find_map(|wait| wait).or_else(|| self.first_word(ending, to))
+        let owed = if self.is_closed() { None } else { owed.find_map(|wait| wait) };
+        owed.or_else(|| self.owed_close(ending, to)).or_else(|| self.first_word(ending, to))
     }
 
     /// The wait for a first word since the server answered the SYN. In no protocol it is known who has it.
@@ -44,6 +47,24 @@ impl Connection {
         let wait = Wait::between(self.id, Side::Client, server.last_data, to);
         let wait = Wait { end: End::InVain(ending), unacked_ns: client.last_ns, ..wait };
         self.is_mute().then_some(wait)
+    }
+
+    /// The wait for the other end to close as well, or for an ACK of a FIN that is sent again. When the FIN came is
+    /// not kept: after it, its end sent nothing but ACKs.
+    fn owed_close(&self, ending: Ending, to: Mark) -> Option<Wait> {
+        let is_open = ending.is_left_open() && self.is_half_closed();
+        let side = Side::BOTH.into_iter().find(|&side| self.half(side).has_finished())?;
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let unacked_len = half.sequence.in_flight();
+        let (again, first) = half.probes(peer.last_ns);
+        let from = match unacked_len {
+            0 => Mark { time_ns: half.last_ns, frame: to.frame },
+            _ => first,
+        };
+        let wait = Wait::between(self.id, side.other(), from, to);
+        let (end, facts) = (End::InVain(ending), fact::CLOSING);
+        let wait = Wait { end, facts, unacked_len, unacked_ns: peer.last_ns, ..wait };
+        (is_open && (unacked_len == 0 || again > 0)).then_some(wait)
     }
 
     /// Keeps the wait for room before the one for what is owed, if the window has opened again.
@@ -85,7 +106,9 @@ impl Connection {
             return Some(wait(side.other(), first, fact::PROBED));
         }
         let is_last = half.last_data.after(peer.last_data) && peer.sequence.window > 0;
-        let is_left = ending != Ending::fin(side) && ending != Ending::reset(side);
+        let missing = self.missing_of_message(side, recorder).min(u32::MAX.into()) as u32;
+        // A program that closes mostly has sent all; one that resets has not.
+        let is_left = ending != Ending::fin(side) || missing > 0;
         // Where nobody gave up, a single full-sized segment of a server is mostly a part of more, though pushed.
         let fills = side == Side::Server && self.announced_mss() == Some(half.last_len);
         let is_cut = self.is_cut(side, recorder) || (fills && is_left_open);
@@ -93,7 +116,6 @@ impl Connection {
         let opened = peer.opened().filter(|opened| opened.after(half.last_data));
         let from = opened.unwrap_or(half.last_data);
         let facts = fact::OWN_DATA_BEFORE | when(opened.is_some(), fact::REOPENED);
-        let missing = self.missing_of_message(side, recorder).min(u32::MAX.into()) as u32;
         let owed = Wait { unacked_len: missing, ..wait(side, from, facts) };
         (is_last && is_left && is_cut).then_some(owed)
     }
@@ -154,6 +176,18 @@ mod tests {
         let open = ("no_first_word", 30_000, Some(Ending::Capture));
         assert_eq!(owed(mute().end_after_ms(29_999.98)), [open]);
         assert_eq!(owed(mute().end_after_ms(500.0)), []);
+    }
+
+    #[test]
+    fn one_end_that_has_closed_waits_for_the_other() {
+        let finished = || asked().after_ms(1.0, server(200)).after_ms(900.0, server(0).fin());
+        let open = |ms| ("no_close", ms, Some(Ending::Capture));
+        let left = finished().after_ms(0.02, client(0));
+        assert_eq!(owed(left.end_after_ms(30_000.02)), [open(30_000)]);
+        let fin = |story: Story| story.after_ms(800.0, server(0).fin().seq(600));
+        assert_eq!(owed(finished().times(4, fin).end_after_ms(1_000.0)), [open(3_400)]);
+        let both = finished().after_ms(0.02, client(0).fin()).after_ms(0.02, server(0));
+        assert_eq!(owed(both.end_after_ms(30_000.0)), []);
     }
 
     #[test]

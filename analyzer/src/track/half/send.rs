@@ -123,8 +123,8 @@ impl Half {
         self.room = peer_window as i32 - self.sequence.in_flight() as i32;
     }
 
-    /// Takes a segment with FIN, which takes the sequence number behind the data.
-    pub fn take_fin(&mut self, segment: &Header, now: Mark) {
+    /// Takes a segment with FIN, which takes the sequence number behind the data. The other end was `heard_ns`.
+    pub fn take_fin(&mut self, segment: &Header, now: Mark, heard_ns: i64) {
         let seq = segment.seq.wrapping_add(segment.len);
         if seq == self.sequence.nxt {
             self.settle_timing();
@@ -134,8 +134,12 @@ impl Half {
         } else if segment.len == 0 && self.state.is(state::FIN_SENT) {
             // It comes again.
             let is_copy = self.is_copy(segment, now);
-            let repeats = &mut self.odd_mut().repeats;
-            *if is_copy { &mut repeats.duplicated } else { &mut repeats.fins } += 1;
+            let odd = self.odd_mut();
+            *if is_copy { &mut odd.repeats.duplicated } else { &mut odd.repeats.fins } += 1;
+            if !is_copy {
+                odd.probes.add(now, heard_ns);
+                self.note_try(now);
+            }
         }
     }
 
