@@ -60,7 +60,7 @@ impl HostAddress {
     }
 }
 
-/// What may have been passed on.
+/// The waits that may have been passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passable {
     Nothing,
@@ -102,16 +102,15 @@ pub fn passable(blocks: &[Block]) -> Passable {
 const SLICE: i64 = 50;
 
 impl Passable {
-    /// So many ends reveal whether there are relays; of more, only slices of the time are examined, one of so
-    /// many.
+    /// The slices of the time of which one is examined: some ends reveal whether there are relays.
     pub fn one_of(self, blocks: &[Block]) -> i64 {
         let enough = if self == Self::Anything { 1 << 14 } else { 1 << 12 };
         let waits: usize = blocks.iter().map(|block| block.waits.len()).sum();
         (waits / enough) as i64 + 1
     }
 
-    /// The ends of these waits, in `one_of` so many slices of the time. A relay that gathers a reply before it
-    /// passes that on does not reply at once to the first of it.
+    /// The ends of these waits in one of this many slices. A relay that gathers a reply does not pass its first
+    /// data on at once.
     pub fn ends(self, blocks: &[Block], one_of: i64) -> Vec<WaitEnd> {
         let slice = |wait: &Wait| wait.to.time_ns / (SLICE * PASS_ON_NS);
         let is_one = |wait: &Wait| {
