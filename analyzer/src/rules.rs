@@ -80,6 +80,7 @@ pub const DECLARED: &[(&str, &str)] = &[
     ("siblings", "Connections of one server support one another."),
     ("superseded", "A wait within a stall, or before bytes that had arrived, is not listed twice."),
     ("switches", "A session that sets TCP_NODELAY later, or for each message, keeps its stalls."),
+    ("taught", "Holds are not learnt as pauses of the program because they are many."),
 ];
 
 #[cfg(test)]

@@ -231,7 +231,11 @@ impl Path {
 
     fn early_ms_before(&self, rtt_ms: f64) -> f64 {
         let is_known = self.is_measured() && self.samples >= KNOWN_ROUND_TRIPS;
-        let part = if is_known { EARLY_ONE_OF.1 } else { EARLY_ONE_OF.0 };
+        // The shortest of many is nearer to what there is.
+        let part = match is_known {
+            true => EARLY_ONE_OF.1 * f64::from(self.samples) / f64::from(KNOWN_ROUND_TRIPS),
+            false => EARLY_ONE_OF.0,
+        };
         EARLY_MS + JITTERS as f64 * self.jitter_ms + self.step_ms + rtt_ms / part
     }
 

@@ -40,14 +40,16 @@ impl CandidateSet<'_> {
             }
             None => (pause_ms, density::pause(pause_ms)),
         };
+        let hold = self.path().release(release_ms);
         Event {
             time_ns: wait.to.time_ns,
             release_ms: (release_ms - self.path().yardstick_ms().unwrap_or(0.0)) as f32,
             pause_ms: pause_ms as f32,
-            hold: self.path().release(release_ms) as f32,
+            hold: hold as f32,
             program: program as f32,
             allowed: self.path().allows(release_ms) as f32,
             most: self.most(wait).0 as f32,
+            taught: Event::taught(hold, program),
         }
     }
 
@@ -126,6 +128,7 @@ impl CandidateSet<'_> {
                 program: density::pause(pause_ms) as f32,
                 allowed: 1.0,
                 most: self.most(wait).0 as f32,
+                taught: 1.0,
             }
         };
         let releases = clock.widths();

@@ -1,7 +1,9 @@
 //! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
 
 use crate::judge::model::learnt::{Learnt, Widths};
-use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS, OTHER_PAUSES, OWN_KIND, WINDOW};
+use crate::judge::thresholds::{
+    BOUND, HALF_LEARNT, LEARNT_HOLDS, OTHER_PAUSES, OWN_KIND, TAUGHT, WINDOW,
+};
 use crate::rules;
 use std::ops::Range;
 
@@ -20,9 +22,18 @@ pub struct Event {
     pub allowed: f32,
     /// The ratio at most.
     pub most: f32,
+    /// How much it tells of the program's pauses, as far as it is one: see [`Event::taught`].
+    pub taught: f32,
 }
 
 impl Event {
+    /// How much a wait with these densities tells of the program's pauses. Where a hold would end it tells
+    /// less, however many recur there: that both places are the same is a coincidence that is paid for once.
+    pub fn taught(hold: f64, program: f64) -> f32 {
+        let odds = TAUGHT * program / hold.max(1e-12);
+        if rules::off("taught") { 1.0 } else { odds.min(1.0).sqrt() as f32 }
+    }
+
     fn is_known(&self) -> bool {
         !self.release_ms.is_nan()
     }
@@ -140,7 +151,7 @@ impl Series {
         let all = window.start.saturating_sub(WINDOW.1)..window.end;
         let each = || self.events[all.clone()].iter().zip(&held[all.clone()]);
         for (event, &held) in each() {
-            learning.learn(event, held.into(), 1.0 - f64::from(held));
+            learning.learn(event, held.into(), f64::from(event.taught) * (1.0 - f64::from(held)));
         }
         let known = each().filter(|(event, _)| event.is_known());
         let releases = known.map(|(event, &held)| (event.release_ms.into(), held.into()));
@@ -180,7 +191,8 @@ impl Learning {
         if !event.is_known() {
             return Densities { hold: 1.0, program: 1.0 };
         }
-        let (own_hold, own_pause) = learnt.map_or((0.0, 0.0), |held| (held, 1.0 - held));
+        let (own_hold, own_pause) =
+            learnt.map_or((0.0, 0.0), |held| (held, f64::from(event.taught) * (1.0 - held)));
         let (release_ms, pause_ms) = (event.release_ms.into(), event.pause_ms.into());
         let (hold, hold_mass) = without(&self.releases, release_ms, own_hold);
         let (own_kind, own_mass) = without(&self.pauses, pause_ms, own_pause);
@@ -218,6 +230,7 @@ mod tests {
     /// Waits of so many ms, each with a release so long after its ACK.
     fn series(all: impl IntoIterator<Item = (f64, f64)>) -> Series {
         let event = |(at, (pause_ms, release_ms)): (i64, (f64, f64))| Event {
+            taught: Event::taught(0.01, density::pause(pause_ms)),
             time_ns: at * 1_000_000_000,
             release_ms: release_ms as f32,
             pause_ms: pause_ms as f32,
@@ -241,6 +254,22 @@ mod tests {
         assert!(last_ratio((0..30).map(|at| (40.0, spread(at)))) < 0.1);
         // Where both recur, neither does.
         assert!((0.2..5.0).contains(&last_ratio((0..30).map(|_| (40.0, 1.25)))));
+    }
+
+    /// One in each short connection, 27 ms away, each at its own round trip.
+    #[test]
+    fn holds_do_not_become_pauses_because_they_are_many() {
+        let last = |count: u32| {
+            let mut all = series((0..count).map(|_| (32.0, 0.4)));
+            for event in &mut all.events {
+                (event.hold, event.taught) = (0.33, Event::taught(0.33, event.program.into()));
+            }
+            let held = vec![0.95; all.events.len()];
+            *all.by_windows(|all, learning, window| all.ratios_from_all(&held, learning, window))
+                .last()
+                .unwrap()
+        };
+        assert!(last(1) > 80.0 && last(20) > 10.0, "{}", last(20));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
-use crate::judge::thresholds::{OPEN_ON, SURELY_ON};
+use crate::judge::thresholds::{OPEN_ON, SURELY_HELD};
 use crate::named::named;
 use crate::track::Side;
 use crate::track::half::Half;
@@ -79,7 +79,7 @@ fn mean_on(side: Side, findings: Findings<'_>) -> f64 {
 /// Is the algorithm on, off, or is it not known? With the frames that prove it: the ACK and the held segment,
 /// two small segments in flight, or the last one held and one that was not.
 ///
-/// A stall proves it if certain, or if the direction's waits make sure that the algorithm was on.
+/// A stall proves it that was surely held.
 /// `contradictions`: how many small segments left unheld, as far as that proves something;
 /// `corked`: did the kernel hold something back for a cork?
 pub fn nagle(
@@ -101,10 +101,7 @@ pub fn nagle(
     let switched_off = contradictions > 0
         && contradictions as usize > stalls().count()
         && stalls().all(|stall| stall.wait.contradictions == 0);
-    let proves = |finding: &Finding<'_>| {
-        let sure = finding.confidence() == Confidence::Certain;
-        sure || f64::from(finding.held.on) >= SURELY_ON
-    };
+    let proves = |stall: &Finding<'_>| f64::from(stall.held.probability) >= SURELY_HELD;
     // Data that is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
     // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
     let proof = stalls().find(proves).map(|finding| finding.wait);
