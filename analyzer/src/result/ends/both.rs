@@ -6,7 +6,8 @@ use crate::result::joined::BothEnds;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::ServerExchanges;
 use crate::result::sums::Sum;
-use crate::track::{Exchange, Side};
+use crate::track::{Endpoint, Exchange, Side};
+use std::collections::HashMap;
 
 impl Scan {
     /// This scan and one of the other end, where the connections of these pairs count here. Frames and
@@ -85,9 +86,11 @@ impl Scan {
 
     /// A server that has connections of both kinds, shared and not, is one.
     fn add_servers(&mut self, more: Vec<ServerExchanges>) {
+        let places = self.servers.iter().enumerate().map(|(at, one)| (one.server, at));
+        let places: HashMap<Endpoint, usize> = places.collect();
         for server in more {
-            match self.servers.iter_mut().find(|one| one.server == server.server) {
-                Some(one) => one.add_up(server),
+            match places.get(&server.server) {
+                Some(&at) => self.servers[at].add_up(server),
                 None => self.servers.push(server),
             }
         }

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 /// Rows that are sorted at once: some 40 MB.
 const MOST_SORTED: usize = 1 << 18;
 
-/// A difference of sequence numbers that is none forward.
-const BEHIND: u32 = 1 << 31;
+/// No packet is longer than IP can say.
+const MOST_LEN: u32 = u16::MAX as u32;
 
 /// The rows that come next.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -79,11 +79,11 @@ impl Ahead {
             let is_answer = of == [ends[1], ends[0]];
             let number = if is_own { next.seq } else { next.ack.filter(|_| is_answer) };
             let len = number?.wrapping_sub(segment.seq?);
-            (1..BEHIND).contains(&len).then_some(len)
+            (1..=MOST_LEN).contains(&len).then_some(len)
         });
         let len = { lens }.next();
         len.map_or(PrintedPacket::Unreadable, |len| {
-            PrintedPacket::Tcp(ends, PrintedSegment { len, ..segment })
+            PrintedPacket::Tcp(ends, PrintedSegment { len, is_inferred: true, ..segment })
         })
     }
 
