@@ -109,7 +109,10 @@ fn may_be_one_host(sent: &WaitEnd, arrived: &WaitEnd) -> bool {
 }
 
 /// May it be the same segment, captured again behind a translation of addresses? That leaves the timestamp as
-/// it is; without timestamps its sequence numbers have told it.
+/// it is. Without timestamps a hold is not denied for that, and first data of a reply is none.
 fn is_copy(out: &Wait, into: &Wait) -> bool {
-    out.tsval != 0 && out.tsval == into.tsval
+    match out.tsval {
+        0 => !out.is_reply(),
+        tsval => tsval == into.tsval,
+    }
 }
