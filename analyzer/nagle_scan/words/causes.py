@@ -133,10 +133,8 @@ BY_ROW = {
     "unseen_acks": "the ACKs of the other side were not captured: capture both directions",
     "two_clocks": "segments appear after their ACKs: capture both directions on one interface, "
     "with one clock",
-    "parted_stream": "a slow link, or a pause of the {by}'s program: a capture on the {by} would "
-    "tell",
-    "no_ack": "no ACK came, and more could have been sent: the {by}'s program, its pacing or a "
-    "slow link; a capture on the {by} would tell",
+    "no_ack": "more could have been sent: the {by}'s program, its pacing or a slow link; a capture "
+    "on the {by} would tell",
 }
 """Meaning of a wait by its row of the ledger, where that says more than its cause."""
 MAY_BE_HELD = "held by Nagle's algorithm, or the {by} paused: the capture cannot tell"
@@ -384,7 +382,7 @@ def meaning_of(wait: _core.WaitRow, is_elided: bool = False) -> str:
         return RELAYED.format(relay, *wait.upstream)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
-    if wait.may_be_held and wait.cause == "unknown":
+    if wait.may_be_held and wait.cause in ("unknown", "sender_app"):
         return MAY_BE_HELD.format(by=wait.sender)
     if wait.row in BY_ROW:
         return BY_ROW[wait.row].format(by=wait.sender)

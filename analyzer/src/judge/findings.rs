@@ -72,7 +72,7 @@ impl Finding<'_> {
 
     /// Held, or a pause of the program: nobody can tell.
     pub fn may_be_held(&self) -> bool {
-        self.cause == Cause::Unknown && self.held.is_unsure()
+        matches!(self.cause, Cause::Unknown | Cause::SenderApp) && self.held.is_unsure()
     }
 
     /// Is it a certain or likely stall?

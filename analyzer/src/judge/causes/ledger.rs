@@ -104,16 +104,11 @@ ledger! {
     missing_bytes: missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
     unseen_acks: acks_unseen "ACKs that the capture does not show", anything "new data" => Unknown;
     two_clocks: disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
-    perhaps_held: nothing "nothing that the capture shows",
-        open_release "new data, about when a hold would end" => Unknown;
-    parted_stream: parted_stream "nothing, in a stream of full-sized segments",
-        anything "new data" => Unknown;
     no_leave: leave "leave to send the rest of a request", new_data "the rest without it" => SenderApp;
     server_or_way: unmeasured "an answer, over a way that was not measured",
         new_data "it" => SenderApp;
     no_data_ready: nothing "nothing that the capture shows", new_data "new data" => SenderApp;
-    no_ack: flight "an ACK of what was in flight", anything "new data" => Unknown;
-    prompt_ack: bytes "an ACK of bytes", anything "a prompt ACK" => Unknown;
+    no_ack: anything "an ACK of what was in flight", anything "new data, or a prompt ACK" => Unknown;
 }
 
 /// Knowledge about a direction, besides the wait itself.
@@ -226,14 +221,6 @@ impl Known<'_> {
     fn disorder(&self, wait: &Wait) -> bool {
         self.nothing(wait) && self.direction.doubts.hide(hides::ORDER)
     }
-
-    /// Do full-sized segments come apart across a network? A slow link looks like that, and a
-    /// program mostly pauses behind the rest of a write, a small segment.
-    fn parted_stream(&self, wait: &Wait) -> bool {
-        self.direction.path.usual_ms().unwrap_or(0.0) * 1e6 >= NETWORK_RTT_NS as f64
-            && self.flight(wait)
-            && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
-    }
 }
 
 // Questions about the end of the wait.
@@ -340,12 +327,16 @@ impl Known<'_> {
         self.patterns.corks.is_repeated && self.patterns.corks.looks_corked(wait)
     }
 
-    fn open_release(&self, _: &Wait) -> bool {
-        self.held.is_unsure()
-    }
-
     /// Did new data come with nothing in flight, by an ACK or by what it answers, or in spite of it?
     fn new_data(&self, wait: &Wait) -> bool {
-        !wait.is(fact::OWN_DATA_BEFORE) || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND)
+        let is_free = wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
+        !wait.is(fact::OWN_DATA_BEFORE) || (is_free && !self.comes_apart(wait))
+    }
+
+    /// Do full-sized segments come apart across a network? A slow link looks like that, and a
+    /// program mostly pauses behind the rest of a write, a small segment.
+    fn comes_apart(&self, wait: &Wait) -> bool {
+        self.direction.path.usual_ms().unwrap_or(0.0) * 1e6 >= NETWORK_RTT_NS as f64
+            && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL)
     }
 }
