@@ -183,7 +183,7 @@ pub fn off_ns(clock: Option<TraceClock>, delta_ns: i64) -> Option<i64> {
             let half_ns = ZONE_NS / 2;
             Some(delta_ns.saturating_add(half_ns).rem_euclid(ZONE_NS) - half_ns)
         }
-        TraceClock::Relative => None,
+        TraceClock::Relative | TraceClock::Elapsed => None,
     }
 }
 

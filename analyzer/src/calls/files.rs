@@ -1,10 +1,10 @@
 //! The files of a trace, line by line: those of several threads in the order of their times.
 
 use super::line::{Line, TraceClock};
-use crate::capture::error::ScanError;
 use crate::capture::input::Input;
 use crate::capture::progress::Progress;
 use crate::capture::times::DAY_NS;
+use crate::capture::{self, error::ScanError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{BufRead, BufReader, Read};
@@ -13,6 +13,8 @@ use std::sync::Arc;
 use texts::paste::{Paste, decoded};
 use texts::utf16::{self, Utf16};
 
+/// Lines that tell how truss counts its times.
+const LOOKED_AT: usize = 64;
 /// A longer line is not strace's.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -96,7 +98,8 @@ impl File {
         progress: &Arc<Progress>,
     ) -> Result<Self, ScanError> {
         let suffix = Path::new(path).extension().and_then(|suffix| suffix.to_str());
-        let mut reader = BufReader::with_capacity(1 << 16, Input::open(path, progress)?);
+        let input = capture::decompressed(Box::new(Input::open(path, progress)?), path)?;
+        let mut reader = BufReader::with_capacity(1 << 16, input);
         let start = reader.fill_buf().map_err(|error| ScanError::unreadable(path, &error))?;
         let reader: Box<dyn BufRead> = match utf16::order(start) {
             Some(order) => Box::new(BufReader::new(Utf16::new(reader, order))),
@@ -181,16 +184,26 @@ impl File {
     /// When a line was written, by the file's own clock.
     pub fn stamp(&mut self, stamp: Option<(TraceClock, i64)>) -> Option<i64> {
         let (clock, ns) = stamp?;
-        if *self.clock.get_or_insert(clock) != clock {
-            return None;
+        if self.clock.is_none() {
+            self.clock = Some(if self.goes_back(ns) { TraceClock::Relative } else { clock });
         }
+        let is_elapsed = clock == TraceClock::Elapsed;
+        let clock = self.clock.filter(|&own| own == clock || is_elapsed)?;
         self.time_ns = self.on(clock, ns);
         Some(self.time_ns)
     }
 
+    /// Do truss's times go back in the lines that follow? Then each counts from the one before (`-D`).
+    fn goes_back(&mut self, mut last_ns: i64) -> bool {
+        self.read_lines(LOOKED_AT);
+        let times = self.ahead.iter().filter_map(|(_, line)| Line::of(line).time);
+        let elapsed = times.filter(|(clock, _)| *clock == TraceClock::Elapsed);
+        elapsed.into_iter().any(|(_, ns)| std::mem::replace(&mut last_ns, ns) > ns)
+    }
+
     fn on(&self, clock: TraceClock, ns: i64) -> i64 {
         match clock {
-            TraceClock::Unix => ns,
+            TraceClock::Unix | TraceClock::Elapsed => ns,
             TraceClock::Relative => self.time_ns.saturating_add(ns),
             TraceClock::Day => {
                 let midnight_ns = self.time_ns - self.time_ns.rem_euclid(DAY_NS);

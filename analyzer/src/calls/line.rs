@@ -17,6 +17,8 @@ pub enum TraceClock {
     Day,
     /// `-r`: since the line before.
     Relative,
+    /// truss's `-d`: since it began.
+    Elapsed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,6 +92,13 @@ fn called(text: &str) -> Option<(usize, usize)> {
 /// The thread and the time that stand before a call.
 fn stamps(head: &str) -> (Option<u32>, Option<(TraceClock, i64)>) {
     let head = head.rsplit_once("(+").map_or(head, |(before, _)| before);
+    // truss puts a colon behind the process.
+    if let Some((pid, elapsed)) = head.split_once(": ")
+        && let Ok(pid) = pid.trim().parse()
+    {
+        let time = time_of(elapsed.trim());
+        return (Some(pid), time.map(|(_, ns)| (TraceClock::Elapsed, ns)));
+    }
     // Whole seconds are no clock.
     let is_coarse = |token: &&str| token.contains(':') && !token.contains('.');
     let mut tokens = head.split_ascii_whitespace().rev().filter(|token| !is_coarse(token));
@@ -328,6 +337,11 @@ mod tests {
             ("[pid  7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
             ("7<redis> 04:43:01.500000 write(3, \"\", 0) = 0", Some(7), day),
             ("     0.000031 write(3, \"\", 0) = 0", None, Some((TraceClock::Relative, 31_000))),
+            (
+                "1234: 0.000100000 write(3,\"\",0)\t = 0",
+                Some(1234),
+                Some((TraceClock::Elapsed, 100_000)),
+            ),
             ("04:43:01.5 (+     0.000031) write(3, \"\", 0) = 0", None, day),
             ("Nov 27 10:00:00 web app[9]: [pid 7] 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),
             ("> > 7 04:43:01.5 write(3, \"\", 0) = 0", Some(7), day),

@@ -8,6 +8,7 @@ pub mod alone;
 mod clock;
 pub mod directions;
 mod files;
+mod foreign;
 mod line;
 pub mod name;
 mod place;

@@ -1,6 +1,7 @@
 //! Lines become calls, and calls become sockets, writes and options.
 
 use super::files::{File, Files};
+use super::foreign::foreign;
 use super::line::{self, EndedCall, LONGEST_TEXT, Line, What, without_strings};
 use super::name::{CallKind, NAMES, kind, place};
 use super::sockets::{DescriptorText, Protocol, Socket, Sockets, Thread, Write, descriptor, flag};
@@ -16,6 +17,8 @@ const MOST_WRITES: usize = 2_000_000;
 const MOST_OPTIONS: usize = 10_000;
 /// Calls that wait for their end at once.
 const MOST_UNFINISHED: usize = 10_000;
+/// Lines that tell whether it is strace's.
+const LOOKED_AT: u64 = 1000;
 /// A longer line is not searched for several calls.
 const LONGEST_PAGE: usize = 1 << 14;
 
@@ -55,18 +58,13 @@ impl Trace {
         files.failure()?;
         let mut trace = reading.end(paths);
         trace.clock = files.clock();
-        if trace.calls == 0 {
-            let path = paths.first().cloned().unwrap_or_default();
-            let reason = match trace.is_summary {
-                true => {
-                    "strace's summary (-c), and no trace: `nagle-scan --calls` prints the command"
-                        .to_owned()
-                }
-                false => "no system call as strace prints them is in it".to_owned(),
-            };
-            return Err(ScanError::Unreadable { path, reason });
-        }
-        Ok(trace)
+        let path = paths.first().cloned().unwrap_or_default();
+        let reason = match trace.foreign {
+            Some((name, remedy)) => format!("{name}: {remedy}"),
+            None if trace.calls == 0 => "no system call as strace prints them is in it".to_owned(),
+            None => return Ok(trace),
+        };
+        Err(ScanError::Unreadable { path, reason })
     }
 }
 
@@ -94,6 +92,9 @@ impl TraceReader {
 
     fn take_text(&mut self, file: &mut File, at: u16, text: &str) {
         self.trace.lines += 1;
+        if self.trace.lines <= LOOKED_AT {
+            self.trace.foreign = self.trace.foreign.or_else(|| foreign(text));
+        }
         let line = Line::of(text);
         if let What::Frame { binary, function, source } = line.what {
             return self.frame(binary, function, source);
@@ -111,8 +112,7 @@ impl TraceReader {
             let more = text.trim_start_matches(['>', '|', ' ']);
             return self.finish_or_wait(begun, &format!("{before} {more}"));
         }
-        if let What::Other(rest) = line.what {
-            self.trace.is_summary |= rest.starts_with("% time ");
+        if let What::Other(_) = line.what {
             return;
         }
         let pid = line.pid.or(file.pid);

@@ -5,6 +5,7 @@ use super::sockets::{Socket, flag};
 use super::trace::Trace;
 use crate::capture::error::ScanError;
 use std::fs;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Files of these texts, read as one trace; a name may end with a thread, as those of `-ff`.
@@ -273,4 +274,50 @@ fn a_trace_alone_tells_what_else_stops_a_program() {
          write(45, \"y\", 30) = 30\n",
     );
     assert!(unix.options[0].what.starts_with("a UNIX socket") && unix.note.contains("UNIX"));
+}
+
+#[test]
+fn what_other_tracers_print_is_refused_by_name() {
+    let refused = |text: &str| read(&[("calls.txt", text)]).unwrap_err().to_string();
+    for (line, name) in [
+        ("% time     seconds  usecs/call     calls    errors syscall", "(-c)"),
+        ("  1234 server   CALL  write(0x5,0x7fff,0x8f)", "kdump"),
+        ("     0.021 ( 0.004 ms): server/1234 sendto(fd: 5, len: 6) = 6", "perf trace"),
+        ("I1129 06:00:00.1 1234 strace.go:570] [ 1: 1] server E sendto(0x5, 0x7f, 0x8f)", "gVisor"),
+        ("1234 SYS_write(5, \"GET\", 3) = 3", "ltrace"),
+        ("PID/THRD  RELATIVE SYSCALL(args) \t\t = return", "dtruss"),
+        ("Attaching 2 probes...", "bpftrace"),
+        ("  1   0.00000 10.0.0.1 -> 10.0.0.2 TCP D=80 S=1234 Push Ack=1 Seq=1 Len=5", "snoop"),
+    ] {
+        assert!(refused(line).contains(name), "{line}");
+    }
+    let text = "write(3, \"Attaching CALL  SYS_\", 3) = 3\n";
+    assert!(read(&[("calls.txt", text)]).is_ok());
+}
+
+/// FreeBSD's counts from its beginning with `-d`, and from the line before with `-D`.
+#[test]
+fn times_of_truss_are_read_both_ways() {
+    let calls = ["read", "sendto", "sendto", "read", "sendto", "sendto", "read"];
+    let waits = |times_ms: [f64; 7]| {
+        let line =
+            |(call, ms): (&str, f64)| format!("7: {:.9} {call}(4,\"x\",60,0)\t = 60\n", ms / 1e3);
+        let text: String = calls.into_iter().zip(times_ms).map(line).collect();
+        let trace = trace(&text);
+        trace.sockets[0].writes.iter().map(|write| write.answered_us).collect::<Vec<u32>>()
+    };
+    let since_start = waits([0.0, 0.1, 0.2, 50.0, 50.1, 50.2, 100.0]);
+    assert_eq!(since_start, waits([0.0, 0.1, 0.1, 49.8, 0.1, 0.1, 49.8]));
+}
+
+#[test]
+fn a_packed_trace_reads_as_the_trace() {
+    let text = "write(3, \"x\", 1) = 1\n";
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let other = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    for bytes in [packed, other] {
+        assert_eq!(read(&[("calls.txt.gz", bytes)]).unwrap().calls, 1);
+    }
 }

@@ -40,8 +40,8 @@ pub struct Trace {
     pub threads: usize,
     /// The calls that it has: a bit for each place of `name::NAMES`.
     pub seen: u64,
-    /// Was it made with `-c`?
-    pub is_summary: bool,
+    /// The other tracer that printed one of its first lines, and what to do.
+    pub foreign: Option<(&'static str, &'static str)>,
     /// Writes, and sockets, that were not kept.
     pub more_writes: u64,
     pub more_sockets: u64,
