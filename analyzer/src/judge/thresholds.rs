@@ -373,7 +373,7 @@ thresholds! {
 
     /// From this ratio on, before anything is learnt, a wait tells less of the program's pauses: by the root of
     /// what exceeds it.
-    TAUGHT: f64 = 8.0 ratio,
+    TAUGHT: f64 = 8.0 times,
         from "labelled captures: without it 15 more holds of 15,577 are missed, and 58 fewer are sure",
         larger "takes holds that recur at one place for pauses";
 
