@@ -36,9 +36,11 @@ impl Connection {
     }
 
     fn first_owed(&self, ending: Ending, to: Mark, recorder: &Recorder) -> Option<Wait> {
+        if self.is_closed() {
+            return self.owed_close(ending, to);
+        }
         let mut owed = Side::BOTH.into_iter().map(|side| self.owed(side, ending, to, recorder));
-        let owed = if self.is_closed() { None } else { owed.find_map(|wait| wait) };
-        owed.or_else(|| self.owed_close(ending, to)).or_else(|| self.first_word(ending, to))
+        owed.find_map(|wait| wait).or_else(|| self.first_word(ending, to))
     }
 
     /// The wait for a first word since the server answered the SYN. In no protocol it is known who has it.
@@ -176,6 +178,10 @@ mod tests {
         let open = ("no_first_word", 30_000, Some(Ending::Capture));
         assert_eq!(owed(mute().end_after_ms(29_999.98)), [open]);
         assert_eq!(owed(mute().end_after_ms(500.0)), []);
+        let closed = mute().after_ms(0.3, client(0).fin()).after_ms(0.02, server(0).fin());
+        assert_eq!(owed(closed.end_after_ms(30_000.0)), []);
+        let reset = mute().after_ms(0.1, client(0).rst());
+        assert_eq!(owed(reset.end_after_ms(30_000.0)), []);
     }
 
     #[test]
