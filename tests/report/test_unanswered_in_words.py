@@ -83,12 +83,12 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ([(0.0, SYN), (1.0, ANSWER), (1.01, client(1, 1))], "Connecting took 1.0 s."),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, client(41, 31, "FA"))],
-            "a request sent in frame 7, acknowledged in frame 8, not answered until the client "
-            "closed the connection in frame 9: look into the server's program",
+            "a request sent in frame 7 and acknowledged in frame 8 was still unanswered when the "
+            "client closed the connection in frame 9: look into the server's program",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, server(31, 41, "RA"))],
-            "not answered until the server reset the connection in frame 9",
+            "still unanswered when the server reset the connection in frame 9",
         ),
         (
             [
@@ -101,23 +101,25 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *SENT_AGAIN],
-            "not acknowledged until the capture ended, after 15 min without a packet: a firewall "
+            "still not acknowledged when the capture ended, after 15 min without a packet: a firewall "
             "or NAT forgot the connection",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],
             "OPEN 1 connection waited in vain for 29 s: in stream 0, the server stopped in the "
-            "middle of a message: nothing follows its frame 8, which looks cut",
+            "middle of a message: frame 8 was still its last when the client reset the connection "
+            "in frame 10; what it sent looks cut",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *REPLY_BEGUN, (30.0, client(41, 76, "R"))],
-            "its frame 8, and 945 bytes are missing of the length that it announced",
+            "frame 8 was still its last when the client reset the connection in frame 10; 945 of the "
+            "announced bytes never came",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CLOSED, (1.5, client(41, 1491)), (30.0, PING)],
             "OPEN 1 connection hangs when the capture ends, 28 s by then: in stream 0, the server "
-            "stopped in the middle of a message: nothing follows frame 10, in which room was "
-            "announced again",
+            "stopped in the middle of a message: nothing had followed when the capture ended, "
+            "though frame 10 announced room again",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *FILLED, (1.2, PROBE), (1.2, SHUT), (31.2, PROBE)],
@@ -132,7 +134,7 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         (
             [*OPENED, (30.0, PING)],
             "OPEN 1 connection hangs when the capture ends, 30 s by then: in stream 0, neither end "
-            "has said a word since the connection was opened in frame 2",
+            "had sent data when the capture ended, though the connection was opened in frame 2",
         ),
         (
             [*OPENED, *ANSWERED, *LEAVE],
@@ -152,7 +154,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *((75.0 * at, client(20, 31)) for at in (1, 2, 3))],
-            "the server did not answer keep-alives, from frame 7 on",
+            "the server had still not answered keep-alives when the capture ended, the first of them "
+            "in frame 7",
         ),
         (
             [
@@ -161,21 +164,21 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
                 *ASKED[:1],
                 *((1.1 + wait, server(31, 41, "PA", 30)) for wait in (0, 0.3, 0.9, 2.1)),
             ],
-            "30 bytes in flight, the last of them sent in frame 8, were not acknowledged by the "
-            "client",
+            "30 bytes in flight, the last of them sent in frame 8, were still not acknowledged by "
+            "the client",
         ),
         (
             [*OPENED, *ANSWERED, *MORE, (26.0, client(61, 61, "PA", 20)), (26.001, server(61, 81))],
-            "a request sent in frame 10, acknowledged in frame 11, not answered until the client "
-            "asked again in frame 12",
+            "a request sent in frame 10 and acknowledged in frame 11 was still unanswered when the "
+            "client asked again in frame 12",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, NEXT)],
-            "acknowledged in frame 8, not answered until its ports were used again in frame 9",
+            "acknowledged in frame 8 was still unanswered when its ports were used again in frame 9",
         ),
         (
             [*OPENED, (1.0, ANSWER), (1.0, client(1, 1)), (3.0, ANSWER), (3.0, client(1, 1))],
-            "the server answered the SYN again, though the client had acknowledged that",
+            "the server sent its SYN-ACK again, though the client had acknowledged it",
         ),
         (
             [

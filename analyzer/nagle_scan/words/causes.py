@@ -59,13 +59,13 @@ def _both(text: str) -> dict[str, str]:
 
 
 ENDINGS = {
-    "capture": "until the capture ended",
-    "client_fin": "until the client closed the connection in frame {frame}",
-    "server_fin": "until the server closed the connection in frame {frame}",
-    "client_reset": "until the client reset the connection in frame {frame}",
-    "server_reset": "until the server reset the connection in frame {frame}",
-    "asked_again": "until the client asked again in frame {frame}",
-    "ports_reused": "until its ports were used again in frame {frame}",
+    "capture": "when the capture ended",
+    "client_fin": "when the client closed the connection in frame {frame}",
+    "server_fin": "when the server closed the connection in frame {frame}",
+    "client_reset": "when the client reset the connection in frame {frame}",
+    "server_reset": "when the server reset the connection in frame {frame}",
+    "asked_again": "when the client asked again in frame {frame}",
+    "ports_reused": "when its ports were used again in frame {frame}",
 }
 """The end of a wait for something that never came, by the engine's name."""
 DROPPED = (
@@ -81,21 +81,21 @@ ALIVE = (
     "checksums), or all of it was lost on its way"
 )
 SYN_AGAIN = (
-    "the server answered the SYN again, though the client had acknowledged that: the ACK was lost, "
+    "the server sent its SYN-ACK again, though the client had acknowledged it: the ACK was lost, "
     "or the server's accept queue is full; look whether its program accepts connections"
 )
 FORGOTTEN = (
     "its host is gone, or a firewall or NAT forgot the connection; send keep-alives more often"
 )
 OWED = {
-    "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in frame {frame}, were not "
-    "acknowledged by the {by} {until}: {why}",
-    "no_first_word": "neither end has said a word since the connection was opened in frame "
-    "{frame}, {until}: a spare connection, or each waits for the other",
-    "no_close": "the {by} has not closed the connection since the other end did, {until}: its "
+    "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in frame {frame}, were still "
+    "not acknowledged by the {by} {end}: {why}",
+    "no_first_word": "neither end had sent data {end}, though the connection was opened in frame "
+    "{frame}: a spare connection, or each waits for the other",
+    "no_close": "the {by} had still not closed the connection {end}, though the other end had: its "
     "program still works on something, or forgot the connection",
-    "no_answer_to_probes": "the {by} did not answer keep-alives, from frame {frame} on, {until}: "
-    "{why}",
+    "no_answer_to_probes": "the {by} had still not answered keep-alives {end}, the first of them "
+    "in frame {frame}: {why}",
 }
 """Words for a debt at the end of a connection or the capture, by the row of the ledger.
 The rest of a message has its own."""
@@ -395,44 +395,42 @@ def _in_vain(wait: _core.WaitRow) -> str:
 
 
 def _owed(wait: _core.WaitRow) -> str:
-    by, until = wait.sender, ENDINGS[wait.ending].format(frame=wait.frame_to)
+    by, end = wait.sender, ENDINGS[wait.ending].format(frame=wait.frame_to)
     if wait.cause == "zero_window":
         return meaning_of_all(wait)
     if wait.row == "no_rest":
-        return _rest(wait, until)
+        return _rest(wait, end)
     if wait.row == "no_close" and wait.len_unacked:
-        return f"the {by} did not acknowledge a FIN, which came again, {until}: {_lost(wait)}"
+        return f"the {by} had still not acknowledged a FIN, sent again, {end}: {_lost(wait)}"
     if wait.row in OWED:
         why = FORGOTTEN if wait.row == "no_answer_to_probes" else _lost(wait)
         return OWED[wait.row].format(
-            by=by, frame=wait.frame_from, len=wait.len_unacked, until=until, why=why
+            by=by, frame=wait.frame_from, len=wait.len_unacked, end=end, why=why
         )
     if wait.len_unacked:
-        return _unacknowledged(wait, until)
-    acknowledged = f"acknowledged in frame {wait.frame_ack}, " if wait.frame_ack else ""
-    request = f"a request sent in frame {wait.frame_from}, {acknowledged}not answered {until}"
+        return _unacknowledged(wait, end)
+    acknowledged = f" and acknowledged in frame {wait.frame_ack}" if wait.frame_ack else ""
+    request = f"a request sent in frame {wait.frame_from}{acknowledged} was still unanswered {end}"
     if wait.is_mute:
         return f"{request}; the server sent nothing at all, as in a protocol without answers"
     return f"{request}: look into the server's program, which has it, unless it owed no answer"
 
 
-def _rest(wait: _core.WaitRow, until: str) -> str:
+def _rest(wait: _core.WaitRow, end: str) -> str:
     """Words for a message whose rest is missing."""
     by, missing, frame = wait.sender, wait.len_unacked, wait.frame_from
-    of_it = "which looks cut from a longer message"
-    if missing:
-        of_it = f"and {missing:,} bytes are missing of the length that it announced"
-    after = f"its frame {frame}, {of_it}"
+    last = f"frame {frame} was still its last {end}"
     if wait.is_reopened:
-        after = (
-            f"frame {frame}, in which room was announced again, {of_it.replace('which', 'and it')}"
-        )
+        last = f"nothing had followed {end}, though frame {frame} announced room again"
+    of_it = "what it sent looks cut from a longer message"
+    if missing:
+        of_it = f"{missing:,} of the announced bytes never came"
     look = f"look into the {by}'s program"
     if wait.is_reopened and wait.tries[0]:
         look = "the update was lost on its way, or not taken"
     elif not wait.has_arrived and wait.heard_ns <= wait.from_ns:
         look += ", unless the rest was lost on its way, or the host is gone"
-    return f"the {by} stopped in the middle of a message: nothing follows {after}, {until}; {look}"
+    return f"the {by} stopped in the middle of a message: {last}; {of_it}; {look}"
 
 
 def _lost(wait: _core.WaitRow) -> str:
@@ -447,12 +445,14 @@ def _tried(wait: _core.WaitRow) -> str:
     many, longest_ms = wait.tries
     if not many:
         return ""
-    apart = f", up to {duration(longest_ms)} apart" if longest_ms else ""
-    return f"; tried {count(many, 'time')}{apart}"
+    apart = f", up to {duration(longest_ms)} apart" if longest_ms and many > 1 else ""
+    return f"; tried {'once' if many == 1 else count(many, 'time')}{apart}"
 
 
-def _unacknowledged(wait: _core.WaitRow, until: str) -> str:
-    again = f"a request sent in frame {wait.frame_from}, and again, but not acknowledged {until}"
+def _unacknowledged(wait: _core.WaitRow, end: str) -> str:
+    again = (
+        f"a request sent in frame {wait.frame_from}, and again, was still not acknowledged {end}"
+    )
     silent_ms = (wait.from_ns - wait.heard_ns) / 1e6
     if wait.is_syn_again:
         return f"{again}: {SYN_AGAIN}"

@@ -9,8 +9,8 @@ use crate::track::Side;
 use crate::track::ending::Ending;
 use crate::track::wait::{Wait, fact};
 
-/// Waits of one cause, side and turn: how many, how long in all but for what others are booked with, and the
-/// longest; in ns.
+/// Waits of one cause, side and turn: how many, and how long in all and the longest, but for what others are
+/// booked with; in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct CauseTotal {
     pub cause: Cause,
@@ -94,7 +94,7 @@ impl CauseTotals {
                     turn: Turn::of(finding),
                     waits: 1,
                     total_ns,
-                    longest_ns: finding.lost_ns(),
+                    longest_ns: total_ns,
                 });
             }
         }
