@@ -11,11 +11,13 @@ use std::ops::AddAssign;
 /// Partners looked at for each direction, and servers of theirs.
 const MOST_PARTNERS: usize = 16;
 const MOST_SERVERS: usize = 4;
+/// The part of a relay's sends that follow one of its upstreams.
+const USUAL_ONE_OF: u32 = 8;
 
 /// Candidate upstreams: which connections delivered data just before this direction sent.
 #[derive(Default)]
 pub struct Partners {
-    sends: u32,
+    pub sends: u32,
     connections: Vec<(u32, Coupling)>,
     servers: Vec<(Endpoint, Coupling)>,
 }
@@ -116,11 +118,17 @@ impl Coupling {
         same_bytes >= FEW_RELEASES || (all > 0 && same_bytes == all)
     }
 
+    /// Do so many sends of all connections follow, and hardly ever the other way round? On a short connection one may
+    /// by chance.
+    pub fn is_usual(&self, sends: u32, plain: bool) -> bool {
+        let [after, beside] = [self.after, self.beside].map(|count| count.of(plain));
+        PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after) && USUAL_ONE_OF * after >= sends
+    }
+
     /// Consistently, and hardly ever the other way round; a few times may be chance, unless it is the same
     /// bytes. What passes on the same bytes may hold others itself.
     fn is_upstream(&self, sends: u32, plain: bool) -> bool {
-        let count = |count: Coupled| if plain { count.of_stream } else { count.all };
-        let (after, beside) = (count(self.after), count(self.beside));
+        let [after, beside] = [self.after, self.beside].map(|count| count.of(plain));
         let one_way = PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after);
         let mostly = 2 * after >= sends;
         let often = after >= FEW_RELEASES;
@@ -141,6 +149,10 @@ impl Coupling {
 }
 
 impl Coupled {
+    fn of(self, plain: bool) -> u32 {
+        if plain { self.of_stream } else { self.all }
+    }
+
     /// Counts once, if there is any.
     fn add<'a>(&mut self, mut deliveries: impl Iterator<Item = &'a Delivery> + Clone) {
         self.all += u32::from(deliveries.clone().next().is_some());

@@ -265,3 +265,15 @@ fn of_many_waits_all_are_marked() {
     }
     assert_eq!(host.passed_on(), [(0, 8100, turns as u32)]);
 }
+
+/// Short connections to two instances, each with one reply of 12 bytes: one in twenty follows one of the other's.
+#[test]
+fn instances_with_equal_replies_pass_nothing_on() {
+    let ports: Vec<u16> = (0..80).map(|at| 8101 + at % 2).collect();
+    let mut host = Host::with(&ports);
+    for connection in 0..80 {
+        let late_ns = if connection % 20 == 1 { 50 * MS - 80 * US } else { 0 };
+        host.sends(connection, i64::from(connection + 1) * 50 * MS - late_ns, 12);
+    }
+    assert_eq!(host.passed_on(), []);
+}

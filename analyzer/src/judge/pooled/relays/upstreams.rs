@@ -4,6 +4,7 @@ use crate::judge::pooled::ServerDirection;
 use crate::judge::pooled::relays::deliveries::Upstream;
 use crate::judge::pooled::relays::ends::WaitEnd;
 use crate::judge::pooled::relays::partners::{Coupling, Partners};
+use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::tracked::Block;
 use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
@@ -40,20 +41,27 @@ pub fn upstreams(blocks: &[Block], ends: &[WaitEnd]) -> Upstreams {
     let ways = Ways::of(&legs);
     let upstream = |(leg, (to, partners)): (RelayLeg, (ServerDirection, Partners))| {
         let from = partners.likely_server().filter(|&from| ways.leads(from, to))?;
-        Some((leg, partners.upstream(ways.is_plain(from, to))?))
+        let is_shown = partners.sends >= FEW_RELEASES || ways.is_usual(from, to);
+        let upstream = partners.upstream(ways.is_plain(from, to)).filter(|_| is_shown)?;
+        Some((leg, upstream))
     };
     legs.into_iter().filter_map(upstream).collect()
 }
 
 /// How closely what one server sends follows what another one does.
-struct Ways(HashMap<(Endpoint, ServerDirection), Coupling, RandomState>);
+#[derive(Default)]
+struct Ways {
+    couplings: HashMap<(Endpoint, ServerDirection), Coupling, RandomState>,
+    sends: HashMap<ServerDirection, u32, RandomState>,
+}
 
 impl Ways {
     fn of(legs: &PartnersOf) -> Self {
-        let mut ways = Self(HashMap::default());
+        let mut ways = Self::default();
         for (to, partners) in legs.values() {
+            *ways.sends.entry(*to).or_default() += partners.sends;
             for (from, coupling) in partners.servers() {
-                *ways.0.entry((from, *to)).or_default() += coupling;
+                *ways.couplings.entry((from, *to)).or_default() += coupling;
             }
         }
         ways
@@ -62,11 +70,16 @@ impl Ways {
     /// Is data relayed this way more often than the reverse?
     fn leads(&self, from: Endpoint, to: ServerDirection) -> bool {
         let back = (to.0, (from, to.1));
-        let here = &self.0[&(from, to)];
-        self.0.get(&back).is_none_or(|back| here.is_stronger_than(back))
+        let here = &self.couplings[&(from, to)];
+        self.couplings.get(&back).is_none_or(|back| here.is_stronger_than(back))
+    }
+
+    /// Is it so on all of the server's connections together?
+    fn is_usual(&self, from: Endpoint, to: ServerDirection) -> bool {
+        self.couplings[&(from, to)].is_usual(self.sends[&to], self.is_plain(from, to))
     }
 
     fn is_plain(&self, from: Endpoint, to: ServerDirection) -> bool {
-        self.0[&(from, to)].is_plain()
+        self.couplings[&(from, to)].is_plain()
     }
 }
