@@ -4,6 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::track::Side;
 use crate::track::wait::fact;
+use std::collections::BTreeSet;
 
 /// The part that an instant belongs to: where several fit, the first one. Of the last two, which
 /// the exchange's own marks tell, one always is.
@@ -43,23 +44,23 @@ fn overlap(findings: Findings<'_>) -> bool {
 
 /// Puts each instant down to the finding with the least rank of those that it lies in.
 fn own_ns(findings: Findings<'_>) -> Vec<i64> {
-    let rows: Vec<Finding<'_>> = findings.iter().collect();
-    let mut edges: Vec<(i64, bool, usize)> = Vec::with_capacity(2 * rows.len());
-    for (at, row) in rows.iter().enumerate() {
-        edges.extend([(row.begin_ns(), true, at), (row.wait.to.time_ns, false, at)]);
+    let mut edges: Vec<(i64, bool, (u8, usize))> = Vec::with_capacity(2 * findings.len());
+    for (at, row) in findings.iter().enumerate().filter(|(_, row)| row.lost_ns() > 0) {
+        let place = (rank(&row), at);
+        edges.extend([(row.begin_ns(), true, place), (row.wait.to.time_ns, false, place)]);
     }
     edges.sort_unstable();
-    let mut own_ns = vec![0; rows.len()];
-    let (mut open, mut since_ns) = (Vec::<usize>::new(), 0);
-    for (at_ns, opens, at) in edges {
-        if let Some(&first) = open.iter().min_by_key(|&&at| (rank(&rows[at]), at)) {
+    let mut own_ns = vec![0; findings.len()];
+    let (mut open, mut since_ns) = (BTreeSet::new(), 0);
+    for (at_ns, opens, place) in edges {
+        if let Some(&(_, first)) = open.first() {
             own_ns[first] += at_ns - since_ns;
         }
         since_ns = at_ns;
         if opens {
-            open.push(at);
+            open.insert(place);
         } else {
-            open.retain(|&other| other != at);
+            open.remove(&place);
         }
     }
     own_ns
