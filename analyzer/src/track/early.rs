@@ -8,7 +8,7 @@ use crate::track::thresholds::LATE_STAMP_NS;
 use crate::track::{Mark, Side};
 
 /// Segments that wait at once: a shard's within [`LATE_STAMP_NS`].
-const MOST: usize = 16;
+const MOST: usize = 64;
 
 /// A segment of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +41,21 @@ impl Early {
         let Some(connection) = all.known(next.connection) else { return };
         let waits_too = connection.is_early(next.by, &next.header);
         let brings = connection.half(next.by).continues_with(&next.header);
-        let may_wait = |held: &Segment| {
-            let is_near = (0..=LATE_STAMP_NS).contains(&(next.now.time_ns - held.now.time_ns));
-            let helps = if held.by == next.by { waits_too } else { brings };
-            is_near && (held.connection != next.connection || helps)
+        let is_near =
+            |held: &Segment| (0..=LATE_STAMP_NS).contains(&(next.now.time_ns - held.now.time_ns));
+        let is_own = |held: &Segment| held.connection == next.connection && held.by == next.by;
+        let is_full = self.0.len() >= MOST;
+        // Those of one end keep their order.
+        let own_waits =
+            waits_too && !is_full && self.0.iter().find(|held| is_own(held)).is_none_or(is_near);
+        let is_due = |held: &Segment| match held.connection == next.connection {
+            true if held.by == next.by => !own_waits,
+            true => !brings || !is_near(held),
+            false => !is_near(held),
         };
-        self.take_all(|held| !may_wait(held), all, recorder);
+        self.take_all(is_due, all, recorder);
         let Some(connection) = all.known(next.connection) else { return };
-        if connection.is_early(next.by, &next.header) && self.0.len() < MOST {
+        if !is_full && connection.is_early(next.by, &next.header) {
             self.0.push(next);
             return;
         }
@@ -123,6 +130,10 @@ mod tests {
             let told = answered(answered(near_server(), 100, answer), 250, answer).end();
             let held = told.waits.iter().filter(|wait| wait.has_pure_ack()).count();
             assert_eq!((held, told.half(Side::Client).unseen().0), (2, 0));
+            // The hold lies in the exchange whose answer was stamped before its request was whole.
+            let ends = told.exchanges.iter().map(|exchange| exchange.end.frame);
+            let holds = told.waits.iter().filter(|wait| wait.has_pure_ack());
+            assert!(holds.clone().all(|wait| ends.clone().any(|end| end >= wait.to.frame)));
         }
     }
 

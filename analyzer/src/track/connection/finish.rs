@@ -57,9 +57,14 @@ impl Connection {
         };
         let is_answered_in_several = self.exchanges.is_answered_in_several();
         let Some((begin, is_suspect)) = self.exchanges.finish() else { return };
-        let end = self.half(Side::Server).last_new();
+        let (asked, mut end) =
+            (self.half(Side::Client).last_new(), self.half(Side::Server).last_new());
+        // An answer that was stamped before its request has an earlier frame.
+        if !asked.after(end) {
+            end.frame = end.frame.max(asked.frame);
+        }
         let exchange = Exchange {
-            asked_ns: self.half(Side::Client).last_new().time_ns,
+            asked_ns: asked.time_ns,
             answered_ns: match is_answered_in_several {
                 true => *recorder.exchanged.answered_ns.one(self.id),
                 false => end.time_ns,
