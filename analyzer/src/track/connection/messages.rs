@@ -15,6 +15,9 @@ pub struct Message {
     begin: u64,
     end: u64,
     asks_leave: bool,
+    /// What the other end had sent by then: if it sends more, the message is over, whatever it announced, as
+    /// the reply to HEAD is.
+    other_sent: u64,
 }
 
 impl Connection {
@@ -27,17 +30,24 @@ impl Connection {
         announced: &Announced,
         recorder: &mut Recorder,
     ) {
+        // What looks like a head within a message is content.
+        if self.missing_of_message(side, recorder) > 0 {
+            return;
+        }
         let at = self.rel_seq(side, segment);
         let message = Message {
             begin: at + announced.head + u64::from(!announced.is_request),
             end: at.saturating_add(announced.len),
             asks_leave: announced.asks_leave,
+            other_sent: self.half(side.other()).offset,
         };
         recorder.messages.entry(self.id).or_default()[side as usize] = message;
     }
 
     fn message(&self, side: Side, recorder: &Recorder) -> Message {
-        recorder.messages.get(&self.id).map(|both| both[side as usize]).unwrap_or_default()
+        let other_sent = self.half(side.other()).offset;
+        let message = recorder.messages.get(&self.id).map(|both| both[side as usize]);
+        message.filter(|message| message.other_sent == other_sent).unwrap_or_default()
     }
 
     /// How many bytes are missing of the message that `side` announced last, if any.
