@@ -87,10 +87,11 @@ impl Scan {
     /// A server that has connections of both kinds, shared and not, is one.
     fn add_servers(&mut self, more: Vec<ServerExchanges>) {
         let places = self.servers.iter().enumerate().map(|(at, one)| (one.server, at));
-        let places: HashMap<Endpoint, usize> = places.collect();
+        let mut places: HashMap<Endpoint, usize> = places.collect();
         for server in more {
-            match places.get(&server.server) {
-                Some(&at) => self.servers[at].add_up(server),
+            let at = *places.entry(server.server).or_insert(self.servers.len());
+            match self.servers.get_mut(at) {
+                Some(one) => one.add_up(server),
                 None => self.servers.push(server),
             }
         }
