@@ -101,8 +101,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *SENT_AGAIN],
-            "still not acknowledged when the capture ended, after 15 min without a packet: a firewall "
-            "or NAT forgot the connection",
+            "still not acknowledged when the capture ended, after 15 min without a packet: a "
+            "firewall or NAT forgot the connection",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],
@@ -112,8 +112,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *REPLY_BEGUN, (30.0, client(41, 76, "R"))],
-            "frame 8 was still its last when the client reset the connection in frame 10; 945 of the "
-            "announced bytes never came",
+            "frame 8 was still its last when the client reset the connection in frame 10; 945 of "
+            "the announced bytes never came",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CLOSED, (1.5, client(41, 1491)), (30.0, PING)],
@@ -133,8 +133,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         (ANSWERED, "which end is the server is a guess by port"),
         (
             [*OPENED, (30.0, PING)],
-            "OPEN 1 connection hangs when the capture ends, 30 s by then: in stream 0, neither end "
-            "had sent data when the capture ended, though the connection was opened in frame 2",
+            "OPEN 1 connection was left open for 30 s: in stream 0, neither end had sent data when "
+            "the capture ended, though the connection was opened in frame 2",
         ),
         (
             [*OPENED, *ANSWERED, *LEAVE],
@@ -154,8 +154,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *((75.0 * at, client(20, 31)) for at in (1, 2, 3))],
-            "the server had still not answered keep-alives when the capture ended, the first of them "
-            "in frame 7",
+            "the server had still not answered keep-alives when the capture ended, the first of "
+            "them in frame 7",
         ),
         (
             [
@@ -174,7 +174,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *ASKED, (31.0, NEXT)],
-            "acknowledged in frame 8 was still unanswered when its ports were used again in frame 9",
+            "acknowledged in frame 8 was still unanswered when its ports were used again in frame "
+            "9",
         ),
         (
             [*OPENED, (1.0, ANSWER), (1.0, client(1, 1)), (3.0, ANSWER), (3.0, client(1, 1))],
@@ -211,3 +212,34 @@ def test_what_is_open_at_the_end_is_a_row_and_no_latency(tmp_path: Path) -> None
     assert row["open_ms"] == pytest.approx(28_998, abs=1)
     assert not row["host_alive"]
     assert list(found.exchanges["frame_end"]) == [5]
+
+
+AFTER_HEAD: list[Frame] = [
+    (2.0, client(41, 76, "PA", 20)),
+    (2.001, server(76, 61, "PA", 30)),
+    (2.002, client(61, 106)),
+    (30.0, PING),
+]
+GIVEN: list[Frame] = [
+    (1.002, server(31, 21 + len(ASKS_LEAVE), "PA", 25)),
+    (2.0, client(21 + len(ASKS_LEAVE), 56, "PA", 9)),
+    (2.01, server(56, 30 + len(ASKS_LEAVE), "PA", 9)),
+]
+
+
+@pytest.mark.parametrize(
+    ("frames", "unsaid"),
+    [
+        # The reply to HEAD announces what it does not bring: the client asks on.
+        ([*OPENED, *ANSWERED, *ASKED[:1], *REPLY_BEGUN, *AFTER_HEAD], "OPEN"),
+        ([*OPENED, *ANSWERED, *LEAVE[:2], *GIVEN], "waited for it in vain"),
+        # Opened and closed: nobody waits.
+        (
+            [*OPENED, (0.1, client(1, 1, "FA")), (0.1, server(1, 2, "FA")), (0.1, client(2, 2))],
+            "OPEN",
+        ),
+    ],
+)
+def test_nothing_hangs_where_all_was_said(tmp_path: Path, frames: list[Frame], unsaid: str) -> None:
+    capture = write_timed(tmp_path / "whole.pcap", [*frames, (60.0, PING)])
+    assert unsaid not in text.render(scan(capture)._result, PLAIN, Options())

@@ -174,21 +174,19 @@ def in_vain(
     rows = list(filter(is_in_vain, others))
     if not rows:
         return ""
-    longest = [(row, longest_of(row)) for row in rows]
-
-    def order(pair: tuple[_core.CauseRow, _core.WaitRow | None]) -> tuple[bool, float]:
-        row, wait = pair
-        return wait is None or wait.row not in ("no_first_word", "no_close"), row.longest_ms
-
-    row, wait = max(longest, key=order)
-    many = sum(row.waits for row in rows)
+    row = max(rows, key=lambda row: (row.turn != "idle", row.longest_ms))
+    # A spare connection does not hang, nor one that was closed.
+    alike = [other for other in rows if other.turn == row.turn]
+    many, wait = sum(other.waits for other in alike), longest_of(row)
     connections, long = count(many, "connection"), duration(row.longest_ms)
     if wait is None:
         return f"{connections} waited in vain for up to {long}: {meaning(row)}."
-    event = f"waited in vain for {'' if many == 1 else 'up to '}{long}"
-    if wait.ending == "capture":
-        hang = "hangs" if many == 1 else "hang"
-        event = f"{hang} when the capture ends, {'' if many == 1 else 'up to '}{long} by then"
+    up_to = "" if many == 1 else "up to "
+    event = f"waited in vain for {up_to}{long}"
+    if row.turn == "idle":
+        event = f"{'was' if many == 1 else 'were'} left open for {up_to}{long}"
+    elif wait.ending == "capture":
+        event = f"{'hangs' if many == 1 else 'hang'} when the capture ends, {up_to}{long} by then"
     return f"{connections} {event}: in stream {wait.connection}, {causes.meaning_of(wait)}."
 
 

@@ -59,6 +59,7 @@ impl Turn {
         match finding.entry.name {
             "server_or_way" => return Self::Unmeasured,
             "no_leave" => return Self::Leave,
+            "no_first_word" | "no_close" => return Self::Idle,
             _ => {}
         }
         match (finding.cause, wait.by) {
