@@ -19,7 +19,7 @@ ACKED_AT_ONCE = (
     "the {receiver} delayed no ACK of a small segment, as Linux does on new connections and after "
     "pauses of 40 ms. Test with several requests on one connection, back to back."
 )
-NEVER_ACKED = "Nothing that the {sender} sent was acknowledged."
+NEVER_ACKED = "No ACK of a small segment of the {sender} was captured: none can have been released."
 IN_PIECES = "{} sent a message in two pieces of {:,} and {:,} bytes (frames {}, {})"
 HELD_SOON = "without TCP_NODELAY, held as soon as {} delays an ACK"
 NOTHING_HELD = (

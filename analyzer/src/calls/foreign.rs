@@ -1,4 +1,4 @@
-//! What other tracers print: calls, too, but not as strace prints them.
+//! Other tracers, which print calls, too, but not as strace does.
 
 /// How a tracer is known by a line, without the strings in it; its name, and what to do.
 type Tracer = (fn(&str) -> bool, &'static str, &'static str);

@@ -40,7 +40,7 @@ pub struct Trace {
     pub threads: usize,
     /// The calls that it has: a bit for each place of `name::NAMES`.
     pub seen: u64,
-    /// The other tracer that printed one of its first lines, and what to do.
+    /// Another tracer, which printed one of its first lines, and what to do.
     pub foreign: Option<(&'static str, &'static str)>,
     /// Writes, and sockets, that were not kept.
     pub more_writes: u64,

@@ -34,7 +34,7 @@ sums! {
         pub short_latency_ns: i64,
         /// Connections with data and without a captured handshake.
         pub without_handshake: u64,
-        /// Those of them without a SYN of either end: which is the server, only their ports tell.
+        /// Connections among them without a SYN of either end: which is the server, only their ports tell.
         pub guessed_servers: u64,
     }
 }

@@ -45,7 +45,7 @@ impl Early {
             |held: &Segment| (0..=LATE_STAMP_NS).contains(&(next.now.time_ns - held.now.time_ns));
         let is_own = |held: &Segment| held.connection == next.connection && held.by == next.by;
         let is_full = self.0.len() >= MOST;
-        // Those of one end keep their order.
+        // Segments of one end keep their order.
         let own_waits =
             waits_too && !is_full && self.0.iter().find(|held| is_own(held)).is_none_or(is_near);
         let is_due = |held: &Segment| match held.connection == next.connection {

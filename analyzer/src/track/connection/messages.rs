@@ -15,8 +15,8 @@ pub struct Message {
     begin: u64,
     end: u64,
     asks_leave: bool,
-    /// What the other end had sent by then: if it sends more, the message is over, whatever it announced, as
-    /// the reply to HEAD is.
+    /// Bytes that the other end had sent by then: if it sends more, the message is over, whatever it
+    /// announced, as the reply to HEAD is.
     other_sent: u64,
 }
 
@@ -30,7 +30,7 @@ impl Connection {
         announced: &Announced,
         recorder: &mut Recorder,
     ) {
-        // What looks like a head within a message is content.
+        // Within a message, a head is content.
         if self.missing_of_message(side, recorder) > 0 {
             return;
         }

@@ -36,7 +36,7 @@ impl WaitKind {
         match by {
             _ if has(fact::OWN_DATA_BEFORE) => Self::AfterOwnData,
             _ if end == End::Ack => Self::AckOnly,
-            // What never came is owed, by whomever.
+            // Data that never came is owed, by whomever.
             Side::Client if !has(fact::HINDERED) && !matches!(end, End::InVain(_)) => Self::Pause,
             _ => Self::Answer,
         }
