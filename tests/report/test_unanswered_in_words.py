@@ -243,12 +243,3 @@ GIVEN: list[Frame] = [
 def test_nothing_hangs_where_all_was_said(tmp_path: Path, frames: list[Frame], unsaid: str) -> None:
     capture = write_timed(tmp_path / "whole.pcap", [*frames, (60.0, PING)])
     assert unsaid not in text.render(scan(capture)._result, PLAIN, Options())
-
-
-def test_resends_within_a_debt_are_told_with_it_alone(tmp_path: Path) -> None:
-    """The same seconds stood twice among the longest waits, with two causes."""
-    sent = [(1.1 + wait, server(31, 41, "PA", 30)) for wait in (0, 0.3, 0.9, 2.1)]
-    capture = write_timed(tmp_path / "lost.pcap", [*OPENED, *ANSWERED, *ASKED[:1], *sent])
-    report = text.render(scan(capture)._result, PLAIN, Options())
-    assert "unanswered" in report
-    assert "retransmission" not in report

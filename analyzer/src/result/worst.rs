@@ -3,11 +3,13 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::result::booked::booked;
 use crate::result::first::first_by_key;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::wait::fact;
+
+/// Rows that are looked at one after the other.
+const AT_ONCE: usize = 4096;
 
 /// At most `limit` affected connections, worst first; those with only possible stalls come last.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
@@ -36,21 +38,18 @@ pub fn busiest(scan: &Scan) -> Option<u32> {
     scan.connections.iter().max_by_key(bytes).map(|row| row.id)
 }
 
-/// The longest waits that are no stalls, of all connections or of one; idle clients' last. Waits whose time
-/// others have, as a resend within a debt, are told with those.
+/// The longest waits that are no stalls, of all connections or of one; idle clients' last.
 pub fn longest_waits(
     scan: &Scan,
     limit: usize,
     connection: Option<u32>,
 ) -> Vec<(&JudgedConnection, Finding<'_>)> {
-    let indices = match connection {
-        None => 0..scan.connections.len(),
-        Some(number) => scan.connections.index_of(number).map_or(0..0, |index| index..index + 1),
+    let chunks = match connection {
+        None => scan.connections.chunks(AT_ONCE),
+        Some(number) => scan.connections.chunks_of(number, AT_ONCE),
     };
-    let rows = indices.flat_map(|index| booked(scan.connections.findings_of(index)));
-    let is_own = |(finding, own_ns): &(Finding<'_>, i64)| *own_ns > 0 || finding.lost_ns() == 0;
-    let waits =
-        rows.filter(is_own).map(|(finding, _)| finding).filter(|finding| !finding.is_stall());
+    let rows = chunks.iter().flat_map(|&chunk| scan.connections.of_chunk(chunk));
+    let waits = rows.filter(|finding| !finding.is_stall());
     let order = |finding: &Finding<'_>| {
         let wait = finding.wait;
         let idle_client = wait.by == Side::Client
