@@ -195,8 +195,8 @@ def once(rows: Iterable[tuple[T, str]], said: str) -> Iterator[tuple[T, str]]:
         said += meaning
 
 
-def causes(view: View, marks: Marks, said: str = "") -> Iterator[Block]:
-    """Waits that are no stalls, by cause, unless that was `said`, and what else there is to say."""
+def causes(view: View, marks: Marks) -> Iterator[Block]:
+    """Waits that are no stalls, by cause, and what else there is to say of them."""
     more = view.summary.waits_not_listed
     about = f"{count(more, 'more wait')}, {duration(view.summary.waits_not_listed_ms)}, not listed"
     yield Head("Where the time went instead", about if more else "")
@@ -210,7 +210,7 @@ def causes(view: View, marks: Marks, said: str = "") -> Iterator[Block]:
             duration(row.longest_ms),
             marks.text(meaning),
         )
-        for row, meaning in once(view.causes, said)
+        for row, meaning in view.causes
     ]
     yield Table(rows)
     yield from map(marks.text, view.other_waits)

@@ -115,7 +115,7 @@ def _other_waits(view: View, said: str, style: Style) -> Iterator[str]:
     if not view.waits:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
-    yield from laid_out(sections.causes(view, PLAIN, said), style)
+    yield from laid_out(sections.causes(view, PLAIN), style)
     said += " ".join(meaning for _, meaning in view.causes)
     yield from laid_out(sections.waits(view.waits_heading, view.waits, PLAIN, said), style)
 
