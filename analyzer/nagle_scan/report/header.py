@@ -49,11 +49,11 @@ def _judged(view: "View") -> Iterator[tuple[str, str]]:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
         yield "open", sentences.in_vain(_causes(view), view.longest_of, view.meaning_of)
-        known = [sentences.known_besides(summary), _tail(view), _rest(view)]
+        known: list[str] = []
         if not summary.not_judged:
-            known[:2] = [sentences.handshakes(view.core)]
-        elif not summary.clean:
-            known = []
+            known = [sentences.handshakes(view.core), _rest(view)]
+        elif summary.clean:
+            known = [sentences.known_besides(summary), _tail(view), _rest(view)]
         yield "rest", " ".join(filter(None, known))
         return
     else:

@@ -7,13 +7,12 @@ const STRACE: &str = "`nagle-scan --calls` prints the command of strace";
 const TRUSS: &str = "on FreeBSD take 'truss -f -d'";
 const PACKETS: &str = "capture its packets, and scan these alone";
 
-const TRACERS: [Tracer; 9] = [
+const TRACERS: [Tracer; 8] = [
     (|line| line.starts_with("% time "), "strace's summary (-c), and no trace", STRACE),
     (is_of_kdump, "what kdump prints", TRUSS),
     (|line| line.contains(" ms): ") && line.contains('/'), "what 'perf trace' prints", STRACE),
     (|line| line.contains("strace.go:"), "the log of gVisor", PACKETS),
-    (|line| line.contains("+++ exited (status"), "what ltrace prints", STRACE),
-    (|line| line.contains(" SYS_"), "what ltrace prints", STRACE),
+    (is_of_ltrace, "what ltrace prints", STRACE),
     (|line| line.contains("SYSCALL(args)"), "what dtruss prints", PACKETS),
     (|line| line.starts_with("Attaching "), "what bpftrace prints", STRACE),
     (
@@ -25,6 +24,10 @@ const TRACERS: [Tracer; 9] = [
 
 fn is_of_kdump(line: &str) -> bool {
     [" CALL  ", " RET   ", " GIO   fd "].iter().any(|word| line.contains(word))
+}
+
+fn is_of_ltrace(line: &str) -> bool {
+    line.contains("+++ exited (status") || line.contains(" SYS_")
 }
 
 /// The tracer that printed this line, if it was surely not strace: its name, and what to do.

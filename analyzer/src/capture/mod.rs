@@ -235,22 +235,14 @@ fn unpack(buffer: &mut Buffer, path: &str, unpacked: Unpack) -> Result<bool, Sca
     if !is_packed(start) {
         return Ok(false);
     }
-    let is_gzip = start.starts_with(&GZIP);
-    let decoder = decoder(Box::new(buffer.take_input()), is_gzip, path)?;
+    let decoder: Box<dyn Read + Send> = if start.starts_with(&GZIP) {
+        Box::new(MultiGzDecoder::new(buffer.take_input()))
+    } else {
+        let decoder = zstd::Decoder::new(buffer.take_input());
+        Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?)
+    };
     *buffer = Buffer::new(Box::new(unpacked(decoder)));
     Ok(true)
-}
-
-fn decoder(
-    input: Box<dyn Read + Send>,
-    is_gzip: bool,
-    path: &str,
-) -> Result<Box<dyn Read + Send>, ScanError> {
-    if is_gzip {
-        return Ok(Box::new(MultiGzDecoder::new(input)));
-    }
-    let decoder = zstd::Decoder::new(input);
-    Ok(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
 }
 
 /// An input, unpacked if it is packed.
@@ -260,12 +252,10 @@ fn decoder(
 pub fn decompressed(
     input: Box<dyn Read + Send>,
     path: &str,
-) -> Result<Box<dyn Read + Send>, ScanError> {
+) -> Result<impl Read + Send + use<>, ScanError> {
     let mut buffer = Buffer::new(input);
-    let start = start(&mut buffer, path)?;
-    let (is_packed, is_gzip) = (is_packed(start), start.starts_with(&GZIP));
-    let input = Box::new(buffer.take_input());
-    if is_packed { decoder(input, is_gzip, path) } else { Ok(input) }
+    unpack(&mut buffer, path, Unpacked::here)?;
+    Ok(buffer.take_input())
 }
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -34,6 +34,11 @@ impl Event {
         if rules::off("taught") { 1.0 } else { odds.min(1.0).sqrt() as f32 }
     }
 
+    /// How much it tells of them, so far as it was `held`.
+    fn paused(&self, held: f64) -> f64 {
+        f64::from(self.taught) * (1.0 - held)
+    }
+
     fn is_known(&self) -> bool {
         !self.release_ms.is_nan()
     }
@@ -151,7 +156,7 @@ impl Series {
         let all = window.start.saturating_sub(WINDOW.1)..window.end;
         let each = || self.events[all.clone()].iter().zip(&held[all.clone()]);
         for (event, &held) in each() {
-            learning.learn(event, held.into(), f64::from(event.taught) * (1.0 - f64::from(held)));
+            learning.learn(event, held.into(), event.paused(held.into()));
         }
         let known = each().filter(|(event, _)| event.is_known());
         let releases = known.map(|(event, &held)| (event.release_ms.into(), held.into()));
@@ -191,8 +196,7 @@ impl Learning {
         if !event.is_known() {
             return Densities { hold: 1.0, program: 1.0 };
         }
-        let (own_hold, own_pause) =
-            learnt.map_or((0.0, 0.0), |held| (held, f64::from(event.taught) * (1.0 - held)));
+        let (own_hold, own_pause) = learnt.map_or((0.0, 0.0), |held| (held, event.paused(held)));
         let (release_ms, pause_ms) = (event.release_ms.into(), event.pause_ms.into());
         let (hold, hold_mass) = without(&self.releases, release_ms, own_hold);
         let (own_kind, own_mass) = without(&self.pauses, pause_ms, own_pause);

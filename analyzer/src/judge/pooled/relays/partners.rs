@@ -121,20 +121,23 @@ impl Coupling {
     /// Do so many sends of all connections follow, and hardly ever the other way round? On a short connection one may
     /// by chance.
     pub fn is_usual(&self, sends: u32, plain: bool) -> bool {
-        let [after, beside] = [self.after, self.beside].map(|count| count.of(plain));
-        PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after) && USUAL_ONE_OF * after >= sends
+        self.is_one_way(plain) && USUAL_ONE_OF * self.after.of(plain) >= sends
+    }
+
+    fn is_one_way(&self, plain: bool) -> bool {
+        let [after, beside] = [self.after, self.beside].map(|count| f64::from(count.of(plain)));
+        PEAK_OVER_CHANCE * beside <= after
     }
 
     /// Consistently, and hardly ever the other way round; a few times may be chance, unless it is the same
     /// bytes. What passes on the same bytes may hold others itself.
     fn is_upstream(&self, sends: u32, plain: bool) -> bool {
-        let [after, beside] = [self.after, self.beside].map(|count| count.of(plain));
-        let one_way = PEAK_OVER_CHANCE * f64::from(beside) <= f64::from(after);
+        let after = self.after.of(plain);
         let mostly = 2 * after >= sends;
         let often = after >= FEW_RELEASES;
         // Nothing but the bytes says that two addresses are one host's.
         let enough = if plain && !self.is_apart { mostly || often } else { mostly && often };
-        after > 0 && one_way && enough
+        after > 0 && self.is_one_way(plain) && enough
     }
 
     /// Is this one of two servers in step the one that passes on? The sends of the one that does
