@@ -123,7 +123,7 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *FILLED, (1.2, PROBE), (1.2, SHUT), (31.2, PROBE)],
-            "the receiver's window stayed closed: its program does not read; tried 2 times, up to "
+            "the receiver's window had no more room: its program does not read; tried 2 times, up to "
             "30 s apart",
         ),
         (

@@ -14,7 +14,7 @@ pub struct Open<'a>(pub Finding<'a>, &'a JudgedConnection);
 impl Open<'_> {
     /// The receiver, of a wait for room; else the side that should have ended it.
     pub fn owed_by(&self) -> Side {
-        let is_room = self.0.wait.is(fact::ZERO_WINDOW);
+        let is_room = self.0.wait.has_any(fact::ZERO_WINDOW | fact::WINDOW_FULL);
         if is_room { self.0.wait.by.other() } else { self.0.wait.by }
     }
 

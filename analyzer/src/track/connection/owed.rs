@@ -108,6 +108,8 @@ impl Connection {
             return Some(wait(side.other(), first, fact::PROBED));
         }
         let is_last = half.last_data.after(peer.last_data) && peer.sequence.window > 0;
+        // Below one segment no sender goes on (RFC 9293, section 3.8.6.2.1).
+        let is_full = peer.is_window_scale_known() && peer.sequence.window < half.last_len;
         let missing = self.missing_of_message(side, recorder).min(u32::MAX.into()) as u32;
         // A program that closes mostly has sent all; one that resets has not.
         let is_left = ending != Ending::fin(side) || missing > 0;
@@ -117,7 +119,9 @@ impl Connection {
         // From its last data on, or since there was room again.
         let opened = peer.opened().filter(|opened| opened.after(half.last_data));
         let from = opened.unwrap_or(half.last_data);
-        let facts = fact::OWN_DATA_BEFORE | when(opened.is_some(), fact::REOPENED);
+        let facts = fact::OWN_DATA_BEFORE
+            | when(opened.is_some(), fact::REOPENED)
+            | when(is_full, fact::WINDOW_FULL);
         let owed = Wait { unacked_len: missing, ..wait(side, from, facts) };
         (is_last && is_left && is_cut).then_some(owed)
     }
@@ -160,6 +164,16 @@ mod tests {
         assert_eq!(owed(cut().after_ms(30_000.0, server(0).fin()).end()), []);
         assert_eq!(owed(cut().end_after_ms(500.0)), []);
         assert_eq!(owed(replied(server(90)).end_after_ms(30_000.0)), []);
+    }
+
+    /// A client that does not read, and announces a window of 256 bytes for segments of 1,460.
+    #[test]
+    fn a_window_below_one_segment_is_what_is_owed() {
+        let sent = asked().after_ms(1.0, server(1460).more()).after_ms(0.01, server(1460).more());
+        let mut told = sent.after_ms(0.02, client(0).window(2)).end_after_ms(30_000.0);
+        let rulings = told.judge().1;
+        let room: Vec<Cause> = rulings.iter().map(|ruling| ruling.cause).collect();
+        assert_eq!(room.last(), Some(&Cause::ZeroWindow));
     }
 
     #[test]
