@@ -144,6 +144,17 @@ thresholds! {
         from "statistics: chance of 1 in 10^16",
         larger "trusts uneven clocks of short captures";
 
+    /// Times that are all multiples of this are round, and nobody measured them.
+    ROUND_NS: i64 = 10_000_000 ns,
+        from "judgement",
+        larger "believes the clocks of simulators";
+
+    /// A clock that ticks as seldom as `ROUND_NS` gives more than one of so many segments the time of the one
+    /// before: hosts answer and acknowledge within microseconds.
+    ALIKE_ONE_OF: u32 = 10 segments,
+        from "judgement",
+        larger "believes the clocks of simulators that send in bursts";
+
     /// Several queues and interfaces write their frames slightly out of order: a rotated file may
     /// begin this long before the last frame of its predecessor.
     QUEUES_NS: i64 = 10_000_000 ns,

@@ -104,6 +104,8 @@ ledger! {
     missing_bytes: missing_bytes "bytes that the capture lacks", anything "new data" => Unknown;
     unseen_acks: acks_unseen "ACKs that the capture does not show", anything "new data" => Unknown;
     two_clocks: disorder "ACKs that two clocks stamped", anything "new data" => Unknown;
+    late_or_clock: nothing "nothing that the capture shows",
+        left_before "a segment that had left before, by its sender's clock" => Unknown;
     no_leave: leave "leave to send the rest of a request", new_data "the rest without it" => SenderApp;
     server_or_way: unmeasured "an answer, over a way that was not measured",
         new_data "it" => SenderApp;
@@ -156,7 +158,7 @@ impl Known<'_> {
 
     /// Had its sender more to send, with nothing unacknowledged?
     fn message(&self, wait: &Wait) -> bool {
-        wait.ending().is_some() && wait.is(fact::OWN_DATA_BEFORE) && !wait.is(fact::ZERO_WINDOW)
+        wait.ending().is_some() && wait.is(fact::OWN_DATA_BEFORE) && !self.room(wait)
     }
 
     /// Were bytes unacknowledged, or not known to be?
@@ -273,7 +275,12 @@ impl Known<'_> {
         // Before a program pauses it mostly sends the rest of a write, a small segment.
         let streams = !wait.is(fact::UNACKED_SMALL) && !self.small_segment(wait);
         let link = &self.patterns.link;
-        link.parts(wait) || (streams && link.delays(wait))
+        link.is_shown && (link.parts(wait) || (streams && link.delays(wait)))
+    }
+
+    /// Was it on its way, or was the capture's clock set? Whichever it was, its sender did not pause.
+    fn left_before(&self, wait: &Wait) -> bool {
+        self.patterns.link.parts(wait)
     }
 
     /// Did the ACK, as it reached the sender, let it go on?

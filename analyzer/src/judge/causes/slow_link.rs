@@ -37,6 +37,9 @@ pub struct SlowLink {
     pub ticks: u32,
     /// The segment that was on its way for the shortest time.
     pub quickest: Stamp,
+    /// Did several segments part on the way? A single one may have waited for anything there, or the
+    /// capture's clock was set.
+    pub is_shown: bool,
 }
 
 impl SlowLink {
@@ -67,9 +70,9 @@ impl SlowLink {
         let is_tick = f64::from(common) * step_ns <= TICKS_NS[TICKS_NS.len() - 1];
         let ticks = if is_tick { common } else { 1 };
         let quickest = stamps().min_by_key(on_the_way_ns)?;
-        let link = Self { step_ns, ticks, quickest };
+        let link = Self { step_ns, ticks, quickest, is_shown: false };
         let together = stamped().filter(|wait| link.parts(wait)).count();
-        (together >= FEW_RELEASES as usize).then_some(link)
+        Some(Self { is_shown: together >= FEW_RELEASES as usize, ..link })
     }
 
     /// Did the segment that ended this wait leave so soon after the one before it that at least half of the
@@ -197,5 +200,23 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_is_no_queue() {
         assert_eq!(laid(&SENT, true, 300.0), 0);
+    }
+
+    /// One segment that left at once came 90 ms later, and that only once: its program is not to blame.
+    #[test]
+    fn nobody_paused_before_a_segment_that_left_at_once() {
+        let answer = |story: Story, at: u32, sent_ms: u32| {
+            let asked = story.after_ms(500.0, client(300)).after_ms(60.0, server(1460).tsval(at));
+            let came = asked.after_ms(90.0, server(416).tsval(at + sent_ms));
+            came.after_ms(0.02, client(0))
+        };
+        let causes = |sent_ms| {
+            let told = (1..5).fold(Story::new().handshake(0.02, 14.0), |story, at| {
+                answer(story, at * 650, if at == 3 { sent_ms } else { 90 })
+            });
+            let rulings = told.end().judge().1;
+            rulings.into_iter().filter(|ruling| ruling.entry().name == "late_or_clock").count()
+        };
+        assert_eq!((causes(0), causes(90)), (1, 0));
     }
 }

@@ -79,7 +79,7 @@ fn example(cause: Cause) -> (Wait, Direction, Patterns) {
         Cause::SlowLink => {
             let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(Facts::NONE) };
             let quickest = (queued.from.time_ns, 7);
-            patterns.link = SlowLink { step_ns: 1e6, ticks: 1, quickest };
+            patterns.link = SlowLink { step_ns: 1e6, ticks: 1, quickest, is_shown: true };
             (queued, direction())
         }
         Cause::Unanswered => {

@@ -77,7 +77,7 @@ doubts! {
         "captured in one direction only",
         "Capture both directions.";
     MadeUpTimes "made_up_times", HOLDS | ACKS | WAITS, Some(Connection::is_even),
-        "the times of its frames are made up: they lie the same few distances apart, again and again",
+        "the times of its frames are made up: all are round, or the same few distances apart",
         "Use the capture as it was taken, with the times of its frames.";
     OutOfOrder "out_of_order", HOLDS | ORDER, Some(Connection::is_out_of_order),
         "frames are not in the order of time",

@@ -4,7 +4,7 @@
 
 use crate::rules;
 use crate::track::thresholds::{
-    EVEN_NS, EVEN_ONE_OF, EVEN_SEGMENTS, MADE_UP, MOSTLY, SHORTEST_DELAYED_ACK_NS,
+    EVEN_NS, EVEN_ONE_OF, EVEN_SEGMENTS, MADE_UP, MOSTLY, ROUND_NS, SHORTEST_DELAYED_ACK_NS,
 };
 use crate::track::wait::Wait;
 
@@ -61,7 +61,6 @@ pub fn are_scripted(waits: &[Wait]) -> bool {
 
 /// Is it a multiple of 10 ms, to the microsecond?
 pub fn is_round(length_ns: i64) -> bool {
-    const ROUND_NS: i64 = 10_000_000;
     let over = length_ns % ROUND_NS;
     length_ns > EVEN_NS && over.min(ROUND_NS - over) <= EVEN_NS
 }

@@ -107,10 +107,11 @@ impl Stamps {
         self.step.shown_ns(self.frames)
     }
 
-    /// Are all frames equally far apart, backwards or forwards? No clock stamped them: a script or
-    /// a converter did. One that stands still is a coarse one.
+    /// Are all frames equally far apart, backwards or forwards, or each at a round time of its own? No clock
+    /// stamped them: a script or a converter did. One that stands still is a coarse one.
     pub fn are_made_up(&self) -> bool {
-        self.frames >= TIMES_FOR_A_CLOCK && self.gap_ns.is_some_and(|gap_ns| gap_ns != 0)
+        let are_even = self.gap_ns.is_some_and(|gap_ns| gap_ns != 0);
+        self.frames >= TIMES_FOR_A_CLOCK && (are_even || self.step.is_made_up())
     }
 
     /// Does a capture with the `next` times overlap with this one? Then they are two captures of

@@ -2,7 +2,8 @@
 //! the shortest distance of times that differ.
 
 use crate::track::thresholds::{
-    COARSEST_CLOCK_NS, FINE_CLOCK_NS, TIMES_ALIKE, TIMES_FOR_A_CLOCK, UNEVEN_CLOCK_NS,
+    ALIKE_ONE_OF, COARSEST_CLOCK_NS, FINE_CLOCK_NS, ROUND_NS, TIMES_ALIKE, TIMES_FOR_A_CLOCK,
+    UNEVEN_CLOCK_NS,
 };
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
@@ -25,15 +26,17 @@ struct Distances {
     last_ns: i64,
     /// The shortest of times that differ.
     shortest_ns: i64,
-    /// How often a time was that of the segment before.
+    /// How often a time was that of the segment before, and how often not.
     alike: u32,
+    apart: u32,
 }
 
 impl Distances {
-    const UNKNOWN: Self = Self { first_ns: None, last_ns: 0, shortest_ns: i64::MAX, alike: 0 };
+    const UNKNOWN: Self =
+        Self { first_ns: None, last_ns: 0, shortest_ns: i64::MAX, alike: 0, apart: 0 };
 
     /// A fine clock: nothing more is looked for, nor kept that depends on how its times were split.
-    const SHORT: Self = Self { first_ns: None, last_ns: 0, shortest_ns: 0, alike: 0 };
+    const SHORT: Self = Self { shortest_ns: 0, ..Self::UNKNOWN };
 
     #[inline]
     fn are_short(&self) -> bool {
@@ -50,7 +53,10 @@ impl Distances {
         if self.first_ns.is_some() {
             match time_ns.abs_diff(self.last_ns).cast_signed() {
                 0 => self.alike = self.alike.saturating_add(1),
-                distance_ns => self.shortest_ns = self.shortest_ns.min(distance_ns),
+                distance_ns => {
+                    self.shortest_ns = self.shortest_ns.min(distance_ns);
+                    self.apart = self.apart.saturating_add(1);
+                }
             }
         }
         self.first_ns.get_or_insert(time_ns);
@@ -72,6 +78,7 @@ impl Distances {
         }
         self.shortest_ns = self.shortest_ns.min(next.shortest_ns);
         self.alike = self.alike.saturating_add(next.alike);
+        self.apart = self.apart.saturating_add(next.apart);
         self.settle();
         self
     }
@@ -101,6 +108,17 @@ impl ClockStep {
         let stands = self.step_ns == FIT_NS && times > 1;
         let is_shown = stands || self.uneven_ns().is_some() || times >= TIMES_FOR_A_CLOCK;
         is_shown.then(|| self.step_ns())
+    }
+
+    /// Is each time a round one, and hardly any that of the segment before? A clock that ticks as seldom gives
+    /// neighbours the same time, and begins to tick at any: a script or a simulator made these up.
+    pub fn is_made_up(&self) -> bool {
+        let Distances { alike, apart, .. } = self.segments;
+        let is_round = |ns: i64| ns % ROUND_NS == 0;
+        apart >= TIMES_FOR_A_CLOCK
+            && alike <= apart / ALIKE_ONE_OF
+            && is_round(self.step_ns)
+            && self.first_ns.is_some_and(is_round)
     }
 
     /// The step that picked `times` show, which may be those of one moment. The coarser the clock, the less
@@ -192,6 +210,24 @@ mod tests {
         // No time is that of the frame before: these may be a program's pauses.
         assert_eq!(step_ns(uneven(1)), FINE_CLOCK_NS);
         assert_eq!(step_ns(uneven(2).chain([9_040_000])), FINE_CLOCK_NS);
+    }
+
+    /// A simulator writes each frame at a round time of its own. A clock that ticks every 10 ms gives an answer the
+    /// time of its request.
+    #[test]
+    fn round_times_of_their_own_are_made_up() {
+        let is_made_up = |first_ns: i64, each: fn(i64) -> i64| {
+            let mut step = ClockStep::default();
+            (0..40).map(|at| first_ns + each(at) * ROUND_NS).for_each(|time_ns| {
+                step.see(time_ns);
+                step.see_segment(time_ns);
+            });
+            step.is_made_up()
+        };
+        assert!(is_made_up(0, |at| at * at));
+        assert!(!is_made_up(0, |at| at / 2));
+        assert!(!is_made_up(123_000, |at| at * at));
+        assert!(!is_made_up(0, |at| at.min(12)));
     }
 
     /// A file with one frame does not show its clock.
