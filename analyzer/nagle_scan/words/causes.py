@@ -131,8 +131,8 @@ BY_ROW = {
     "missing_bytes": "bytes are missing from the capture around it: capture again without drops, "
     "with a larger buffer or a filter",
     "unseen_acks": "the ACKs of the other side were not captured: capture both directions",
-    "late_or_clock": "by the {by}'s own clock (TCP timestamps) it had left long before: it was held "
-    "up on its way, or the capture's clock was set",
+    "late_or_clock": "by the {by}'s own clock (TCP timestamps) it had left long before: it was "
+    "held up on its way, or the capture's clock was set",
     "two_clocks": "segments appear after their ACKs: capture both directions on one interface, "
     "with one clock",
     "no_ack": "more could have been sent: the {by}'s program, its pacing or a slow link; a capture "
@@ -192,7 +192,9 @@ CAUSES = (
         name="zero_window",
         words="receive window full",
         meaning=_both("the receiving program did not read, or its receive buffer is small"),
-        by_turn={"open": _both("the receiver's window had no more room: its program does not read")},
+        by_turn={
+            "open": _both("the receiver's window had no more room: its program does not read")
+        },
         colour=colours.CLIENT,
         hatch="\\\\",
     ),
