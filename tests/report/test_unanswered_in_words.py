@@ -123,8 +123,8 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *FILLED, (1.2, PROBE), (1.2, SHUT), (31.2, PROBE)],
-            "the receiver's window had no more room: its program does not read; tried 2 times, up to "
-            "30 s apart",
+            "the receiver's window had no more room: its program does not read; tried 2 times, up "
+            "to 30 s apart",
         ),
         (
             [*OPENED, *ANSWERED, *ASKED[:1], *CUT, (30.0, client(41, 1491, "R"))],
