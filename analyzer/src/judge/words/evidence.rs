@@ -213,14 +213,7 @@ impl<'a> ExplainedStall<'a> {
         let held = &self.finding.held;
         let unheld = UnheldCount(self.judged.half(self.wait.by).contradictions);
         put!(out, "Nagle's algorithm was on with a probability of ");
-        put!(
-            out,
-            Decimals::<5>(held.on.into()),
-            ", by all waits of the ",
-            self.by,
-            " and ",
-            unheld
-        );
+        put!(out, Decimals::<5>(held.on.into()), ", by all waits of the ", self.by, unheld);
         if self.model.sibling_count > 0 {
             let (count, siblings) = (self.model.sibling_count, self.model.siblings);
             let (plural, say) = (plural(count), if count == 1 { "says" } else { "say" });
@@ -249,17 +242,20 @@ impl<'a> ExplainedStall<'a> {
     }
 }
 
-/// How often small segments were sent unheld.
+/// How often small segments were sent unheld, which speaks against the algorithm.
 pub(super) struct UnheldCount(pub u32);
 
 impl Piece for UnheldCount {
     fn put(&self, out: &mut String) {
         match self.0 {
-            0 => put!(out, "no small segment sent while another was unacknowledged"),
-            1 => put!(out, "1 small segment sent while another was unacknowledged"),
+            0 => put!(out, " and no small segment sent right behind an unacknowledged one"),
+            1 => put!(
+                out,
+                ", against which 1 small segment speaks, sent right behind an unacknowledged one"
+            ),
             count => {
-                put!(out, Grouped(count.into()));
-                put!(out, " small segments sent while another was unacknowledged");
+                put!(out, ", against which ", Grouped(count.into()), " small segments speak, ");
+                put!(out, "sent right behind unacknowledged ones");
             }
         }
     }

@@ -54,7 +54,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         row(
             "P(on)",
             format!("{:.5}", held.on),
-            format!("Nagle's algorithm was on, by all waits and {}", UnheldCount(contradictions)),
+            format!("Nagle's algorithm was on, by all waits{}", UnheldCount(contradictions)),
         ),
         row(
             "siblings",
