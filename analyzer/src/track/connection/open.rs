@@ -90,8 +90,12 @@ impl Connection {
 
     #[cold]
     fn push_open(&mut self, ending: Ending, to: Mark, recorder: &mut Recorder) {
+        let server = self.half(Side::Server);
         if let (true, Some(begin)) = (ending == Ending::ServerReset, self.exchanges.open())
-            && self.half(Side::Server).has_finished()
+            && server.has_finished()
+            // Else it is a part of what the server closed upon.
+            && (server.sequence.in_flight() == 0
+                || begin.time_ns - server.last_data.time_ns >= PROBE_NS)
         {
             recorder.exchanged.stale.add(Stale { count: 1, first_frame: begin.frame });
         }
@@ -174,7 +178,8 @@ impl Connection {
 
     /// Keeps a wait in vain, with what was tried.
     pub(super) fn keep_open(&self, wait: Wait, recorder: &mut Recorder) {
-        let (count, longest_ns) = self.halves.iter().map(Half::tries).max().unwrap_or_default();
+        let tries = |half: &Half| half.tries(wait.from.time_ns);
+        let (count, longest_ns) = self.halves.iter().map(tries).max().unwrap_or_default();
         let ms = (longest_ns / 1_000_000).min(u32::MAX.into()) as u32;
         // The frames of probes are not kept as the last one.
         let to = Mark { frame: wait.to.frame.max(wait.from.frame), ..wait.to };
@@ -315,6 +320,15 @@ mod tests {
     }
 
     #[test]
+    fn tries_are_those_since_something_is_owed() {
+        let opened = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).syn());
+        let opened = opened.times(3, |story| story.after_ms(1_000.0, server(0).syn().again()));
+        let asked = opened.after_ms(0.1, client(0)).after_ms(1.0, client(100));
+        let told = asked.after_ms(1.0, server(0)).end_after_ms(29_999.0);
+        assert_eq!(only(&told).tries(), (0, 0));
+    }
+
+    #[test]
     fn nobody_waits_where_no_answer_is_owed() {
         let talk = |story: Story| story.after_ms(5.0, client(100)).after_ms(1.0, server(200));
         let opened = || Story::new().handshake(0.02, 1.0);
@@ -391,6 +405,10 @@ mod tests {
         assert_eq!(stale(met_rst.after_ms(0.1, server(0).rst())), (1, 14));
         assert_eq!(stale(closed().after_ms(500.0, server(0).rst())), (0, 0));
         assert_eq!(stale(asked().after_ms(0.1, server(0).rst())), (0, 0));
+        // The rest of a request that the server refuses and closes upon.
+        let refused = asked().after_ms(1.0, server(50)).after_ms(0.01, server(0).fin());
+        let rest = refused.after_ms(0.01, client(80).ack(400)).after_ms(0.1, server(0).rst());
+        assert_eq!(stale(rest), (0, 0));
     }
 
     /// 100 bytes do not fit, and the server's program reads no more.

@@ -196,10 +196,11 @@ impl Half {
         self.odd_mut().tries.add(now.time_ns, last_new_ns);
     }
 
-    /// How often it did so since its last new data, and at most how long after the time before, in ns.
-    pub fn tries(&self) -> (u32, i64) {
+    /// How often it did so since its last new data, and at most how long after the time before, in ns;
+    /// nothing if not `since_ns`.
+    pub fn tries(&self, since_ns: i64) -> (u32, i64) {
         let Tries { count, last_ns, longest_ns } = self.odd().tries;
-        if last_ns < self.last_new().time_ns { (0, 0) } else { (count, longest_ns) }
+        if last_ns < self.last_new().time_ns.max(since_ns) { (0, 0) } else { (count, longest_ns) }
     }
 
     /// Probes that the other end, heard of until `heard_ns`, has not answered: how many, and the first.
