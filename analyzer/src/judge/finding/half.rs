@@ -56,6 +56,8 @@ impl JudgedHalf {
         let half = connection.half(side);
         let path = &directions[side as usize].path;
         let late_acks = late_acks(connection, side, findings, directions);
+        let late = late_of(side.other(), findings, directions);
+        let late = late.filter(|finding| finding.wait.is(fact::UNACKED_SMALL)).count() as u32;
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -65,7 +67,7 @@ impl JudgedHalf {
             contradictions: half.contradictions(),
             opportunities: half
                 .contradictions()
-                .saturating_add(connection.half(side.other()).delayed_acks()),
+                .saturating_add(connection.half(side.other()).delayed_acks().max(late)),
             is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,
@@ -112,7 +114,22 @@ impl Detail {
     }
 }
 
-/// The pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short.
+/// The waits for pure ACKs of `side` that its timer delayed, but for those that a retransmission cut short.
+fn late_of<'a>(
+    side: Side,
+    findings: Findings<'a>,
+    directions: &[Direction; 2],
+) -> impl Iterator<Item = Finding<'a>> {
+    let acks = &directions[side.other() as usize].acks;
+    findings.iter().filter(move |finding| {
+        let wait = finding.wait;
+        wait.acknowledged_by() == side
+            // Cut short: the timer is longer than that. Or it follows another copy; or was picked for its length.
+            && !wait.has_any(fact::RESENT | fact::RECOVERY | fact::LONGEST)
+            && acks.is_delayed(wait)
+    })
+}
+
 /// How late they are the round trip to it tells.
 fn late_acks(
     connection: &Connection,
@@ -122,16 +139,8 @@ fn late_acks(
 ) -> Option<LateAcks> {
     let half = connection.half(side);
     let rtt_ns = directions[side as usize].path.shortest_ns?;
-    let acks = &directions[side.other() as usize].acks;
     let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(Some(rtt_ns));
-    let late = |finding: &Finding| {
-        let wait = &finding.wait;
-        wait.acknowledged_by() == side
-            // Cut short: the timer is longer than that. Or it follows another copy; or was picked for its length.
-            && !wait.has_any(fact::RESENT | fact::RECOVERY | fact::LONGEST)
-            && acks.is_delayed(wait)
-    };
-    let found = || findings.iter().filter(late);
+    let found = || late_of(side, findings, directions);
     let timer = Timer::of(&mut found().map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())?;
     let first_frame = found().map(|finding| finding.wait.ack.frame).min()?;
     // The handshake is a round trip, too.

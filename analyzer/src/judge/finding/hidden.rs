@@ -10,7 +10,7 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::thresholds::{BLINDING_CLOCK_NS, OPEN_HOLDS, RELEASED_NOTHING};
 use crate::rules;
 use crate::track::wait::End;
-use crate::track::{Connection, Side};
+use crate::track::{Connection, Mark, Side};
 
 /// All that a doubt may ask for.
 #[derive(Clone, Copy)]
@@ -74,16 +74,18 @@ fn is_cut_off(seen: &Seen<'_>) -> bool {
     seen.either(|side, nagle| {
         let half = connection.half(side);
         let path = &directions[side as usize].path;
-        let released_nothing = connection.half(side.other()).late_acks > RELEASED_NOTHING;
-        let is_last = |finding: Finding<'_>| {
-            let wait = finding.wait;
-            let left_ns = conditions.end_ns - wait.to.time_ns;
-            wait.end == End::Ack
-                && wait.by == side.other()
-                && half.last_ns <= wait.to.time_ns
-                && left_ns as f64 / 1e6 <= path.latest_release_ms()
+        let peer = connection.half(side.other());
+        let released_nothing = peer.late_acks > RELEASED_NOTHING;
+        let is_last = |mark: Mark| {
+            let left_ns = conditions.end_ns - mark.time_ns;
+            half.last_ns <= mark.time_ns && left_ns as f64 / 1e6 <= path.latest_release_ms()
         };
-        !nagle.is_off() && !released_nothing && !half.has_finished() && findings.iter().any(is_last)
+        let ends_wait = |finding: Finding<'_>| {
+            let wait = finding.wait;
+            wait.end == End::Ack && wait.by == side.other() && is_last(wait.to)
+        };
+        let is_open = !nagle.is_off() && !released_nothing && !half.has_finished();
+        is_open && (findings.iter().any(ends_wait) || half.late_ack(peer).is_some_and(is_last))
     })
 }
 
@@ -199,6 +201,9 @@ mod tests {
         let answered = |story| late(story, client(100)).after_ms(1.0, server(200));
         let after = |times| ends(late(opened().times(times, answered), client(100)), 0);
         assert_eq!([after(7), after(8)], [cut_off, (Verdict::Clean, Hidden::Nothing)]);
+        // Nothing tells the round trip to the end that delays it.
+        let joined = Story::new().after_ms(0.0, client(88)).after_ms(18.0, server(42));
+        assert_eq!(ends(joined.after_ms(211.0, client(0)), 0), cut_off);
     }
 
     #[test]

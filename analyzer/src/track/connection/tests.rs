@@ -347,6 +347,13 @@ fn quick_acks_leave_nothing_to_stall_and_an_ack_on_a_reply_does() {
     // An ACK that came with the handshake acknowledges a SYN.
     let opened = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).syn());
     assert_eq!(opportunities(ask(opened)), [0, 0]);
+    // On a path this long, 12 ms are no delayed ACK.
+    let far = Story::new().handshake(0.02, 300.0).after_ms(1.0, client(100));
+    assert_eq!(opportunities(far.after_ms(312.0, server(0))), [0, 0]);
+    // Sent again needlessly, it is acknowledged as late as it was the first time.
+    let near = Story::new().handshake(0.02, 12.0).after_ms(1.0, client(100));
+    let again = near.after_ms(49.0, client(100).again()).after_ms(4.0, server(0));
+    assert_eq!(opportunities(again.after_ms(170.0, server(37))), [1, 0]);
     // A full segment keeps back nothing (Minshall), and TCP_NODELAY is proven by what left.
     assert_eq!(
         opportunities(asked().after_ms(1.0, server(1460)).after_ms(40.0, client(0))),

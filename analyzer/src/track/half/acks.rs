@@ -5,7 +5,7 @@ use crate::capture::times::DAY_NS;
 use crate::decode::{FIN, Header, seq};
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-use crate::track::thresholds::ECHOES;
+use crate::track::thresholds::{ECHOES, SHORTEST_DELAYED_ACK_NS};
 use crate::track::wait::{Facts, fact, when};
 
 /// The first ACK that covered something: when it came, and what it says.
@@ -60,6 +60,16 @@ impl Half {
     /// The ACK that covered the last small segment.
     pub fn small_acked(&self) -> Release {
         Release { mark: self.small_acked, facts: self.small_ack_facts }
+    }
+
+    /// The bare ACK that covered the last data, a small segment, late: where no round trip to `peer` was
+    /// measured, which sent it.
+    pub fn late_ack(&self, peer: &Self) -> Option<Mark> {
+        let Release { mark, facts } = self.small_acked();
+        let late_ns = mark.time_ns - self.last_data.time_ns;
+        let is_late = facts.is(fact::PURE_ACK) && late_ns >= SHORTEST_DELAYED_ACK_NS;
+        let is_unmeasured = peer.measured_rtt_ns().is_none();
+        (self.is_last_small() && is_late && is_unmeasured).then_some(mark)
     }
 
     /// The ACK that covered everything.

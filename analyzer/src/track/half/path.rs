@@ -57,7 +57,8 @@ impl Half {
     /// came at once, the peer's next small segment would have been held until then.
     #[inline]
     pub fn count_delayed_ack(&mut self, sample_ns: i64, pure: bool) {
-        let is_late = sample_ns - self.rtt_or_zero_ns() >= SHORTEST_DELAYED_ACK_NS;
+        let rtt_ns = self.rtt_or_zero_ns();
+        let is_late = sample_ns - rtt_ns >= SHORTEST_DELAYED_ACK_NS.max(rtt_ns / LATE_ONE_OF);
         self.late_acks = self.late_acks.saturating_add((pure && is_late).into());
         self.acks_with_data = self.acks_with_data.saturating_add((!pure).into());
     }
