@@ -220,9 +220,15 @@ def test_a_segment_is_less_than_the_mss_or_ends_in_one_that_is() -> None:
             assert (length < least) == (than == "less than"), one.path
 
 
+def test_what_the_clock_does_not_show_is_no_prediction() -> None:
+    costs = [one.first["cost"] for one in seen() if "cost" in one.first]
+    assert any("82.5 ms on average, hardly any time without the stalls." in cost for cost in costs)
+    assert not any(re.search(r"about 0\.0 .s without", cost) for cost in costs)
+
+
 def test_a_stream_is_promised_no_other_latency() -> None:
     """No table compares latencies that COST does not compare."""
-    streams = [one for one in seen() if sentences.NO_LATENCY in one.first.get("cost", "")]
+    streams = [one for one in seen() if sentences.STREAM in one.first.get("cost", "")]
     alone = [one for one in streams if one.view.summary.connections == 1]
     assert alone
     for one in alone:

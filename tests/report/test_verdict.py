@@ -96,7 +96,7 @@ def test_one_request_per_connection_is_no_all_clear(
     assert "but nothing here could have stalled" in flat(run(path, "-q").stdout)
     assert WILL_NOT_HELP not in said
     split = (
-        "FIX 10.0.0.2:8000 sent a message in two pieces of 170 and 420 bytes (frames 6, 8): "
+        "FIX 10.0.0.2:8000 sent 170 and 420 bytes one right after the other (frames 6, 8): "
         "without TCP_NODELAY, held as soon as the client delays an ACK."
     )
     assert (split in said) == (len(pieces) > 1)

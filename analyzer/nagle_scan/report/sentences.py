@@ -15,9 +15,11 @@ WITHOUT_STALLS = "without stalls"
 """A prediction: the program may have written a held segment late, and a fix may save more."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
+LEAST_MS = 0.001
+"""A shorter rest is one that the capture does not show: coarse or different clocks."""
 MOST_HANDSHAKES = 10_000
 """Connections with handshakes that are read for a median."""
-NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
+STREAM = "a stream of messages, not requests and replies: no latency tells what that costs"
 
 
 def cost(
@@ -61,9 +63,9 @@ def _cost(
 ) -> str:
     part, stalled = _part(summary), duration(certainty.counted_ms(summary))
     if part is None:
-        return f"{stalled} in all; {NO_LATENCY}."
+        return f"{stalled} in all; {STREAM}."
     if part <= 0:
-        return f"{stalled} in all, outside the exchanges: no latency to compare."
+        return f"{stalled} in all, outside the exchanges: their latency stays as it is."
     exchanges, whole_ms = summary.cost_exchanges, summary.cost_latency_ms
     lost_ms = part * whole_ms
     bound = "nearly all" if at_most and percent(part).startswith("over") else percent(part)
@@ -73,11 +75,12 @@ def _cost(
         median = _median_cost(summary, servers)
         return f"{share}: {duration(lost_ms)} of {duration(whole_ms)}.{median}"
     seen = " (as seen at the capture point)" if elsewhere else ""
-    now, then = duration(whole_ms / exchanges), duration((whole_ms - lost_ms) / exchanges)
+    now, then_ms = duration(whole_ms / exchanges), (whole_ms - lost_ms) / exchanges
+    then = f"about {duration(then_ms)}" if then_ms >= LEAST_MS else "hardly any time"
     takes = f"its only exchange took {now}{seen}"
     if exchanges > 1:
         takes = f"an exchange takes {now} on average{seen}"
-    return f"{share}: {takes}, about {then} {_without(summary)}."
+    return f"{share}: {takes}, {then} {_without(summary)}."
 
 
 def _affected(summary: _core.Summary) -> str:

@@ -20,7 +20,7 @@ ACKED_AT_ONCE = (
     "pauses of 40 ms. Test with several requests on one connection, back to back."
 )
 NEVER_ACKED = "No ACK of a small segment of the {sender} was captured: none can have been released."
-IN_PIECES = "{} sent a message in two pieces of {:,} and {:,} bytes (frames {}, {})"
+IN_PIECES = "{} sent {:,} and {:,} bytes one right after the other (frames {}, {})"
 HELD_SOON = "without TCP_NODELAY, held as soon as {} delays an ACK"
 NOTHING_HELD = (
     "Nagle's algorithm held nothing for 1 ms or more{unless}: if something takes longer here, "

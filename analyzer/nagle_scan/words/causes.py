@@ -283,7 +283,7 @@ CAUSES = (
                 "client": "the client's program sent nothing, in the middle of a message or "
                 "between messages, or waited for an answer that did not come",
                 "server": "the server's program sent nothing, in the middle of a message or "
-                "between unrequested ones",
+                "between messages",
             },
             "unmeasured": _both(
                 "request open, no reply yet: the server, or the way to it, whose round trip this "

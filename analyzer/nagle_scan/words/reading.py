@@ -3,8 +3,8 @@ data. The JSON and `nagle-scan mcp` have the same sentences."""
 
 READING = (
     "The verdict is 'stalls' (at least one is likely or certain), 'possible' (none is more than "
-    "possible), 'clean' (no stall of min_wait_ms or more, and this capture would have shown one) "
-    "or 'inconclusive' (this capture cannot show it).",
+    "possible), 'clean' (no stall of min_wait_ms or more, and nothing hid one; the sentence says "
+    "where nothing could have stalled) or 'inconclusive' (this capture cannot show it).",
     "Only 'clean' means that there was no stall of min_wait_ms or more; shorter holds are counted "
     "in short_holds. 'inconclusive' does not mean it, and neither does an empty list: read the "
     "notices, and capture again as they say.",
