@@ -15,7 +15,7 @@ HEAD = '''"""The Rust engine. Durations in ms, times in ns since the epoch, fram
 
 # scripts/stub.py writes this file before the engine is built.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from nagle_scan.result.options import ScanOptions
@@ -27,7 +27,7 @@ PARTS: list[str]
 '''
 TYPES = {"bool": "bool", "f64": "float", "PyBytes": "bytes", "PyBackedBytes": "bytes"}
 TYPES["PyOptions"] = "ScanOptions"
-TYPES |= {"()": "None", "": "None", "PyDict": "dict[str, Any]"}
+TYPES |= {"()": "None", "": "None", "PyDict": "dict[str, Any]", "PyAny": "Callable[..., Any]"}
 TYPES |= dict.fromkeys(("str", "String", "IpAddr"), "str")
 TYPES |= dict.fromkeys(("u8", "u16", "u32", "u64", "usize", "i32", "i64"), "int")
 SHOWN = {"integer": "int", "time": "int", "duration": "float", "maybe_duration": "float | None"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError
-from nagle_scan.system import files
+from nagle_scan.system import addr2line, files
 
 Path = str | os.PathLike[str]
 MOST_FILES = 60_000
@@ -31,7 +31,11 @@ def read(given: Path | Iterable[Path], progress: _core.Progress) -> _core.Calls:
     if not 0 < len(paths) <= MOST_FILES:
         raise CaptureError(f"a trace has 1 to {MOST_FILES:,} files, not {len(paths):,}")
     _allow_open_files(len(paths))
-    return _core.read_calls(paths, progress)
+
+    def look_up(frames: list[addr2line.Frame], began_ns: int | None) -> list[list[addr2line.Line]]:
+        return addr2line.lines(frames, began_ns, paths)
+
+    return _core.read_calls(paths, progress, look_up)
 
 
 def _allow_open_files(count: int) -> None:

@@ -68,6 +68,7 @@ def _calls(view: View, calls: Row) -> Iterator[str]:
         yield _pattern(view, calls, pattern)
     if len(calls["patterns"]) > MOST_PATTERNS:
         yield "Others: see -o result.json."
+    yield from look_up(calls["addr2line"])
     if calls["note"]:
         yield f"{sentence_start(calls['note'])}."
     elif not calls["patterns"]:
@@ -101,8 +102,9 @@ def _stalls(view: View, calls: Row) -> int:
 
 
 def call(row: Row) -> str:
-    """`sendto 143 B in serve() (trace line 12)`."""
+    """`sendto 143 B in put() at put.c:9, called from serve() at split.c:2 (trace line 12)`."""
     where = f" in {function(row['function'])}" if row["function"] else ""
+    where += f", called from {function(row['caller'])}" if "caller" in row else ""
     return f"{row['name']} {row['bytes']:,} B{where} ({line(row)})"
 
 
@@ -112,9 +114,15 @@ def line(row: Row) -> str:
 
 
 def function(name: str) -> str:
-    """The function's name with brackets; a place in a file stays behind it."""
+    """`serve() at split.c:12`."""
     name, _, place = printable(name).partition(" (")
-    return f"{name}()" + (f" ({place}" if place else "")
+    return f"{name}()" + (f" at {place.removesuffix(')')}" if place else "")
+
+
+def look_up(commands: Sequence[str]) -> Iterator[str]:
+    """How to find the lines of code."""
+    if commands:
+        yield f"Lines of code: {'; '.join(commands)}."
 
 
 def _proven(view: View, calls: Row) -> Iterator[str]:

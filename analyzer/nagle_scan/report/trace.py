@@ -38,8 +38,10 @@ def anonymize(alone: Row) -> None:
         for call in pattern["first"], pattern["last"]:
             call["function"] = ""
             call.pop("file", None)
+            call.pop("caller", None)
     for option in alone["options"]:
         option["function"] = ""
+    alone["addr2line"] = []
 
 
 def render(alone: Row, names: str, style: Style, *, hides: bool) -> str:
@@ -71,7 +73,8 @@ def _items(alone: Row, *, hides: bool) -> Iterator[tuple[str, str]]:
         yield "FIX", FIX
     port = next((pattern["port"] for pattern in patterns if pattern["port"]), None)
     why = "A capture of the same minutes proves it" if harmful else "To find out, capture as well"
-    yield "NEXT", PROVE.format(why=why, port=f" tcp port {port}" if port else "")
+    prove = PROVE.format(why=why, port=f" tcp port {port}" if port else "")
+    yield "NEXT", " ".join([prove, *calls.look_up(alone["addr2line"])])
 
 
 def _pattern(pattern: Row, *, hides: bool) -> str:

@@ -7,6 +7,7 @@ use super::trace::Trace;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A write of this many bytes fills a segment of an Ethernet: it does not wait.
 const FULL_BYTES: u32 = 1448;
@@ -26,6 +27,8 @@ pub struct Alone {
     /// A write that did not return.
     pub blocked: Option<BlockedWrite>,
     pub options: Vec<OptionRow>,
+    /// Commands that find the lines of code.
+    pub addr2line: Vec<String>,
     /// Was `TCP_NODELAY` set on the sockets of the patterns: `never`, `not seen`, or empty?
     pub nodelay: &'static str,
     /// Why calls may be missing.
@@ -94,9 +97,9 @@ pub fn alone(trace: &Trace) -> Alone {
                 let key = (
                     kind_of(socket),
                     first.name,
-                    first.function,
+                    first.stack,
                     last.name,
-                    last.function,
+                    last.stack,
                     nodelay,
                     last.more(),
                 );
@@ -105,7 +108,19 @@ pub fn alone(trace: &Trace) -> Alone {
             }
         }
     }
-    let each = kinds.into_iter();
+    let pairs = kinds.keys().map(|(_, _, first, _, last, ..)| (*first, *last));
+    let addr2line = trace.functions.commands(pairs);
+    // Several stacks may have one name.
+    let mut by_name: BTreeMap<_, AlikeTurns<'_>> = BTreeMap::new();
+    for ((kind, first, first_stack, last, last_stack, nodelay, more), turns) in kinds {
+        let of_first = trace.functions.names(first_stack, last_stack);
+        let of_last = trace.functions.names(last_stack, first_stack);
+        match by_name.entry((kind, first, of_first, last, of_last, nodelay, more)) {
+            Entry::Vacant(entry) => _ = entry.insert(turns),
+            Entry::Occupied(mut entry) => entry.get_mut().waits_us.extend(turns.waits_us),
+        }
+    }
+    let each = by_name.into_iter();
     let mut patterns: Vec<Repeated> =
         each.map(|(key, kind)| kind.repeated(trace, turns[&key.0])).collect();
     // A cork holds data whatever the option says.
@@ -124,6 +139,7 @@ pub fn alone(trace: &Trace) -> Alone {
         connections: connections.len(),
         bytes,
         options: options(trace),
+        addr2line,
         nodelay: nodelay(trace, &of_patterns),
         note: if bytes == 0 { missing(trace) } else { bounded(trace) },
         patterns,
@@ -212,8 +228,8 @@ impl AlikeTurns<'_> {
             local: socket.local.map(|end| end.to_string()),
             remote: socket.remote.map(|end| end.to_string()),
             port: server_port(socket),
-            first: NamedCall::of(trace, first),
-            last: NamedCall::of(trace, last),
+            first: NamedCall::of(trace, first, Some(last)),
+            last: NamedCall::of(trace, last, Some(first)),
             nodelay: last.flags & flag::NODELAY != 0,
             is_whole: socket.is_whole,
             more: last.more(),

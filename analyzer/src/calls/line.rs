@@ -38,6 +38,7 @@ pub enum What<'a> {
     Frame {
         binary: &'a str,
         function: &'a str,
+        address: u64,
         source: &'a str,
     },
     Exited,
@@ -141,12 +142,14 @@ fn time_of(token: &str) -> Option<(TraceClock, i64)> {
 fn frame(text: &str) -> Option<What<'_>> {
     let (_, rest) = text.split_once("> ").filter(|(head, _)| !head.contains(['(', '"']))?;
     let (before, source) = rest.rsplit_once(" [0x")?;
-    let source = source.split_once(']')?.1.trim();
+    let (address, source) = source.split_once(']')?;
+    let address = u64::from_str_radix(address, 16).ok()?;
     let (binary, function) = before.split_once('(').unwrap_or((before, ""));
     let binary = binary.trim_start_matches([' ', '>']);
     let function = function.strip_suffix(')').unwrap_or(function);
     let function = function.rsplit_once("+0x").map_or("", |(name, _)| name);
-    binary.starts_with(['/', '[', '(']).then_some(What::Frame { binary, function, source })
+    let source = source.trim();
+    binary.starts_with(['/', '[', '(']).then_some(What::Frame { binary, function, address, source })
 }
 
 /// A call's arguments, and what came of it.

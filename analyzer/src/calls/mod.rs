@@ -15,7 +15,7 @@ mod place;
 mod reading;
 pub mod rows;
 pub mod sockets;
-mod stack;
+pub mod stack;
 pub mod trace;
 pub mod written;
 

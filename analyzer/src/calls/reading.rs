@@ -5,6 +5,7 @@ use super::foreign::foreign;
 use super::line::{self, EndedCall, LONGEST_TEXT, Line, What, without_strings};
 use super::name::{CallKind, NAMES, kind, place};
 use super::sockets::{DescriptorText, Protocol, Socket, Sockets, Thread, Write, descriptor, flag};
+use super::stack::MOST_FRAMES;
 use super::trace::{OptionCall, Trace};
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
@@ -79,6 +80,8 @@ pub struct TraceReader {
     /// A call with a line into which its program wrote.
     open: Option<Unfinished>,
     stack: Option<Stack>,
+    /// Its frames so far.
+    frames: Vec<u32>,
     /// Writes that were kept.
     kept: usize,
 }
@@ -95,11 +98,19 @@ impl TraceReader {
         if self.trace.lines <= LOOKED_AT {
             self.trace.foreign = self.trace.foreign.or_else(|| foreign(text));
         }
-        let line = Line::of(text);
-        if let What::Frame { binary, function, source } = line.what {
-            return self.frame(binary, function, source);
+        // Frames come again and again.
+        if text.starts_with(" > /") && self.is_known(text) {
+            return;
         }
-        self.stack = None;
+        let line = Line::of(text);
+        if let What::Frame { binary, function, address, source } = line.what {
+            if self.stack.is_some() && self.frames.len() < MOST_FRAMES {
+                let functions = &mut self.trace.functions;
+                self.frames.extend(functions.place(text, (binary, function, address, source)));
+            }
+            return;
+        }
+        self.end_stack();
         let time_ns = file.stamp(line.time);
         let open = self.open.take();
         let name = match line.what {
@@ -167,16 +178,26 @@ impl TraceReader {
         Some((*maker, call.text.contains("CLONE_FILES")))
     }
 
-    fn frame(&mut self, binary: &str, function: &str, source: &str) {
-        let Some(stack) = self.stack else { return };
-        let Some(found) = self.trace.functions.place(binary, function, source) else { return };
+    /// A frame that needs no reading.
+    fn is_known(&mut self, text: &str) -> bool {
+        if self.stack.is_none() || self.frames.len() >= MOST_FRAMES {
+            return true;
+        }
+        let found = self.trace.functions.seen(text);
+        self.frames.extend_from_slice(found.unwrap_or_default());
+        found.is_some()
+    }
+
+    fn end_stack(&mut self) {
+        let Some(stack) = self.stack.take() else { return };
+        let found = self.trace.functions.stack(&self.frames);
+        self.frames.clear();
         match stack {
             Stack::Write(socket, at) => {
-                self.sockets.all[socket as usize].writes[at].function = found;
+                self.sockets.all[socket as usize].writes[at].stack = found;
             }
-            Stack::Option(at) => self.trace.options[at].function = found,
+            Stack::Option(at) => self.trace.options[at].stack = found,
         }
-        self.stack = None;
     }
 
     /// A call that ends in this line, or a later one. A page may have lost its newlines.
@@ -323,7 +344,7 @@ impl TraceReader {
             offset,
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             line: begun.line,
-            function: 0,
+            stack: 0,
             answered_us: u32::MAX,
             file: begun.file,
             name: begun.name,
@@ -353,7 +374,7 @@ impl TraceReader {
             error: ended.error.to_owned(),
             socket: place,
             line: begun.line,
-            function: 0,
+            stack: 0,
             taken_back: false,
         });
         self.stack = Some(Stack::Option(self.trace.options.len() - 1));
@@ -383,6 +404,7 @@ impl TraceReader {
     }
 
     pub fn end(mut self, paths: &[String]) -> Trace {
+        self.end_stack();
         for Unfinished { begun, text } in std::mem::take(&mut self.unfinished).into_values() {
             let first = text.split(',').next().unwrap_or_default();
             if kind(begun.name) == CallKind::Write

@@ -22,23 +22,31 @@ pub struct NamedCall {
     /// The file of that line, where the trace has several.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub file: String,
-    /// Empty where no stack tells.
+    /// Empty where no stack tells. Its line of code stands behind it where that is known.
     pub function: String,
+    /// The caller that parts it from the call beside it, through one wrapper.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub caller: String,
 }
 
 impl NamedCall {
     pub fn anonymize(&mut self) {
         self.function.clear();
+        self.caller.clear();
         self.file.clear();
     }
 
-    pub fn of(trace: &Trace, write: &Write) -> Self {
+    /// `beside`: the other call of the same message.
+    pub fn of(trace: &Trace, write: &Write, beside: Option<&Write>) -> Self {
+        let (function, caller) =
+            trace.functions.names(write.stack, beside.map_or(0, |beside| beside.stack));
         Self {
             name: NAMES[usize::from(write.name)].0,
             bytes: write.bytes,
             line: write.line,
             file: file_of(trace, write.file),
-            function: trace.functions.name(write.function).to_owned(),
+            function: function.to_owned(),
+            caller: caller.to_owned(),
         }
     }
 }
@@ -67,7 +75,7 @@ pub fn options(trace: &Trace) -> Vec<OptionRow> {
     let mut rows: Vec<OptionRow> = Vec::new();
     let mut numbers = HashSet::new();
     for call in &trace.options {
-        let function = trace.functions.name(call.function);
+        let (function, _) = trace.functions.names(call.stack, 0);
         let is_same = |row: &&mut OptionRow| {
             (row.name, row.value, row.taken_back) == (call.name, call.value, call.taken_back)
                 && (row.what.as_str(), row.error.as_str(), row.function.as_str())

@@ -38,8 +38,8 @@ pub struct Write {
     pub offset: u64,
     pub bytes: u32,
     pub line: u32,
-    /// Which of the trace's functions; 0 for none.
-    pub function: u32,
+    /// Which of the trace's stacks; 0 for none.
+    pub stack: u32,
     /// From the call until data had been read, in us; `u32::MAX` where something else came first.
     pub answered_us: u32,
     pub file: u16,

@@ -22,7 +22,7 @@ pub struct OptionCall {
     pub error: String,
     pub socket: Option<u32>,
     pub line: u32,
-    pub function: u32,
+    pub stack: u32,
     /// A later call unset it.
     pub taken_back: bool,
 }
@@ -73,6 +73,12 @@ impl Trace {
             }
         }
         Ok(lines)
+    }
+
+    /// When its first write was called, if it tells that.
+    pub fn began_ns(&self) -> Option<i64> {
+        let first = self.sockets.iter().filter_map(|socket| Some(socket.writes.first()?.time_ns));
+        first.min().filter(|_| self.clock == Some(TraceClock::Unix))
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -69,7 +69,7 @@ mod tests {
         offset: 0,
         bytes: 6,
         line: 1,
-        function: 0,
+        stack: 0,
         answered_us: u32::MAX,
         file: 0,
         name: 0,

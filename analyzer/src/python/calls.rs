@@ -2,6 +2,7 @@
 
 use super::progress::{PyProgress, interruptible};
 use crate::calls::alone::alone;
+use crate::calls::stack::Frame;
 use crate::calls::trace::Trace;
 use crate::track::reader::Reading;
 use pyo3::prelude::*;
@@ -21,12 +22,22 @@ impl PyCalls {
     }
 }
 
-/// Reads the files of a trace.
+/// Reads the files of a trace. Frames of stacks, each with the file and the address of a call and
+/// its function, have the functions and lines that `look_up` returns for them.
 #[pyfunction(name = "read_calls")]
-fn read(py: Python<'_>, paths: Vec<String>, progress: &PyProgress) -> PyResult<PyCalls> {
+fn read(
+    py: Python<'_>,
+    paths: Vec<String>,
+    progress: &PyProgress,
+    look_up: &Bound<'_, PyAny>,
+) -> PyResult<PyCalls> {
     let reading = Reading::of(&paths, Some(1));
     let progress = &progress.0;
-    let trace = interruptible(py, reading, progress, || Trace::read(&paths, progress))??;
+    let mut trace = interruptible(py, reading, progress, || Trace::read(&paths, progress))??;
+    let frames: Vec<_> = trace.functions.frames.iter().map(Frame::place).collect();
+    if !frames.is_empty() {
+        trace.functions.look_up(look_up.call1((frames, trace.began_ns()))?.extract()?);
+    }
     Ok(PyCalls { trace: Arc::new(trace) })
 }
 

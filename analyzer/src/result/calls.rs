@@ -74,6 +74,8 @@ pub struct CallsSummary {
     pub patterns: Vec<Pattern>,
     /// Calls that set `TCP_NODELAY`, `TCP_CORK` or `TCP_QUICKACK`.
     pub options: Vec<OptionRow>,
+    /// Commands that find the lines of code.
+    pub addr2line: Vec<String>,
     /// Why nothing, or not all, was found.
     pub note: String,
 }
@@ -113,7 +115,7 @@ impl CallRow {
     pub fn named(&self, calls: &StallCalls) -> StallCall {
         let has_time = calls.trace.clock.is_some();
         StallCall {
-            call: NamedCall::of(&calls.trace, &self.write),
+            call: NamedCall::of(&calls.trace, &self.write, self.before.as_ref()),
             written_ns: has_time.then_some(self.written_ns),
             hold_ns: has_time.then_some(self.hold_ns),
             proof: self.proof.name(),
@@ -148,6 +150,7 @@ impl StallCalls {
             }
         }
         calls.summary.options.iter_mut().for_each(|option| option.function.clear());
+        calls.summary.addr2line.clear();
         calls
     }
 
@@ -155,6 +158,10 @@ impl StallCalls {
     pub fn row(&self, connection: u32, frame: u32) -> Option<&CallRow> {
         let at = self.rows.binary_search_by_key(&(connection, frame), |row| row.key).ok()?;
         Some(&self.rows[at])
+    }
+
+    fn held(&self) -> impl Iterator<Item = &CallRow> {
+        self.rows.iter().filter(|row| row.proof != Proof::Refuted)
     }
 
     fn summed(&self, connections: &JudgedConnections, written: &Written) -> CallsSummary {
@@ -188,8 +195,11 @@ impl StallCalls {
             spread_ms: written.clock.map(|clock| ms(clock.spread_ns)),
             nodelay,
             nodelay_stalls,
-            patterns: self.patterns(),
+            patterns: self.patterns(written),
             options: options(&self.trace),
+            addr2line: self.trace.functions.commands(self.held().map(|row| {
+                (row.write.stack, row.before.as_ref().map_or(0, |before| before.stack))
+            })),
             note: String::new(),
         };
         summary.note = note(&summary, connections, written);
@@ -199,9 +209,8 @@ impl StallCalls {
     /// Was the option set on the sockets that stalled, for all that the trace can show, and when? And of
     /// how many stalls is that true?
     fn nodelay(&self, written: &Written) -> (&'static str, u64) {
-        let stalls = || self.rows.iter().filter(|row| row.proof != Proof::Refuted);
         let mut counts: Vec<(&'static str, u64)> = Vec::new();
-        for row in stalls() {
+        for row in self.held() {
             let state = self.nodelay_at(row, written);
             match counts.iter_mut().find(|(known, _)| *known == state) {
                 Some((_, count)) => *count += 1,
@@ -241,15 +250,20 @@ impl StallCalls {
             .is_none_or(|first| first.value == 0 || first.line < row.write.line)
     }
 
-    fn patterns(&self) -> Vec<Pattern> {
+    fn patterns(&self, written: &Written) -> Vec<Pattern> {
         let mut kinds: BTreeMap<_, Pattern> = BTreeMap::new();
-        for row in self.rows.iter().filter(|row| row.proof != Proof::Refuted) {
-            let held = NamedCall::of(&self.trace, &row.write);
-            let first = row.before.as_ref().map(|before| NamedCall::of(&self.trace, before));
+        for row in self.held() {
+            let named = |write, beside| NamedCall::of(&self.trace, write, beside);
+            let held = named(&row.write, row.before.as_ref());
+            let first = row.before.as_ref().map(|before| named(before, Some(&row.write)));
             let is_read_between = row.write.flags & flag::FIRST != 0;
-            let named = |call: &NamedCall| (call.name, call.function.clone());
+            let named = |call: &NamedCall| (call.name, call.function.clone(), call.caller.clone());
+            let server = written.direction(row.key.0, row.side).map(|one| match one.side {
+                Side::Server => one.local,
+                Side::Client => one.remote,
+            });
             let key = (
-                row.side as u8,
+                (row.side as u8, server),
                 first.as_ref().map(named),
                 named(&held),
                 is_read_between,
