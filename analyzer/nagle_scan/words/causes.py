@@ -90,6 +90,8 @@ FORGOTTEN = (
 OWED = {
     "no_ack_at_all": "{len:,} bytes in flight, the last of them sent in frame {frame}, were still "
     "not acknowledged by the {by} {end}: {why}",
+    "no_handshake": "the handshake was still not complete {end}: the {by} had not answered frame "
+    "{frame}; look for firewalls that drop packets, and whether the host is up",
     "no_first_word": "neither end had sent data {end}, though the connection was opened in frame "
     "{frame}: a spare connection, or each waits for the other",
     "no_close": "the {by} had still not closed the connection {end}, though the other end had: its "

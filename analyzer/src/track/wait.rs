@@ -176,6 +176,8 @@ pub mod fact {
         REOPENED,
         /// A FIN was not acknowledged, or not answered by one.
         CLOSING,
+        /// A SYN was not answered, or the answer not acknowledged.
+        OPENING,
         /// The program passed on what had just arrived on another connection. Set before judging.
         PASSED_ON,
     }

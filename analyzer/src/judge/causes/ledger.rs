@@ -62,6 +62,8 @@ ledger! {
         anything "the end of the connection, or of the capture" => Unanswered;
     no_close: closing "a FIN, or an ACK of one",
         anything "the end of the connection, or of the capture" => Unanswered;
+    no_handshake: opening "an answer to a SYN",
+        anything "the end of the connection, or of the capture" => Unanswered;
     no_first_word: first_word "a first word",
         anything "the end of the connection, or of the capture" => Unanswered;
     no_ack_at_all: bytes_in_vain "an ACK of bytes",
@@ -142,6 +144,10 @@ impl Known<'_> {
 
     fn closing(&self, wait: &Wait) -> bool {
         self.in_vain(wait) && wait.is(fact::CLOSING)
+    }
+
+    fn opening(&self, wait: &Wait) -> bool {
+        self.in_vain(wait) && wait.is(fact::OPENING)
     }
 
     fn first_word(&self, wait: &Wait) -> bool {

@@ -1,6 +1,7 @@
 //! Waits that are open at the end: requests without an answer, windows without room.
 
 use crate::decode::seq;
+use crate::track::connection::connecting::NOT_YET;
 use crate::track::connection::{Connection, Recorder};
 use crate::track::ending::Ending;
 use crate::track::exchange::exchanged::Stale;
@@ -58,6 +59,7 @@ impl Connection {
         self.exchanges.open().is_some()
             || self.halves.iter().any(may_owe)
             || self.is_mute()
+            || self.is_opening()
             || self.is_half_closed()
             || recorder.messages.contains_key(&self.id)
     }
@@ -65,6 +67,13 @@ impl Connection {
     /// Was it opened, and has neither end spoken?
     pub(super) fn is_mute(&self) -> bool {
         self.handshake_ns().is_some() && self.halves.iter().all(|half| half.offset == 0)
+    }
+
+    /// Has the SYN, or the answer to it, got nothing back?
+    pub(super) fn is_opening(&self) -> bool {
+        self.handshake_ns == NOT_YET
+            && self.half(Side::Client).has_syn()
+            && self.halves.iter().all(|half| half.offset == 0 && !half.has_reset())
     }
 
     /// Has one end closed, and not the other?

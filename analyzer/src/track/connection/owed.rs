@@ -40,7 +40,19 @@ impl Connection {
             return self.owed_close(ending, to);
         }
         let mut owed = Side::BOTH.into_iter().map(|side| self.owed(side, ending, to, recorder));
-        owed.find_map(|wait| wait).or_else(|| self.first_word(ending, to))
+        let rest = || self.first_word(ending, to).or_else(|| self.owed_handshake(ending, to));
+        owed.find_map(|wait| wait).or_else(rest)
+    }
+
+    /// The wait for an answer to the SYN, or for the ACK of that.
+    fn owed_handshake(&self, ending: Ending, to: Mark) -> Option<Wait> {
+        let by = if self.half(Side::Server).has_syn() { Side::Client } else { Side::Server };
+        let wait = Wait::between(self.id, by, self.half(by.other()).last_new(), to);
+        let (end, facts, unacked_ns) = (End::InVain(ending), fact::OPENING, self.half(by).last_ns);
+        // A SYN that is not sent again was given up.
+        let is_again = is_sent_again_until(self.half(by.other()), to);
+        let is_owed = ending.is_left_open() && self.is_opening() && is_again;
+        is_owed.then_some(Wait { end, facts, unacked_ns, ..wait })
     }
 
     /// The wait for a first word since the server answered the SYN. In no protocol it is known who has it.
@@ -97,10 +109,8 @@ impl Connection {
         let is_left_open = ending.is_left_open();
         let is_given_up = is_left_open || ending == Ending::reset(side);
         if unacked_len > 0 {
-            // Bytes that are not sent again were acknowledged, though that was not captured: timers back off by doubling.
-            let resent_ns = half.last_data.time_ns - half.last_new().time_ns;
-            let is_resent = to.time_ns - half.last_data.time_ns <= 2 * resent_ns + FIRST_RTO_NS;
-            let is_owed = is_given_up && half.is_recovering() && is_resent;
+            // Bytes that are not sent again were acknowledged, though that was not captured.
+            let is_owed = is_given_up && half.is_recovering() && is_sent_again_until(half, to);
             return is_owed.then(|| wait(side.other(), half.last_new(), fact::RECOVERY));
         }
         let (count, first) = half.probes(peer.last_ns);
@@ -125,6 +135,12 @@ impl Connection {
         let owed = Wait { unacked_len: missing, ..wait(side, from, facts) };
         (is_last && is_left && is_cut).then_some(owed)
     }
+}
+
+/// Has it been sent again as often, up to `to`, as timers do that back off by doubling?
+fn is_sent_again_until(half: &Half, to: Mark) -> bool {
+    let resent_ns = half.last_data.time_ns - half.last_new().time_ns;
+    to.time_ns - half.last_data.time_ns <= 2 * resent_ns + FIRST_RTO_NS
 }
 
 #[cfg(test)]
@@ -196,6 +212,16 @@ mod tests {
         assert_eq!(owed(closed.end_after_ms(30_000.0)), []);
         let reset = mute().after_ms(0.1, client(0).rst());
         assert_eq!(owed(reset.end_after_ms(30_000.0)), []);
+    }
+
+    #[test]
+    fn a_syn_without_an_answer_is_owed_one_while_it_is_sent_again() {
+        let syn = |story: Story, ms| story.after_ms(ms, client(0).syn().seq(-1));
+        let tried = || [1_000.0, 2_000.0].into_iter().fold(syn(Story::new(), 0.0), syn);
+        let open = ("no_handshake", 6_000, Some(Ending::Capture));
+        assert_eq!(owed(tried().end_after_ms(3_000.0)), [open]);
+        assert_eq!(owed(tried().end_after_ms(30_000.0)), []);
+        assert_eq!(owed(tried().after_ms(1.0, server(0).rst()).end_after_ms(3_000.0)), []);
     }
 
     #[test]
