@@ -214,6 +214,18 @@ def test_what_is_open_at_the_end_is_a_row_and_no_latency(tmp_path: Path) -> None
     assert list(found.exchanges["frame_end"]) == [5]
 
 
+def test_what_is_still_open_has_no_last_frame(tmp_path: Path) -> None:
+    """The one waits since the FIN in frame 7, the other since the request in frame 4."""
+    closed = [*OPENED, *ANSWERED, (1.0, server(31, 21, "FA")), (1.1, client(21, 32)), (30.0, PING)]
+    report = text.render(scan(write_timed(tmp_path / "fin.pcap", closed))._result, PLAIN, Options())
+    assert " 7-end " in report
+    hangs = [*OPENED, (1.0, client(1, 1, "PA", 90)), (1.001, server(1, 91)), (30.0, PING)]
+    report = text.render(scan(write_timed(tmp_path / "open.pcap", hangs))._result, PLAIN, Options())
+    assert "Unfinished exchanges (" in report
+    assert "slowest" not in report
+    assert " 4-end " in report
+
+
 AFTER_HEAD: list[Frame] = [
     (2.0, client(41, 76, "PA", 20)),
     (2.001, server(76, 61, "PA", 30)),

@@ -149,9 +149,9 @@ def slowest(view: View, marks: Marks) -> Iterator[Block]:
     if view.slowest is None:
         return
     heads, _, has_connecting, exchanges = view.slowest
-    yield Head("The slowest exchanges", "in ms; the parts right of the latency add up to it")
+    yield Head(view.slowest.heading, "in ms; the parts right of the latency add up to it")
     before = ("connecting",) if has_connecting else ()
-    rows: list[Row] = [("", "stream", "first frame", *before, "latency", *heads)]
+    rows: list[Row] = [("", "stream", "from frame", *before, "latency", *heads)]
     for row in exchanges:
         connecting = (milliseconds(row.connecting_ms),) * has_connecting
         parts = map(milliseconds, row.parts_ms)
@@ -228,7 +228,7 @@ def waits(
             duration(wait.wait_ms),
             marks.name(wait.cause),
             wait.sender,
-            f"{wait.frame_from}-{wait.frame_to}",
+            f"{wait.frame_from}-{'end' if wait.ending == 'capture' else wait.frame_to}",
             marks.text(meaning),
         )
         for wait, meaning in once(longest, said)

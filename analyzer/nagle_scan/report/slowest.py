@@ -43,6 +43,7 @@ class Row(NamedTuple):
     name: str
     stream: int
     frame: int
+    """Its first; where something is still owed, that since which it is."""
     latency_ms: float
     connecting_ms: float
     parts_ms: Sequence[float]
@@ -64,6 +65,14 @@ class Slowest(NamedTuple):
     colours: Sequence[str]
     has_connecting: bool
     rows: Sequence[Row]
+
+    @property
+    def heading(self) -> str:
+        """Above the table: exchanges that never ended are in no count and no latency."""
+        unfinished = [row.is_open for row in self.rows]
+        if all(unfinished):
+            return "Unfinished exchanges"
+        return "Unfinished and slowest exchanges" if any(unfinished) else "The slowest exchanges"
 
     @property
     def longest_ms(self) -> float:

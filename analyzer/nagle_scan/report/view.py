@@ -32,6 +32,8 @@ MOST_ASKED = 10
 """Worst connections, and longest waits, that the sentences of every format rest on."""
 MANY = 100
 """Longest waits that are searched for one of a rare kind."""
+ROUNDED_MS = 0.001
+"""Durations that differ by no more are the same."""
 MOST_URGENT = 2
 """More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
@@ -334,9 +336,13 @@ class View:
     def waits_heading(self) -> str:
         """Above the longest waits: an idle client kept nobody waiting, so its waits come last."""
         # A client that paused in the middle of a message was not idle: its wait is not put last.
-        rows = (row for row, _ in self.causes)
-        idle = any((row.cause, row.sender) == causes.IDLE for row in rows)
-        return "Longest waits" + (" (those of idle clients last)" if idle else "")
+        idle = any((row.cause, row.sender) == causes.IDLE for row, _ in self.causes)
+        longest_ms = {(row.cause, row.sender, row.turn): row.longest_ms for row, _ in self.causes}
+        whole = ((wait.wait_ms, (wait.cause, wait.sender, wait.turn)) for wait, _ in self.waits)
+        overlap = any(ms - longest_ms.get(kind, ms) > ROUNDED_MS for ms, kind in whole)
+        said = ["those of idle clients last"] * idle
+        said += ["each whole, where they overlap too"] * overlap
+        return "Longest waits" + (f" ({'; '.join(said)})" if said else "")
 
     def _meaning(self, wait: _core.WaitRow) -> str:
         row = self.core.connection(wait.connection)

@@ -87,8 +87,10 @@ impl CauseTotals {
 
     pub fn add(&mut self, findings: Findings<'_>) {
         for (finding, total_ns) in booked(findings) {
-            // Others have all of its time.
-            if total_ns > 0 || finding.lost_ns() == 0 {
+            let lost_ns = finding.lost_ns();
+            // Of an ACK that came late within another wait no rest is delay, but the way.
+            let own_ns = if finding.cause == Cause::DelayedAck { lost_ns } else { 1 };
+            if total_ns >= own_ns || lost_ns == 0 {
                 self.merge(CauseTotal {
                     cause: finding.cause,
                     by: finding.wait.by,

@@ -57,7 +57,8 @@ impl JudgedHalf {
         let path = &directions[side as usize].path;
         let late_acks = late_acks(connection, side, findings, directions);
         let late = late_of(side.other(), findings, directions);
-        let late = late.filter(|finding| finding.wait.is(fact::UNACKED_SMALL)).count() as u32;
+        let mss = connection.effective_mss().0;
+        let late = late.filter(|finding| !finding.wait.unacked_len.is_multiple_of(mss)).count();
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -67,7 +68,7 @@ impl JudgedHalf {
             contradictions: half.contradictions(),
             opportunities: half
                 .contradictions()
-                .saturating_add(connection.half(side.other()).delayed_acks().max(late)),
+                .saturating_add(connection.half(side.other()).delayed_acks().max(late as u32)),
             is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,

@@ -15,6 +15,7 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, Options, PSH, RST, SYN};
+use crate::track::by_block::ByBlock;
 use crate::track::clock::made_up::Times;
 use crate::track::connection::messages::Messages;
 use crate::track::ending::Ending;
@@ -128,6 +129,8 @@ pub struct Recorder {
     pub waits: Waits,
     pub exchanged: Exchanged,
     pub splits: Vec<Split>,
+    /// The first FIN of each connection. Not in the connection: few are closed by one end only.
+    pub fins: ByBlock<Mark>,
     pub messages: Messages,
     pub lengths: Lengths,
     /// Step of the clock, as far as the timestamps tell so far.
@@ -138,7 +141,8 @@ impl Recorder {
     /// Nothing was seen yet.
     pub fn new(lengths: Lengths, exchanged: Exchanged) -> Self {
         let (waits, messages) = (Waits::default(), Messages::default());
-        Self { waits, exchanged, splits: Vec::new(), messages, lengths, clock_ns: 0 }
+        let (splits, fins) = (Vec::new(), ByBlock::default());
+        Self { waits, exchanged, splits, fins, messages, lengths, clock_ns: 0 }
     }
 
     /// Keeps the first ones.
@@ -279,6 +283,9 @@ impl Connection {
         }
         if segment.has(FIN) {
             self.close(Ending::fin(side), now, recorder);
+            if !self.is_closed() {
+                *recorder.fins.one(self.id) = now;
+            }
             let heard_ns = self.half(side.other()).last_ns;
             self.halves[side as usize].take_fin(segment, now, heard_ns);
             self.finish(recorder);

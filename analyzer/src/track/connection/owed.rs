@@ -22,7 +22,11 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(super) fn push_owed(&self, ending: Ending, to: Mark, recorder: &mut Recorder) -> bool {
-        let Some(owed) = self.first_owed(ending, to, recorder) else { return false };
+        let owed = match self.is_closed() {
+            true => self.owed_close(ending, to, *recorder.fins.one(self.id)),
+            false => self.first_owed(ending, to, recorder),
+        };
+        let Some(owed) = owed else { return false };
         let rtt_ns: i64 = self.halves.iter().map(Half::rtt_or_zero_ns).sum();
         let late_ns = FIRST_RTO_NS.max(OPEN_ROUND_TRIPS * rtt_ns).max(recorder.lengths.listed_ns);
         let is_late = owed.to.time_ns - owed.from.time_ns >= late_ns;
@@ -36,9 +40,6 @@ impl Connection {
     }
 
     fn first_owed(&self, ending: Ending, to: Mark, recorder: &Recorder) -> Option<Wait> {
-        if self.is_closed() {
-            return self.owed_close(ending, to);
-        }
         let mut owed = Side::BOTH.into_iter().map(|side| self.owed(side, ending, to, recorder));
         let rest = || self.first_word(ending, to).or_else(|| self.owed_handshake(ending, to));
         owed.find_map(|wait| wait).or_else(rest)
@@ -63,19 +64,14 @@ impl Connection {
         self.is_mute().then_some(wait)
     }
 
-    /// The wait for the other end to close as well, or for an ACK of a FIN that is sent again. When the FIN came is
-    /// not kept: after it, its end sent nothing but ACKs.
-    fn owed_close(&self, ending: Ending, to: Mark) -> Option<Wait> {
+    /// The wait since `fin` for the other end to close as well, or for an ACK of it, if it is sent again.
+    fn owed_close(&self, ending: Ending, to: Mark, fin: Mark) -> Option<Wait> {
         let is_open = ending.is_left_open() && self.is_half_closed();
         let side = Side::BOTH.into_iter().find(|&side| self.half(side).has_finished())?;
         let (half, peer) = (self.half(side), self.half(side.other()));
         let unacked_len = half.sequence.in_flight();
-        let (again, first) = half.probes(peer.last_ns);
-        let from = match unacked_len {
-            0 => Mark { time_ns: half.last_ns, frame: to.frame },
-            _ => first,
-        };
-        let wait = Wait::between(self.id, side.other(), from, to);
+        let (again, _) = half.probes(peer.last_ns);
+        let wait = Wait::between(self.id, side.other(), fin, to);
         let (end, facts) = (End::InVain(ending), fact::CLOSING);
         let wait = Wait { end, facts, unacked_len, unacked_ns: peer.last_ns, ..wait };
         (is_open && (unacked_len == 0 || again > 0)).then_some(wait)
@@ -229,9 +225,11 @@ mod tests {
         let finished = || asked().after_ms(1.0, server(200)).after_ms(900.0, server(0).fin());
         let open = |ms| ("no_close", ms, Some(Ending::Capture));
         let left = finished().after_ms(0.02, client(0));
-        assert_eq!(owed(left.end_after_ms(30_000.02)), [open(30_000)]);
+        let told = left.end_after_ms(29_999.98);
+        assert_eq!(told.waits.last().map(|wait| wait.from.frame), Some(10));
+        assert_eq!(owed(told), [open(30_000)]);
         let fin = |story: Story| story.after_ms(800.0, server(0).fin().seq(600));
-        assert_eq!(owed(finished().times(4, fin).end_after_ms(1_000.0)), [open(3_400)]);
+        assert_eq!(owed(finished().times(4, fin).end_after_ms(1_000.0)), [open(4_200)]);
         let both = finished().after_ms(0.02, client(0).fin()).after_ms(0.02, server(0));
         assert_eq!(owed(both.end_after_ms(30_000.0)), []);
     }
