@@ -64,6 +64,15 @@ def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -
     assert traced._result.core.summary().stalled_ms == pytest.approx(stalls["hold_ms"].sum())
 
 
+def test_the_clearest_hold_is_the_measured_one_closest_to_the_usual_delay(
+    traced: nagle_scan.Scan,
+) -> None:
+    """Linux delays an ACK by 40 ms; the wait began earlier than the hold."""
+    stalls: Any = traced.stalls.set_index("frame_held")["hold_ms"]
+    clearest: Any = traced._result.core.clearest()
+    assert abs(stalls[clearest.frame_to] - 40) == min(abs(stalls - 40))
+
+
 def test_json_has_the_call_of_each_stall(traced: nagle_scan.Scan, tmp_path: Path) -> None:
     result = written(traced, tmp_path)
     Draft202012Validator(json.loads(schema.text())).validate(result)

@@ -3,7 +3,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::Confidence;
+use crate::judge::model::{Confidence, Proof};
 use crate::result::first::first_by_key;
 use crate::result::groups::{self, ServerGroup};
 use crate::result::scan::Scan;
@@ -46,11 +46,14 @@ fn kind(stall: Finding<'_>) -> (Cause, Side) {
     (stall.cause, stall.wait.by)
 }
 
-pub type Clearness = (Reverse<Confidence>, i64, u32);
+pub type Clearness = (Reverse<Confidence>, bool, i64, u32);
 
-/// The clearest stall has the least: of the surest, the release closest to the usual.
+/// The clearest stall has the least: of the surest, those that a trace proves, and of these the hold,
+/// else the release, that is closest to the usual release.
 pub fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
     let usual_ns = (judged.half(finding.wait.by).model().release_ms * 1e6) as i64;
-    let off_ns = (finding.wait.release_ns() - usual_ns).abs();
-    (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
+    let is_proven = finding.held.proof == Proof::Proven;
+    let took_ns = if is_proven { finding.hold_ns() } else { finding.wait.release_ns() };
+    let off_ns = (took_ns - usual_ns).abs();
+    (Reverse(finding.confidence()), !is_proven, off_ns, finding.wait.to.frame)
 }
