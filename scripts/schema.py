@@ -103,6 +103,7 @@ STRUCTS = {
     "Pattern": "pattern",
     "NamedCall": "named_call",
     "OptionRow": "option",
+    "Sender": "sender",
     "BothEnds": "ends",
     "OtherEnd": "other_end",
     "ClockDifference": "clock",

@@ -174,6 +174,23 @@ def test_an_option_in_effect_and_a_hold_contradict(tmp_path: Path) -> None:
     assert "the two contradict" in said
 
 
+def test_an_end_that_is_not_traced_is_named(tmp_path: Path) -> None:
+    """The trace is the client's: it reads what the server wrote."""
+    names = {"sendto(": "recvfrom(", "recvfrom(": "sendto("}
+    turned = changed(
+        tmp_path,
+        lambda trace: re.sub(
+            r"(sendto\(|recvfrom\()(\d+)<TCP:\[(\S+)->(\S+)\]>",
+            lambda found: f"{names[found[1]]}{found[2]}<TCP:[{found[4]}->{found[3]}]>",
+            trace,
+        ),
+    )
+    assert items(turned)["CALLS"] == (
+        "The stalls are those of 127.0.0.1:8888, which is not traced: trace that; what is traced "
+        "held nothing."
+    )
+
+
 def test_never_is_said_only_of_what_the_trace_can_show(tmp_path: Path) -> None:
     attached = changed(
         tmp_path,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan.report import sentences
-from nagle_scan.words.wording import count, peer, printable, sentence_start
+from nagle_scan.words.wording import count, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.view import View
@@ -69,7 +69,10 @@ def _calls(view: View, calls: Row) -> Iterator[str]:
     if len(calls["patterns"]) > MOST_PATTERNS:
         yield "Others: see -o result.json."
     yield from look_up(calls["addr2line"])
-    if calls["note"]:
+    if calls["untraced"] and not calls["matched"]:
+        yield f"The stalls are those of {_party(view, calls['untraced'])}, which is not traced:"
+        yield "trace that; what is traced held nothing."
+    elif calls["note"]:
         yield f"{sentence_start(calls['note'])}."
     elif not calls["patterns"]:
         bytes_of = f"{calls['bytes_in_trace']:,} of {calls['bytes_on_wire']:,} bytes"
@@ -77,8 +80,7 @@ def _calls(view: View, calls: Row) -> Iterator[str]:
 
 
 def _pattern(view: View, calls: Row, pattern: Row) -> str:
-    row = view.core.connection(pattern["connection"])
-    name = sentences.party(row, pattern["sender"])
+    name = _party(view, pattern)
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
     if pattern["more"]:
@@ -94,6 +96,10 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
     both = f"{call(first)}, then {call(held)}"
     which = "two calls:" if pattern["calls"] == 2 else f"{pattern['calls']:,} calls, among them"
     return f"{name} sends each {message} in {which} {both}, {read} in between: {times}."
+
+
+def _party(view: View, sender: Row) -> str:
+    return sentences.party(view.core.connection(sender["connection"]), sender["sender"])
 
 
 def _stalls(view: View, calls: Row) -> int:
@@ -140,8 +146,8 @@ def _proven(view: View, calls: Row) -> Iterator[str]:
         which = "other one" if missing == 1 else f"other {missing:,}"
         yield f"The trace does not show what wrote the {which}."
     if (other := calls["of_other_side"]) and matched:
-        side = peer(calls["side"]) if calls["side"] in ("client", "server") else "other end"
-        yield (f"The {side} holds data back, too ({count(other, 'stall')}): trace it as well.")
+        name = sentence_start(_party(view, calls["untraced"]))
+        yield f"{name} holds data back, too ({count(other, 'stall')}): trace it as well."
     if refuted := calls["refuted"]:
         waits = "1 similar wait was" if refuted == 1 else f"{refuted:,} similar waits were"
         yield f"{waits} no stall: the program wrote after the ACK."

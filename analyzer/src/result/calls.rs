@@ -54,8 +54,9 @@ pub struct CallsSummary {
     pub refuted: u64,
     /// Waits for more, as a call said that more was to come.
     pub corked: u64,
-    /// Stalls on these connections whose sender was not traced.
+    /// Stalls on these connections whose sender was not traced, and one that held most.
     pub of_other_side: u64,
+    pub untraced: Option<Sender>,
     /// Stalls that are proven while TCP_NODELAY was set.
     pub contradicted: u64,
     pub hold_min_ms: f64,
@@ -78,6 +79,13 @@ pub struct CallsSummary {
     pub addr2line: Vec<String>,
     /// Why nothing, or not all, was found.
     pub note: String,
+}
+
+/// A side of a connection.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Sender {
+    pub connection: u32,
+    pub sender: &'static str,
 }
 
 /// Stalls that the same two calls made.
@@ -173,6 +181,7 @@ impl StallCalls {
             written.matched().map(bytes).fold(0, u64::saturating_add)
         };
         let (nodelay, nodelay_stalls) = self.nodelay(written);
+        let (of_other_side, untraced) = of_other_side(connections, written);
         let mut summary = CallsSummary {
             side: match sides {
                 [true, true] => "both",
@@ -184,7 +193,8 @@ impl StallCalls {
             proven: count(Proof::Proven),
             refuted: count(Proof::Refuted),
             corked: count(Proof::Corked),
-            of_other_side: of_other_side(connections, written),
+            of_other_side,
+            untraced,
             contradicted: proven().filter(|row| row.write.flags & flag::NODELAY != 0).count()
                 as u64,
             hold_min_ms: ms(holds().min().unwrap_or(0)),
@@ -202,7 +212,7 @@ impl StallCalls {
             })),
             note: String::new(),
         };
-        summary.note = note(&summary, connections, written);
+        summary.note = note(&summary, written);
         summary
     }
 
@@ -315,43 +325,19 @@ impl CallRow {
     }
 }
 
-/// Stalls on the same connections that an untraced sender held.
-fn of_other_side(connections: &JudgedConnections, written: &Written) -> u64 {
-    let mut count = 0;
-    for (direction, _) in written.matched() {
-        let other = direction.side.other();
-        if written.socket(direction.connection, other).is_none() {
-            let index = connections.index_of(direction.connection);
-            let all = index.into_iter().flat_map(|index| connections.findings_of(index).stalls());
-            count += all.filter(|stall| stall.wait.by == other).count() as u64;
-        }
-    }
-    count
-}
-
-/// The side that stalls, if the traced program held nothing.
-fn of_others(connections: &JudgedConnections, written: &Written) -> String {
-    let stalls = |one: &CapturedDirection| {
-        let index = connections.index_of(one.connection);
-        let all = index.into_iter().flat_map(|index| connections.findings_of(index).stalls());
-        all.filter(|stall| stall.wait.by != one.side).count()
+/// Stalls on the same connections that untraced senders held: their number, and one of the senders
+/// that held most.
+fn of_other_side(connections: &JudgedConnections, written: &Written) -> (u64, Option<Sender>) {
+    let stalls = |(one, _): (&CapturedDirection, _)| {
+        let (connection, other) = (one.connection, one.side.other());
+        let index = connections.index_of(connection)?;
+        written.socket(connection, other).is_none().then_some(())?;
+        let own = connections.findings_of(index).stalls().filter(|stall| stall.wait.by == other);
+        Some((own.count() as u64, Sender { connection, sender: other.name() }))
     };
-    let untraced = written
-        .matched()
-        .filter(|(one, _)| written.socket(one.connection, one.side.other()).is_none());
-    let Some((worst, _)) = untraced.max_by_key(|(one, _)| stalls(one)) else {
-        return String::new();
-    };
-    match worst.side {
-        Side::Client => format!(
-            "the stalls are those of the server of port {}, which is not traced: trace that; what is traced held nothing",
-            worst.remote.port()
-        ),
-        Side::Server => format!(
-            "the stalls are those of the clients of port {}, which are not traced: trace these; what is traced held nothing",
-            worst.local.port()
-        ),
-    }
+    let counts: Vec<_> = written.matched().filter_map(stalls).filter(|one| one.0 > 0).collect();
+    let sum = counts.iter().map(|(count, _)| count).sum();
+    (sum, counts.into_iter().max_by_key(|(count, _)| *count).map(|(_, sender)| sender))
 }
 
 /// The trace's connections are others, between hosts that the capture has.
@@ -375,7 +361,7 @@ fn foreign(socket: &Socket, written: &Written) -> String {
     )
 }
 
-fn note(summary: &CallsSummary, connections: &JudgedConnections, written: &Written) -> String {
+fn note(summary: &CallsSummary, written: &Written) -> String {
     let trace = &written.trace;
     if summary.side.is_empty() {
         let connections =
@@ -397,9 +383,6 @@ fn note(summary: &CallsSummary, connections: &JudgedConnections, written: &Writt
             "the trace does not fit the capture: it is of another run or of another program, or calls are missing; trace and capture the same minutes with the command that `nagle-scan --calls` prints"
         }
         .into();
-    }
-    if summary.matched == 0 && summary.of_other_side > 0 {
-        return of_others(connections, written);
     }
     if written
         .matched()
