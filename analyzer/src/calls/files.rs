@@ -5,6 +5,7 @@ use crate::capture::input::Input;
 use crate::capture::progress::Progress;
 use crate::capture::times::DAY_NS;
 use crate::capture::{self, error::ScanError};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{BufRead, BufReader, Read};
@@ -77,8 +78,9 @@ pub struct File {
     pub line: String,
     /// Lines behind it that were read with it, or had to be looked at, each with its number.
     ahead: VecDeque<(u32, String)>,
-    /// The lines that were read, as they stand in the file.
+    /// The lines that were read, as they stand in the file, and the last one.
     read: u32,
+    raw: Vec<u8>,
     paste: Paste,
     /// Is it one of several, with lines that are merged by these times?
     is_one_of_several: bool,
@@ -111,6 +113,7 @@ impl File {
             line: String::new(),
             ahead: VecDeque::new(),
             read: 0,
+            raw: Vec::new(),
             paste: Paste::default(),
             is_one_of_several,
             due_ns: 0,
@@ -146,39 +149,42 @@ impl File {
 
     /// Reads on until so many lines are there, or the file ends.
     fn read_lines(&mut self, wanted: usize) {
-        while self.ahead.len() < wanted {
-            let (line, is_end) = match self.read_line() {
-                Some(line) => {
-                    (self.paste.whole(&line).map(|line| decoded(&line).into_owned()), false)
-                }
-                None => (self.paste.end().map(|line| decoded(&line).into_owned()), true),
+        let mut is_end = false;
+        while self.ahead.len() < wanted && !is_end {
+            is_end = !self.read_line();
+            let whole = match is_end {
+                true => self.paste.end().map(Cow::Owned),
+                false => self.paste.whole(&self.raw),
             };
-            let text = line.as_deref().map(str::trim_end);
-            let lines = text.into_iter().flat_map(|text| text.split(['\n', '\r']));
-            self.ahead.extend(lines.map(|line| (self.read, line.to_owned())));
-            if is_end {
-                return;
+            let Some(whole) = whole else { continue };
+            let text = decoded(&whole);
+            let text = text.trim_end();
+            let mut add = |line: &str| self.ahead.push_back((self.read, line.to_owned()));
+            if text.bytes().any(|sign| b"\n\r".contains(&sign)) {
+                text.split(['\n', '\r']).for_each(add);
+            } else {
+                add(text);
             }
         }
     }
 
-    /// The next line as it stands there, empty if it is too long; `None` at the end.
-    fn read_line(&mut self) -> Option<Vec<u8>> {
-        let mut line = Vec::new();
-        let read = self.reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
-        let is_cut = line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n");
+    /// Reads the next line as it stands there, empty if it is too long; `false` at the end.
+    fn read_line(&mut self) -> bool {
+        self.raw.clear();
+        let read = self.reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.raw);
+        let is_cut = self.raw.len() as u64 == LONGEST_LINE && !self.raw.ends_with(b"\n");
         let mut rest = || if is_cut { self.reader.skip_until(b'\n') } else { Ok(0) };
         match read.and_then(|read| Ok((read, rest()?))) {
-            Ok((0, _)) => return None,
-            Ok(_) if is_cut => line.clear(),
+            Ok((0, _)) => return false,
+            Ok(_) if is_cut => self.raw.clear(),
             Ok(_) => {}
             Err(error) => {
                 self.error = Some(ScanError::unreadable(&self.path, &error));
-                return None;
+                return false;
             }
         }
         self.read = self.read.saturating_add(1);
-        Some(line)
+        true
     }
 
     /// When a line was written, by the file's own clock.

@@ -48,11 +48,15 @@ pub enum What<'a> {
 
 impl<'a> Line<'a> {
     pub fn of(text: &'a str) -> Self {
-        if let Some(what) = frame(text) {
+        // Marks come before all arguments.
+        let len = text.bytes().position(|sign| b"(\"".contains(&sign)).unwrap_or(text.len());
+        let mark = |mark: &str| {
+            let at = text[..len].find(mark)?;
+            Some((&text[..at], &text[at + mark.len()..]))
+        };
+        if let Some(what) = mark("> ").and_then(|(_, rest)| frame(rest)) {
             return Self { pid: None, time: None, what };
         }
-        let mark =
-            |mark: &str| text.split_once(mark).filter(|(head, _)| !head.contains(['(', '"']));
         let (head, what) = if let Some((head, rest)) = mark("<... ") {
             (
                 head,
@@ -139,8 +143,7 @@ fn time_of(token: &str) -> Option<(TraceClock, i64)> {
 }
 
 /// ` > /usr/lib/libc.so.6(send+0x1d) [0x10a3d] file.c:12`, of a mail too.
-fn frame(text: &str) -> Option<What<'_>> {
-    let (_, rest) = text.split_once("> ").filter(|(head, _)| !head.contains(['(', '"']))?;
+fn frame(rest: &str) -> Option<What<'_>> {
     let (before, source) = rest.rsplit_once(" [0x")?;
     let (address, source) = source.split_once(']')?;
     let address = u64::from_str_radix(address, 16).ok()?;

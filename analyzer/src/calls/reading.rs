@@ -146,8 +146,10 @@ impl TraceReader {
                 self.forking.retain(|forking| *forking != thread);
                 let begun = self.unfinished.remove(&thread);
                 let is_open = |begun: &Unfinished| kind(begun.begun.name) != CallKind::Close;
-                if let Some(Unfinished { begun, text }) = begun.filter(is_open) {
-                    self.finish(begun, &(text + rest), time_ns);
+                if let Some(Unfinished { begun, text }) = begun.filter(is_open)
+                    && let Some(ended) = EndedCall::of(&(text + rest))
+                {
+                    self.finish(begun, &ended, time_ns);
                 }
             }
             What::Exited => {
@@ -203,7 +205,7 @@ impl TraceReader {
     /// A call that ends in this line, or a later one. A page may have lost its newlines.
     fn finish_or_wait(&mut self, mut begun: Begun, mut text: &str) {
         while let Some(ended) = EndedCall::of(text) {
-            self.finish(begun, text, None);
+            self.finish(begun, &ended, None);
             let What::Call(name, rest) = Line::of(ended.next).what else { return };
             let Some(name) = place(name).filter(|_| text.len() < LONGEST_PAGE) else { return };
             begun = Begun { time_ns: None, name, ..begun };
@@ -215,8 +217,7 @@ impl TraceReader {
     }
 
     /// A call has ended, at `end_ns` if that is known.
-    fn finish(&mut self, begun: Begun, text: &str, end_ns: Option<i64>) {
-        let Some(ended) = EndedCall::of(text) else { return };
+    fn finish(&mut self, begun: Begun, ended: &EndedCall<'_>, end_ns: Option<i64>) {
         let Begun { thread, time_ns, name, .. } = begun;
         let end_ns = ended
             .took_ns
@@ -236,8 +237,8 @@ impl TraceReader {
             sockets.claim(thread, number as i32);
         }
         match kind(name) {
-            CallKind::Write if number > 0 => self.write(begun, &ended, 0),
-            CallKind::Splice if number > 0 => self.write(begun, &ended, 2),
+            CallKind::Write if number > 0 => self.write(begun, ended, 0),
+            CallKind::Splice if number > 0 => self.write(begun, ended, 2),
             CallKind::Read if ended.argument(1).starts_with("\"\\177ELF") => sockets.load(thread),
             CallKind::Read if number >= 0 => {
                 if let Some(place) = sockets.find(thread, first) {
@@ -261,11 +262,11 @@ impl TraceReader {
                     socket.state |= flag::FIRST;
                 }
             }
-            CallKind::Accept if number >= 0 => sockets.accept(thread, &ended),
+            CallKind::Accept if number >= 0 => sockets.accept(thread, ended),
             CallKind::RemoteName if number == 0 || ended.error == "EINPROGRESS" => {
-                sockets.name_by(thread, &ended, true);
+                sockets.name_by(thread, ended, true);
             }
-            CallKind::LocalName if number == 0 => sockets.name_by(thread, &ended, false),
+            CallKind::LocalName if number == 0 => sockets.name_by(thread, ended, false),
             CallKind::Listen if number == 0 => {
                 if let Some(place) = sockets.find(thread, first) {
                     sockets.all[place as usize].is_listening = true;
@@ -288,10 +289,10 @@ impl TraceReader {
                 }
             }
             CallKind::Fork if number > 0 => {
-                let shares = text.contains("CLONE_FILES");
+                let shares = ended.arguments.iter().any(|it| it.contains("CLONE_FILES"));
                 sockets.fork(thread, (thread.0, number as u32), shares);
             }
-            CallKind::Option => self.option(begun, &ended),
+            CallKind::Option => self.option(begun, ended),
             _ => {}
         }
     }

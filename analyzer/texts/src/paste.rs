@@ -10,9 +10,12 @@ use std::ops::RangeInclusive;
 
 /// Tags of HTML, as issue trackers and blogs put them around lines: those that end a line or
 /// begin one, those that end a cell, and others.
-const LINES: &str = "br p div li tr pre";
-const CELLS: &str = "td th";
-const TAGS: &str = "span code b i em strong font tt a table tbody thead html body";
+const LINES: [&str; 6] = ["br", "p", "div", "li", "tr", "pre"];
+const CELLS: [&str; 2] = ["td", "th"];
+const TAGS: [&str; 14] = [
+    "span", "code", "b", "i", "em", "strong", "font", "tt", "a", "table", "tbody", "thead", "html",
+    "body",
+];
 const ENTITIES: [(&str, char); 8] = [
     ("gt", '>'),
     ("lt", '<'),
@@ -25,8 +28,9 @@ const ENTITIES: [(&str, char); 8] = [
 ];
 /// Longer ones are none.
 const LONGEST_ENTITY: usize = 8;
-/// Bytes of a tag with what it says, at most.
+/// Bytes of a tag with what it says, at most, and of its name.
 const LONGEST_TAG: usize = 256;
+const LONGEST_NAME: usize = 6;
 /// Pages of pages escape signs so often.
 const MOST_TIMES_ESCAPED: usize = 4;
 /// A longer line is not put together.
@@ -47,7 +51,7 @@ impl Paste {
     /// The line with those before that it ends; `None` while it goes on.
     pub fn whole<'a>(&mut self, line: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         let text = line.trim_ascii();
-        let is_escaped = text.windows(3).any(is_surely_escaped);
+        let is_escaped = has_escapes(text);
         self.has_escapes |= is_escaped;
         let is_broken = text.ends_with(b"=")
             && (self.has_escapes
@@ -77,14 +81,14 @@ impl Paste {
     /// The line that goes on at the end of the text.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         let begun = mem::take(&mut self.begun);
-        let is_escaped = begun.windows(3).any(is_surely_escaped);
-        (!begun.is_empty()).then(|| if is_escaped { bytes_of(&begun) } else { begun })
+        (!begun.is_empty()).then(|| if has_escapes(&begun) { bytes_of(&begun) } else { begun })
     }
 }
 
-/// An escape of quoted-printable that is no value of a row.
-fn is_surely_escaped(part: &[u8]) -> bool {
-    matches!(part, b"=3D" | b"=E2" | b"=C2" | b"=09")
+/// Has it escapes of quoted-printable that are no values of a row?
+fn has_escapes(text: &[u8]) -> bool {
+    let is_sure = |rest: &[u8]| matches!(rest.first_chunk(), Some(b"3D" | b"E2" | b"C2" | b"09"));
+    text.contains(&b'=') && text.split(|byte| *byte == b'=').skip(1).any(is_sure)
 }
 
 /// A row may break behind the name of a number, too.
@@ -116,13 +120,7 @@ pub fn decoded(line: &[u8]) -> Cow<'_, str> {
         text = Cow::Owned(without_colours(&text));
     }
     for _ in 0..MOST_TIMES_ESCAPED {
-        if !text.contains(['&', '<']) {
-            break;
-        }
-        let plain = without_tags(&text);
-        if plain == text {
-            break;
-        }
+        let Some(plain) = without_tags(&text) else { break };
         text = Cow::Owned(plain);
     }
     if !text.is_ascii() && text.chars().any(|sign| usual(sign) != Some(sign)) {
@@ -175,24 +173,35 @@ fn without_colours(text: &str) -> String {
 }
 
 /// Tags go, or end their line or cell; entities become what they stand for. A string of a program
-/// is left as it is, but for entities.
-fn without_tags(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let (mut rest, mut is_in_string) = (text, false);
+/// is left as it is, but for entities. `None` where there is nothing of it.
+fn without_tags(text: &str) -> Option<String> {
+    let (mut plain, mut copied, mut at, mut is_in_string) = (String::new(), 0, 0, false);
     let has_strings = text.contains('"');
-    while let Some(at) = rest.find(['&', '<', '"']) {
-        let (before, from) = rest.split_at(at);
-        plain.push_str(before);
-        is_in_string ^= from.starts_with('"') && !before.ends_with('\\');
-        let found = tag(from).filter(|_| !is_in_string).or_else(|| entity(from));
+    // These signs are ASCII, so that the text can be cut there.
+    let next = |at: usize| text.as_bytes()[at..].iter().position(|sign| b"&<\"".contains(sign));
+    while let Some(len) = next(at) {
+        let from = &text[at + len + 1..];
+        let found = match text.as_bytes()[at + len] {
+            b'"' => {
+                is_in_string ^= !text[at..at + len].ends_with('\\');
+                None
+            }
+            b'<' if !is_in_string => tag(from),
+            b'&' => entity(from),
+            _ => None,
+        };
         // Where strings begin with quotes, others are within.
-        let found = found.filter(|(sign, _)| *sign != Some('"') || !has_strings);
-        let (replaced, after) = found.unwrap_or_else(|| (from.chars().next(), &from[1..]));
-        plain.extend(replaced);
-        rest = after;
+        match found.filter(|(sign, _)| *sign != Some('"') || !has_strings) {
+            Some((sign, after)) => {
+                plain.push_str(&text[copied..at + len]);
+                plain.extend(sign);
+                at = text.len() - after.len();
+                copied = at;
+            }
+            None => at += len + 1,
+        }
     }
-    plain.push_str(rest);
-    plain
+    (copied > 0).then(|| plain + &text[copied..])
 }
 
 /// Before and behind a sign that comes within so many bytes: a line of signs that begin something takes
@@ -203,19 +212,22 @@ fn cut(text: &str, at: u8, most: usize) -> Option<(&str, &str)> {
 }
 
 fn tag(from: &str) -> Option<(Option<char>, &str)> {
-    let (inside, after) = cut(from.strip_prefix('<')?, b'>', LONGEST_TAG)?;
-    let name = inside.trim_start_matches('/').split([' ', '/']).next()?;
-    let is_of = |tags: &str| tags.split(' ').any(|tag| tag.eq_ignore_ascii_case(name));
+    let name = from.trim_start_matches('/');
+    // Most that is no tag is longer than the names of these.
+    let len = name.bytes().take(LONGEST_NAME + 1).position(|sign| b" />".contains(&sign))?;
+    let name = &name[..len];
+    let (inside, after) = cut(from, b'>', LONGEST_TAG)?;
+    let is_of = |tags: &[&str]| tags.iter().any(|tag| tag.eq_ignore_ascii_case(name));
     match () {
-        () if is_of(LINES) => Some((Some('\n'), after)),
-        () if is_of(CELLS) => Some((inside.starts_with('/').then_some('\t'), after)),
-        () if is_of(TAGS) => Some((None, after)),
+        () if is_of(&LINES) => Some((Some('\n'), after)),
+        () if is_of(&CELLS) => Some((inside.starts_with('/').then_some('\t'), after)),
+        () if is_of(&TAGS) => Some((None, after)),
         () => None,
     }
 }
 
 fn entity(from: &str) -> Option<(Option<char>, &str)> {
-    let (name, after) = cut(from.strip_prefix('&')?, b';', LONGEST_ENTITY + 1)?;
+    let (name, after) = cut(from, b';', LONGEST_ENTITY + 1)?;
     let by_number = |digits: &str| match digits.strip_prefix(['x', 'X']) {
         Some(hex) => u32::from_str_radix(hex, 16).ok(),
         None => digits.parse().ok(),
