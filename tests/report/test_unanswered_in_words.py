@@ -67,6 +67,7 @@ MORE: list[Frame] = [
     (1.0, client(41, 61, "PA", 20)),
     (1.001, server(61, 61)),
 ]
+OTHER = CLIENT / TCP(sport=4001, dport=80, seq=1, flags="S")
 NEXT = client(9_000, -500, "S")
 SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in (0, 0.3, 0.9, 2.1)]
 
@@ -74,7 +75,13 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
 @pytest.mark.parametrize(
     ("frames", "said"),
     [
-        (SYNS, "the SYN was sent 3 times and never answered"),
+        (
+            SYNS,
+            "the handshake was still not complete when the capture ended: the server had not "
+            "answered frame 1; look for firewalls that drop packets, and whether the host is up; "
+            "tried 2 times, up to 2.0 s apart",
+        ),
+        ([*SYNS, (60.0, OTHER)], "the SYN was sent 3 times and never answered"),
         ([(0.0, SYN), (0.1, REFUSAL), (0.6, SYN), (0.7, REFUSAL)], "refused with RST"),
         (
             [*SYNS, (3.1, ANSWER), (3.1, client(1, 1))],
@@ -255,3 +262,12 @@ GIVEN: list[Frame] = [
 def test_nothing_hangs_where_all_was_said(tmp_path: Path, frames: list[Frame], unsaid: str) -> None:
     capture = write_timed(tmp_path / "whole.pcap", [*frames, (60.0, PING)])
     assert unsaid not in text.render(scan(capture)._result, PLAIN, Options())
+
+
+def test_resends_within_a_debt_are_told_with_it_alone(tmp_path: Path) -> None:
+    """The same seconds stood twice among the longest waits, with two causes."""
+    sent = [(1.1 + wait, server(31, 41, "PA", 30)) for wait in (0, 0.3, 0.9, 2.1)]
+    capture = write_timed(tmp_path / "lost.pcap", [*OPENED, *ANSWERED, *ASKED[:1], *sent])
+    report = text.render(scan(capture)._result, PLAIN, Options())
+    assert "unanswered" in report
+    assert "retransmission" not in report

@@ -183,6 +183,7 @@ pub fn rule(
         superseded::drop(waits, rulings, first);
     }
     unanswered::drop((connection.exchanges.count, directions[0].doubts), waits, rulings, first);
+    superseded::mark_tries(&mut waits[..rulings.len() - first]);
     patterns.map(|direction| direction.corked)
 }
 

@@ -38,7 +38,8 @@ pub fn busiest(scan: &Scan) -> Option<u32> {
     scan.connections.iter().max_by_key(bytes).map(|row| row.id)
 }
 
-/// The longest waits that are no stalls, of all connections or of one; idle clients' last.
+/// The longest waits that are no stalls, of all connections or of one; idle clients' last. Tries are told with
+/// what was waited for.
 pub fn longest_waits(
     scan: &Scan,
     limit: usize,
@@ -49,7 +50,7 @@ pub fn longest_waits(
         Some(number) => scan.connections.chunks_of(number, AT_ONCE),
     };
     let rows = chunks.iter().flat_map(|&chunk| scan.connections.of_chunk(chunk));
-    let waits = rows.filter(|finding| !finding.is_stall());
+    let waits = rows.filter(|finding| !finding.is_stall() && !finding.wait.is(fact::TRIED));
     let order = |finding: &Finding<'_>| {
         let wait = finding.wait;
         let idle_client = wait.by == Side::Client

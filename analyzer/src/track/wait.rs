@@ -178,6 +178,8 @@ pub mod fact {
         CLOSING,
         /// A SYN was not answered, or the answer not acknowledged.
         OPENING,
+        /// It was sent again within a wait in vain, with which that is told. Set when causes are ruled on.
+        TRIED,
         /// The program passed on what had just arrived on another connection. Set before judging.
         PASSED_ON,
     }
