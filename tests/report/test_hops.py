@@ -183,3 +183,19 @@ def test_a_relay_before_a_slow_server_is_not_said_to_be_slow(
         "10.0.0.2 forwarded at once what had arrived in tcp.stream 1 (10.0.0.3:7001): look there"
     )
     assert (there in report) == (pieces == 1)
+
+
+def test_a_relay_and_its_upstream_wait_for_the_same_time(tmp_path: Path) -> None:
+    """Nothing stalls, so that no chain is told: 109 ms were counted of 60."""
+    asked = connected(("10.0.0.1", 40000), ("10.0.0.2", 3128))
+    upstream = connected(("10.0.0.2", 40001), ("10.0.0.3", 80))
+    for one, took_ms in ((asked, 60.0), (upstream, 49.0)):
+        one.wait(5.0 if one is upstream else 1.0)
+        one.data("client", 80)
+        one.wait(took_ms)
+        one.answer()
+        one.ack("client")
+    path = write(tmp_path / "relay.pcap", interleaved(asked, upstream))
+    report = " ".join(render(nagle_scan.scan(path)._result, PLAIN, Options()).split())
+    rest = "60.1 ms in 2 waits, a relay's with its upstream's (longest 60.1 ms, at 10.0.0.2:3128)"
+    assert rest in report

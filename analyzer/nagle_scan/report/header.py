@@ -77,7 +77,8 @@ def _tail(view: "View") -> str:
 
 def _rest(view: "View") -> str:
     rows = [row for row in _causes(view) if not sentences.is_in_vain(row)]
-    return sentences.rest(view.summary, rows, view.meaning_of, view.server_of_longest)
+    about = view.meaning_of, view.server_of_longest, view.told_twice_ms
+    return sentences.rest(view.summary, rows, *about)
 
 
 def _causes(view: "View") -> list[_core.CauseRow]:

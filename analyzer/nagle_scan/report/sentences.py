@@ -134,10 +134,12 @@ def rest(
     others: Sequence[_core.CauseRow],
     meaning: Callable[[_core.CauseRow], str],
     server_of: Callable[[_core.CauseRow], str],
+    told_twice_ms: Callable[[_core.CauseRow], float],
 ) -> str:
     """The largest other cause, if it took more than the stalls; empty if none did.
 
-    `server_of` names the server of its longest wait, where there are several. A client that pauses
+    `server_of` names the server of its longest wait, where there are several; `told_twice_ms` is
+    the time of waits for upstreams within waits for relays. A client that pauses
     behind a message without an answer may have waited for one: that is told if nothing else is.
     """
     busy = list(filter(_is_busy, others)) or list(filter(_is_pause_in_request, others))
@@ -147,7 +149,10 @@ def rest(
         return ""
     kind = "other wait" if summary.stalls else "wait"
     least = "at least " if summary.waits_not_listed else ""
-    waits = sentence_start(f"{least}{duration(worst.total_ms)} in {count(worst.waits, kind)}")
+    twice_ms = told_twice_ms(worst)
+    total = duration(max(worst.total_ms - twice_ms, worst.longest_ms))
+    waits = sentence_start(f"{least}{total} in {count(worst.waits, kind)}")
+    waits += ", a relay's with its upstream's" if twice_ms else ""
     longest = f"longest {duration(worst.longest_ms)}" if worst.waits > 1 else ""
     server = server_of(worst)
     about = ", ".join(filter(None, (longest, f"at {server}" if server else "")))

@@ -3,7 +3,7 @@
 Everything is computed on demand: no format pays for what it does not show.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -306,6 +306,13 @@ class View:
             return ""
         return wait.sender_end if wait.sender == "server" else wait.receiver_end
 
+    def told_twice_ms(self, row: _core.CauseRow) -> float:
+        """How long waits of one cause were for upstreams, within waits for relays."""
+        if row.sender == "client" or row.waits < 2:
+            return 0.0
+        waits = list(_alike(row, self._shared.many))
+        return sum(one.wait_ms for one in waits if any(_awaits(relay, one) for relay in waits))
+
     @property
     def has_other_waits(self) -> bool:
         """Does the capture show where the time went, though nothing stalls?"""
@@ -385,6 +392,15 @@ class View:
 
 def _longest(row: _core.CauseRow, waits: Sequence[_core.WaitRow]) -> _core.WaitRow | None:
     """The first of `waits` of this cause, side and turn."""
+    return next(_alike(row, waits), None)
+
+
+def _alike(row: _core.CauseRow, waits: Sequence[_core.WaitRow]) -> Iterator[_core.WaitRow]:
     kind = row.cause, row.sender, row.turn
-    alike = (wait for wait in waits if (wait.cause, wait.sender, wait.turn) == kind)
-    return next(alike, None)
+    return (wait for wait in waits if (wait.cause, wait.sender, wait.turn) == kind)
+
+
+def _awaits(relay: _core.WaitRow, upstream: _core.WaitRow) -> bool:
+    """Did the server of the one, which is another host, meanwhile wait as the other's client?"""
+    is_relay = relay.sender_ip == upstream.receiver_ip != relay.receiver_ip
+    return is_relay and relay.from_ns <= upstream.from_ns and upstream.to_ns <= relay.to_ns

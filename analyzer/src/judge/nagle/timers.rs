@@ -55,7 +55,7 @@ impl Timer {
     /// The stacks whose timer fits; may it be Linux?
     ///
     /// Sources: Linux `TCP_DELACK_MIN` (40 ms, one 4 ms jiffy more at HZ=250) and
-    /// `TCP_DELACK_MAX` (200 ms); Windows since 8 (40 to 50 ms), before that Microsoft KB 328890 (200 ms
+    /// `TCP_DELACK_MAX` (200 ms), as far as its round trip is longer than 40 ms; Windows since 8 (40 to 50 ms), before that Microsoft KB 328890 (200 ms
     /// from 100 ms ticks); XNU and older
     /// FreeBSD (100 ms); lwIP `TCP_TMR_INTERVAL` (250 ms heartbeat); RFC 1122, section 4.2.3.2
     /// (at most 500 ms).
@@ -77,7 +77,7 @@ impl Timer {
             10..=34 if self.count < u64::from(FEW_RELEASES) => ("", false),
             10..=34 => ("a shortened delayed-ACK timer", false),
             35..=48 => ("Linux, or Windows 8 and later, 40 ms", true),
-            49..=60 => ("Windows 8 and later, or Solaris, 50 ms", false),
+            49..=60 => ("Windows 8 and later, Solaris, or Linux on a long path, 50 ms", true),
             61..=88 => ("an adaptive timer (Linux, Windows 8 and later)", true),
             89..=112 => ("macOS, BSD or one tick of Windows, 100 ms", false),
             113..=179 => (ADAPTIVE_OR_TICKS, true),
@@ -101,6 +101,7 @@ mod tests {
     fn well_known_timers_are_named() {
         assert_eq!(named(&[41, 43, 44]), "Linux, or Windows 8 and later, 40 ms");
         assert_eq!(named(&[190, 201, 218]), "Windows up to 7, 200 ms");
+        assert!(named(&[54]).contains("Linux") && named(&[54]).contains("Solaris"));
         assert!(named(&[20, 60, 110, 170, 240]).contains("heartbeat"));
     }
 

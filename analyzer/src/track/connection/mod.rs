@@ -260,7 +260,9 @@ impl Connection {
         if segment.has(SYN) {
             self.take_syn(sent, recorder);
         } else if !self.half(side).is_seq_known() {
-            self.halves[side as usize].begin(segment.seq);
+            // On a joined connection that pauses, a keep-alive comes first: an old byte that nobody pushes.
+            let is_old = segment.len == 1 && !segment.has(PSH | FIN);
+            self.halves[side as usize].begin(segment.seq.wrapping_add(is_old.into()));
         }
         if segment.has(ACK) {
             self.take_ack(sent, recorder);

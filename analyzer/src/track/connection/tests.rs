@@ -328,6 +328,17 @@ fn a_late_greeting_is_told_of_the_server_that_speaks_first() {
     assert!(greeted(1.5).is_empty());
 }
 
+#[test]
+fn a_keep_alive_at_the_beginning_asks_for_nothing() {
+    let joined = |first: StorySegment| {
+        let probed = Story::new().after_ms(0.0, first).after_ms(260.0, server(0));
+        probed.after_ms(630.0, client(595)).after_ms(190.0, server(900)).end().exchanges
+    };
+    let asked = |first| joined(first).iter().map(|one| one.begin.frame).collect::<Vec<u32>>();
+    assert_eq!(asked(client(1).more()), [3]);
+    assert_eq!(asked(client(1)), [1]);
+}
+
 /// How often client and server could have stalled.
 fn opportunities(story: Story) -> [u32; 2] {
     story.end().judge().0.halves.map(|half| half.opportunities)
