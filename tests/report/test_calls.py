@@ -161,6 +161,23 @@ def test_what_says_more_is_to_come_is_a_cork(tmp_path: Path) -> None:
     said = items(more)["CALLS"]
     assert "with MSG_MORE, so that" in said
     assert "Take MSG_MORE away" in said
+    assert "said that more was to come (MSG_MORE, TCP_CORK)" in items(more)["REST"]
+
+
+def test_a_pattern_is_that_of_each_reply_only_where_there_is_no_other(tmp_path: Path) -> None:
+    """Half of the bodies go by another call; and without reads no reply has a begin."""
+    some = changed(
+        tmp_path,
+        lambda trace: re.sub(
+            r"sendto\((\S+, \S+, 6), MSG_NOSIGNAL, NULL, 0\)", r"write(\1)", trace, count=20
+        ),
+    )
+    said = items(some)["CALLS"]
+    assert said.count("127.0.0.1:8888 sent a reply in two calls: sendto 143 B") == 2
+    assert "each reply" not in said
+    writes = changed(tmp_path, lambda trace: "".join(re.findall(r"^.*sendto\(.*\n", trace, re.M)))
+    said = items(writes)["CALLS"]
+    assert re.search(r"was written by sendto 6 B \(.*\), after sendto 143 B \(", said), said
 
 
 def test_an_option_in_effect_and_a_hold_contradict(tmp_path: Path) -> None:

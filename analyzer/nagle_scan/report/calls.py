@@ -83,19 +83,20 @@ def _pattern(view: View, calls: Row, pattern: Row) -> str:
     name = _party(view, pattern)
     message = "reply" if pattern["sender"] == "server" else "request"
     first, held = pattern["first"], pattern["held"]
+    before = f"{call(first)}, then " if first and pattern["calls"] > 1 else ""
     if pattern["more"]:
         times = f"{count(pattern['stalls'], 'time')} the kernel waited for the rest"
-        until = "until the next ACK, or for 200 ms"
-        before = f"{call(first)}, then " if first and pattern["calls"] > 1 else ""
-        more = f"{pattern['more']}, so that {times}, {until}. {REMEDY[pattern['more']]}"
-        return f"{name}: {before}{call(held)} with {more}."
+        more = f"{pattern['more']}, so that {times}, until the next ACK, or for 200 ms"
+        return f"{name}: {before}{call(held)} with {more}. {REMEDY[pattern['more']]}."
     times = f"{pattern['stalls']:,} of {count(_stalls(view, calls), 'stall')}"
-    if first is None or pattern["calls"] < 2:
-        return f"{name}: the held segment was written by {call(held)}: {times}."
+    if not before:
+        after = f", after {call(first)}" if first and not pattern["is_read_between"] else ""
+        return f"{name}: the held segment was written by {call(held)}{after}: {times}."
     read = "something read" if pattern["is_read_between"] else "nothing read"
-    both = f"{call(first)}, then {call(held)}"
     which = "two calls:" if pattern["calls"] == 2 else f"{pattern['calls']:,} calls, among them"
-    return f"{name} sends each {message} in {which} {both}, {read} in between: {times}."
+    is_only = sum(_party(view, other) == name for other in calls["patterns"]) == 1
+    messages = f"sends each {message} in" if is_only else f"sent a {message} in"
+    return f"{name} {messages} {which} {before}{call(held)}, {read} in between: {times}."
 
 
 def _party(view: View, sender: Row) -> str:
@@ -172,7 +173,7 @@ def option(
     tried = [row for row in options if row["name"] == "TCP_NODELAY" and row["value"]]
     if nodelay == "never" and tried:
         worked = any(not row["error"] for row in tried)
-        text += "; never to a connection" + (" that stalls" if worked else "")
+        text += f"; never {'on a connection that stalls' if worked else 'to a connection'}"
     elif nodelay == "never":
         text += _also(text, f"TCP_NODELAY was never set {where}")
     elif nodelay == "not seen":

@@ -289,11 +289,11 @@ class View:
     def meaning_of(self, row: _core.CauseRow) -> str:
         """The meaning of one cause's waits; where each has its own story, that of the longest."""
         is_one_by_one = row.cause in causes.EXPLAINED_ONE_BY_ONE
-        wait = self.longest_of(row) if is_one_by_one else None
+        wait = self.longest_of(row) if is_one_by_one or row.cause == "cork" else None
         if wait is None:
             return causes.meaning_of_all(row)
         meaning = causes.meaning_of(wait, self.summary.is_elided)
-        return ("in the longest, " if row.waits > 1 else "") + meaning
+        return ("in the longest, " if is_one_by_one and row.waits > 1 else "") + meaning
 
     def longest_of(self, row: _core.CauseRow) -> _core.WaitRow | None:
         """The longest wait of one cause; `None` if it is among too many."""
