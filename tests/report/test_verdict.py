@@ -9,7 +9,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run, flat
-from conversation import MS, connected, write
+from conversation import MS, Conversation, connected, write
 from nagle_scan.report import held
 from nagle_scan.words import certainty
 
@@ -259,3 +259,14 @@ def test_a_groups_sentence_counts_certain_and_likely_stalls() -> None:
         assert f" {certain.stalls + likely.stalls} times for ~" in held.sentence(group)
         sure = f"({certain.stalls} certain, {likely.stalls} likely)"
         assert f" in all {sure}" in held.sentence(group)
+
+
+def test_a_late_ack_at_the_very_end_is_no_all_clear(run: Run, tmp_path: Path) -> None:
+    """Joined late: nothing tells the round trip, and no wait is kept. It may have released more."""
+    made = Conversation(rtt_ms=18.0)
+    made.data("client", 88)
+    made.answer(42)
+    made.wait(211.0)
+    made.ack("client")
+    report = flat(run(write(tmp_path / "end.pcap", made.frames)).stdout)
+    assert "the capture ends too soon after a late ACK" in report

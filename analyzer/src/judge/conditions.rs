@@ -24,10 +24,15 @@ pub struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     /// For a connection with these `waits`.
-    pub fn of(min_wait_ns: i64, clocks: &Clocks, paths: &'a SharedPaths, waits: &[Wait]) -> Self {
+    pub fn of(
+        min_wait_ns: i64,
+        clocks: &Clocks,
+        paths: &'a SharedPaths,
+        (connection, waits): (&Connection, &[Wait]),
+    ) -> Self {
         Self {
             clock_ns: clocks.behind_ns(waits),
-            end_ns: clocks.end_ns(waits),
+            end_ns: clocks.end_ns(connection.last_known_frame()),
             min_wait_ns,
             is_elided: clocks.is_elided,
             paths,

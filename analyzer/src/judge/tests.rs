@@ -63,7 +63,8 @@ fn judge_all<'a>(
         let own = begin..begin + told.waits.len();
         begin = own.end;
         let of_connection = model.of_connection(place, own);
-        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &paths, &told.waits));
+        let seen = (&told.connection, &told.waits[..]);
+        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &paths, seen));
         let mut rulings = Vec::new();
         let judged =
             judge(&told.connection, &mut told.waits, of_connection, conditions, &mut rulings);

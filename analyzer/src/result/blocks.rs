@@ -136,7 +136,8 @@ impl Sums {
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
             let model = model.of_connection(at, own.start - room..own.end - room);
-            let conditions = Conditions::of(min_wait_ns, clocks, paths, &waits[own.clone()]);
+            let conditions =
+                Conditions::of(min_wait_ns, clocks, paths, (&connection, &waits[own.clone()]));
             let waits_of = &mut waits[own.clone()];
             let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;

@@ -88,7 +88,7 @@ impl CauseTotals {
     pub fn add(&mut self, findings: Findings<'_>) {
         for (finding, total_ns) in booked(findings) {
             let lost_ns = finding.lost_ns();
-            // Of an ACK that came late within another wait no rest is delay, but the way.
+            // A late ACK within another wait leaves no rest that is delay: it is the way.
             let own_ns = if finding.cause == Cause::DelayedAck { lost_ns } else { 1 };
             if total_ns >= own_ns || lost_ns == 0 {
                 self.merge(CauseTotal {

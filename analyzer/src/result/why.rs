@@ -51,7 +51,7 @@ pub fn why(
     let Some(at) = block.place_of(&own[0]) else { return Ok(None) };
     let connection = &block.connections[at];
     let model = models[number].of_connection(at, begin..end);
-    let conditions = Conditions::of(options.min_wait_ns, &clocks, &paths, own);
+    let conditions = Conditions::of(options.min_wait_ns, &clocks, &paths, (connection, own));
     let directions =
         model.directions.copied().unwrap_or_else(|| conditions.directions(connection, own));
     let (mut waits, mut rulings) = (own.to_vec(), Vec::new());

@@ -87,10 +87,9 @@ impl Clocks {
         last.is_some_and(|clock| !(TICKING_CLOCK_NS..COARSEST_CLOCK_NS).contains(&clock.step_ns))
     }
 
-    /// When the capture ends that has the last of these `waits` of a connection: the last of files
-    /// that follow one another.
-    pub fn end_ns(&self, waits: &[Wait]) -> i64 {
-        waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.until_ns)
+    /// When the capture ends that has this frame: the last of files that follow one another.
+    pub fn end_ns(&self, frame: u32) -> i64 {
+        self.stamped(frame).map_or(i64::MAX, |clock| clock.until_ns)
     }
 
     /// Until when the connections would have been captured that have this frame.

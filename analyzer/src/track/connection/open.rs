@@ -90,7 +90,7 @@ impl Connection {
     }
 
     /// The last frame that is known: those of ACKs are not kept.
-    fn last_known_frame(&self) -> u32 {
+    pub fn last_known_frame(&self) -> u32 {
         let of_half = |half: &Half| {
             half.last_data.frame.max(half.all_acked().mark.frame).max(half.zero_window_frame())
         };
