@@ -48,6 +48,16 @@ def retimed(trace: str, clock: Callable[[float], float]) -> str:
     return CLOCK.sub(lambda found: f"{found[1]} {clock(float(found[2])):.6f} ", trace)
 
 
+def set_at_accept(trace: str, *values: int) -> str:
+    """The option is set on each connection that is accepted, to these values one by one."""
+    accepted = re.compile(r"^(\d+ \d+\.\d+ )accept.*= (\d+<TCP:\[.*\]>)$\n", re.MULTILINE)
+
+    def calls(found: re.Match[str]) -> str:
+        return found[0] + "".join(found[1] + NODELAY.format(found[2], one) for one in values)
+
+    return accepted.sub(calls, trace)
+
+
 def test_a_hold_is_the_time_from_the_call_to_the_wire(traced: nagle_scan.Scan) -> None:
     """And costs no more than that, whatever the wait was."""
     lines = TRACE.read_text().splitlines()
@@ -183,12 +193,15 @@ def test_a_pattern_is_that_of_each_reply_only_where_there_is_no_other(tmp_path: 
 def test_an_option_in_effect_and_a_hold_contradict(tmp_path: Path) -> None:
     """Somebody took it back unseen: a user must not believe that it is set."""
 
-    def set_at_accept(trace: str) -> str:
-        accepted = re.compile(r"^(\d+ \d+\.\d+ )accept.*= (\d+<TCP:\[.*\]>)$\n", re.MULTILINE)
-        return accepted.sub(lambda found: found[0] + found[1] + NODELAY.format(found[2], 1), trace)
-
-    said = items(changed(tmp_path, set_at_accept))["PROVEN"]
+    said = items(changed(tmp_path, lambda trace: set_at_accept(trace, 1)))["PROVEN"]
     assert "the two contradict" in said
+
+
+def test_an_option_that_was_taken_back_is_told_with_both_lines(tmp_path: Path) -> None:
+    said = items(changed(tmp_path, lambda trace: set_at_accept(trace, 1, 0)))["OPTION"]
+    assert re.search(r"trace line (\d+), and taken back in trace line (\d+)\.", said)
+    assert said.endswith("; TCP_NODELAY was no longer in effect when the stalls came.")
+    assert "TCP_NODELAY=0" not in said
 
 
 def test_an_end_that_is_not_traced_is_named(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ REMEDY = {
 }
 """The cure where a call said that more was to come, and no more came."""
 WHEN = {
-    "late": "{} came before it was set",
-    "taken back": "it was no longer in effect when {} came",
-    "set": "it was in effect when what was held was written",
+    "late": "{} came before TCP_NODELAY was set",
+    "taken back": "TCP_NODELAY was no longer in effect when {} came",
+    "set": "TCP_NODELAY was in effect when what was held was written",
 }
 """The timing of TCP_NODELAY where it did not prevent the stalls."""
 Row = dict[str, Any]
@@ -166,8 +166,11 @@ def option(
 
     `holds`: the traced side is the one that holds data back.
     """
-    said = [_option(row, holds=holds) for row in options[:MOST_OPTIONS]]
-    if (more := len(options) - MOST_OPTIONS) > 0:
+    unset = {_setting(row): row for row in options if not row["value"]}
+    taken_back = {_setting(row) for row in options if row["taken_back"]}
+    rows = [row for row in options if row["value"] or _setting(row) not in taken_back]
+    said = [_option(row, unset.get(_setting(row)), holds=holds) for row in rows[:MOST_OPTIONS]]
+    if (more := len(rows) - MOST_OPTIONS) > 0:
         said.append(f"{more} more: see --format json")
     text = ". ".join(said)
     tried = [row for row in options if row["name"] == "TCP_NODELAY" and row["value"]]
@@ -188,7 +191,12 @@ def _also(text: str, said: str) -> str:
     return f"; {said}" if text else said
 
 
-def _option(row: Row, *, holds: bool) -> str:
+def _setting(row: Row) -> tuple[str, int]:
+    return row["name"], row["descriptor"]
+
+
+def _option(row: Row, unset: Row | None, *, holds: bool) -> str:
+    """`unset` is the call that took the option back, where it has such a row."""
     what = f" ({row['what']})" if row["what"] else ""
     verb = "went to" if row["error"] else "was set on"
     result = f": {row['error']}" if row["error"] else ""
@@ -198,7 +206,7 @@ def _option(row: Row, *, holds: bool) -> str:
     said = f"{row['name']}={row['value']} {verb} descriptor {row['descriptor']}{others}{what}"
     said += f"{result}{times}{where}, {line(row)}"
     if row["taken_back"]:
-        said += ", and taken back later"
+        said += f", and taken back in {line(unset)}" if unset else ", and taken back later"
     if row["name"] == "TCP_QUICKACK":
         return f"{said}; {QUICKACK if holds else QUICKACK_OF_RECEIVER}"
     return said if row["name"].startswith("TCP_") else f"{said}: {WRONG_LEVEL}"

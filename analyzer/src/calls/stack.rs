@@ -25,6 +25,7 @@ pub struct Frame {
     pub binary: String,
     /// The call's place in the file.
     pub address: u64,
+    function: String,
     /// Its function, and those that were inlined there, the innermost first, with their lines where
     /// these are known. Empty for one without a name.
     names: Vec<String>,
@@ -35,7 +36,7 @@ pub struct Frame {
 impl Frame {
     /// The file, the address and the function, empty for none.
     pub fn place(&self) -> (&str, u64, &str) {
-        (&self.binary, self.address, self.names.first().map_or("", String::as_str))
+        (&self.binary, self.address, &self.function)
     }
 }
 
@@ -67,15 +68,17 @@ impl Functions {
             return None;
         }
         let file = binary.rsplit('/').next().unwrap_or_default();
-        let is_own = !is_one_of(LIBRARIES, file) && !is_one_of(PACKAGES, function);
-        let place = is_own.then_some(self.frames.len() as u32);
-        if is_own {
-            let binary = binary.to_owned();
-            let name = named(function, source);
-            let names = if function.is_empty() { Vec::new() } else { vec![name] };
-            // A return address is behind the call.
-            let address = address.saturating_sub(1);
-            self.frames.push(Frame { binary, address, names, is_looked_up: !source.is_empty() });
+        let place = (!is_one_of(LIBRARIES, file)).then_some(self.frames.len() as u32);
+        if place.is_some() {
+            let is_named = !function.is_empty() && !is_one_of(PACKAGES, function);
+            self.frames.push(Frame {
+                binary: binary.to_owned(),
+                // A return address is behind the call.
+                address: address.saturating_sub(1),
+                function: bare(function),
+                names: if is_named { vec![named(function, source)] } else { Vec::new() },
+                is_looked_up: !source.is_empty(),
+            });
         }
         self.places.insert(line.to_owned(), place);
         place
@@ -209,7 +212,7 @@ mod tests {
             Some(functions.names(stack, 0).0.to_owned())
         };
         assert_eq!(name("/usr/lib/libc.so.6 send"), None);
-        assert_eq!(name("/srv/goserver net.(*conn).Write"), None);
+        assert_eq!(name("/srv/goserver net.(*conn).Write").as_deref(), Some(""));
         for (line, shown) in [
             ("/srv/goserver main.serve", "main.serve"),
             ("/srv/goserver main.(*Server).reply", "main.(*Server).reply"),
@@ -252,5 +255,18 @@ mod tests {
         ]);
         assert_eq!(functions.names(second, first), ("push (s.c:12)", "serve (s.c:32)"));
         assert!(functions.commands([(first, second)].into_iter()).is_empty());
+    }
+
+    /// A thread of Rust consists of what was inlined into a function of the library.
+    #[test]
+    fn own_functions_may_be_inlined_in_those_of_a_library() {
+        let mut functions = Functions::default();
+        let frame = place(&mut functions, "/a std::sys::begin").unwrap();
+        let stack = functions.stack(&[frame]);
+        assert_eq!(functions.names(stack, 0).0, "");
+        let line = |name: &str, line: &str| (name.to_owned(), line.to_owned());
+        functions
+            .look_up(vec![vec![line("app::serve", "a.rs:3"), line("std::sys::begin", "b.rs:9")]]);
+        assert_eq!(functions.names(stack, 0).0, "app::serve (a.rs:3)");
     }
 }
