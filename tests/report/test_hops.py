@@ -197,5 +197,4 @@ def test_a_relay_and_its_upstream_wait_for_the_same_time(tmp_path: Path) -> None
         one.ack("client")
     path = write(tmp_path / "relay.pcap", interleaved(asked, upstream))
     report = " ".join(render(nagle_scan.scan(path)._result, PLAIN, Options()).split())
-    rest = "60.1 ms in 2 waits, a relay's with its upstream's (longest 60.1 ms, at 10.0.0.2:3128)"
-    assert rest in report
+    assert "60.1 ms in 2 waits, once where a host waits on both sides (longest 60.1 ms" in report

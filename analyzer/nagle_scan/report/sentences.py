@@ -139,7 +139,7 @@ def rest(
     """The largest other cause, if it took more than the stalls; empty if none did.
 
     `server_of` names the server of its longest wait, where there are several; `told_twice_ms` is
-    the time of waits for upstreams within waits for relays. A client that pauses
+    the time that hosts wait on both sides, as relays do. A client that pauses
     behind a message without an answer may have waited for one: that is told if nothing else is.
     """
     busy = list(filter(_is_busy, others)) or list(filter(_is_pause_in_request, others))
@@ -152,7 +152,7 @@ def rest(
     twice_ms = told_twice_ms(worst)
     total = duration(max(worst.total_ms - twice_ms, worst.longest_ms))
     waits = sentence_start(f"{least}{total} in {count(worst.waits, kind)}")
-    waits += ", a relay's with its upstream's" if twice_ms else ""
+    waits += ", once where a host waits on both sides" if twice_ms else ""
     longest = f"longest {duration(worst.longest_ms)}" if worst.waits > 1 else ""
     server = server_of(worst)
     about = ", ".join(filter(None, (longest, f"at {server}" if server else "")))

@@ -307,11 +307,11 @@ class View:
         return wait.sender_end if wait.sender == "server" else wait.receiver_end
 
     def told_twice_ms(self, row: _core.CauseRow) -> float:
-        """How long waits of one cause were for upstreams, within waits for relays."""
+        """How long hosts waited for their servers, while their own clients waited for them."""
         if row.sender == "client" or row.waits < 2:
             return 0.0
         waits = list(_alike(row, self._shared.many))
-        return sum(one.wait_ms for one in waits if any(_awaits(relay, one) for relay in waits))
+        return sum(one.wait_ms for one in waits if any(_holds(other, one) for other in waits))
 
     @property
     def has_other_waits(self) -> bool:
@@ -400,7 +400,7 @@ def _alike(row: _core.CauseRow, waits: Sequence[_core.WaitRow]) -> Iterator[_cor
     return (wait for wait in waits if (wait.cause, wait.sender, wait.turn) == kind)
 
 
-def _awaits(relay: _core.WaitRow, upstream: _core.WaitRow) -> bool:
-    """Did the server of the one, which is another host, meanwhile wait as the other's client?"""
-    is_relay = relay.sender_ip == upstream.receiver_ip != relay.receiver_ip
-    return is_relay and relay.from_ns <= upstream.from_ns and upstream.to_ns <= relay.to_ns
+def _holds(outer: _core.WaitRow, inner: _core.WaitRow) -> bool:
+    """Did the server of the one wait within it as the client of another host?"""
+    is_between = outer.sender_ip == inner.receiver_ip != outer.receiver_ip
+    return is_between and outer.from_ns <= inner.from_ns and inner.to_ns <= outer.to_ns
