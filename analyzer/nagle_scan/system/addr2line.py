@@ -38,17 +38,19 @@ def lines(frames: Sequence[Frame], began_ns: int | None, traces: Iterable[str]) 
     """For each frame the functions inlined there, the innermost first, then its own; nothing of a
     program that is not read.
 
-    `began_ns` is when the trace began, if it tells that.
+    `began_ns` is when the trace began, if it tells that. Else the program may have come with it.
     """
     found: list[list[Line]] = [[] for _ in frames]
-    tool, made_ns = shutil.which("addr2line"), _made_ns(began_ns, traces)
-    if sys.platform != "linux" or tool is None or not os.path.isabs(tool) or made_ns is None:
+    tool = shutil.which("addr2line")
+    if sys.platform != "linux" or tool is None or not os.path.isabs(tool):
+        return found
+    if began_ns is None or not _is_of_now(began_ns, traces):
         return found
     until = time.monotonic() + SECONDS
     programs = list(dict.fromkeys(frame[0] for frame in frames))[:MOST_PROGRAMS]
     for path in programs:
         own = [at for at, frame in enumerate(frames) if frame[0] == path]
-        program = _opened(path, made_ns)
+        program = _opened(path, began_ns)
         if program is None:
             continue
         try:
@@ -56,7 +58,7 @@ def lines(frames: Sequence[Frame], began_ns: int | None, traces: Iterable[str]) 
             asked = {at: _addresses(frames[at][1], segments) for at in own}
             every = list(dict.fromkeys(one for some in asked.values() for one in some))
             known = _known(tool, program, every[:MOST_ADDRESSES], until - time.monotonic())
-        except (OSError, struct.error):
+        except (OSError, OverflowError, struct.error):
             continue
         finally:
             os.close(program)
@@ -65,18 +67,15 @@ def lines(frames: Sequence[Frame], began_ns: int | None, traces: Iterable[str]) 
     return found
 
 
-def _made_ns(began_ns: int | None, traces: Iterable[str]) -> int | None:
-    """When the trace was made, for all that is known; `None` if its own times contradict that."""
+def _is_of_now(began_ns: int, traces: Iterable[str]) -> bool:
+    """Was the trace last written after it began, as all are that were not made up?"""
     try:
-        about = [os.stat(path) for path in traces]
-    except OSError:
-        return None
-    changed_ns = max((one.st_ctime_ns for one in about), default=0)
-    made_ns = min([*(one.st_mtime_ns for one in about), *([began_ns] if began_ns else [])])
-    return made_ns if made_ns <= changed_ns else None
+        return began_ns <= min(os.stat(path).st_ctime_ns for path in traces)
+    except (OSError, ValueError):
+        return False
 
 
-def _opened(path: str, made_ns: int) -> int | None:
+def _opened(path: str, began_ns: int) -> int | None:
     """The program as an open file, if it may be read."""
     is_plain = path.startswith("/") and os.path.normpath(path) == path and path.isprintable()
     if not is_plain or path.startswith(NOT_FILES):
@@ -87,16 +86,16 @@ def _opened(path: str, made_ns: int) -> int | None:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    if is_trusted(os.fstat(file), made_ns):
+    if is_trusted(os.fstat(file), began_ns):
         return file
     os.close(file)
     return None
 
 
-def is_trusted(about: os.stat_result, made_ns: int) -> bool:
-    """A file that only this user, or root, could write, and that is older than the trace."""
+def is_trusted(about: os.stat_result, began_ns: int) -> bool:
+    """A file that only this user, or root, could write, and that is as it was before the trace."""
     is_own = about.st_uid in (0, os.geteuid()) and not about.st_mode & 0o022
-    return stat.S_ISREG(about.st_mode) and is_own and about.st_ctime_ns < made_ns
+    return stat.S_ISREG(about.st_mode) and is_own and about.st_ctime_ns < began_ns
 
 
 def _segments(file: int) -> Iterator[tuple[int, int, int]]:
