@@ -160,7 +160,7 @@ impl File {
             let text = decoded(&whole);
             let text = text.trim_end();
             let mut add = |line: &str| self.ahead.push_back((self.read, line.to_owned()));
-            if text.bytes().any(|sign| b"\n\r".contains(&sign)) {
+            if text.contains('\n') || text.contains('\r') {
                 text.split(['\n', '\r']).for_each(add);
             } else {
                 add(text);

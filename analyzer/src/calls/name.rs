@@ -1,7 +1,8 @@
 //! The calls that matter, and what they do to descriptors.
 
 use crate::named::named;
-use std::collections::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use std::sync::LazyLock;
 
 named! {
@@ -48,7 +49,7 @@ pub fn kind(place: u8) -> CallKind {
 
 /// The place of a name in [`NAMES`].
 pub fn place(name: &str) -> Option<u8> {
-    static PLACES: LazyLock<HashMap<&str, u8>> =
+    static PLACES: LazyLock<HashMap<&str, u8, RandomState>> =
         LazyLock::new(|| (0..).zip(NAMES.iter()).map(|(at, (name, _))| (*name, at)).collect());
     PLACES.get(name).copied()
 }

@@ -88,7 +88,10 @@ impl Paste {
 /// Has it escapes of quoted-printable that are no values of a row?
 fn has_escapes(text: &[u8]) -> bool {
     let is_sure = |rest: &[u8]| matches!(rest.first_chunk(), Some(b"3D" | b"E2" | b"C2" | b"09"));
-    text.contains(&b'=') && text.split(|byte| *byte == b'=').skip(1).any(is_sure)
+    match str::from_utf8(text) {
+        Ok(text) => text.split('=').skip(1).any(|rest| is_sure(rest.as_bytes())),
+        Err(_) => text.split(|byte| *byte == b'=').skip(1).any(is_sure),
+    }
 }
 
 /// A row may break behind the name of a number, too.
