@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,31 @@ def test_resends_within_a_debt_are_told_with_it_alone(tmp_path: Path) -> None:
     report = text.render(scan(capture)._result, PLAIN, Options())
     assert "unanswered" in report
     assert "retransmission" not in report
+
+
+def test_a_host_that_never_answered_was_not_silent_since_1970(tmp_path: Path) -> None:
+    (row,) = scan(write_timed(tmp_path / "syn.pcap", SYNS)).open.to_dict("records")
+    assert row["owed"] == "an answer to a SYN"
+    assert math.isnan(row["silent_ms"])
+    assert not row["host_alive"]
+
+
+def test_a_server_that_takes_3_s_for_each_answer_does_not_hang_after_2(tmp_path: Path) -> None:
+    """Its other connection tells how long it takes; this one has no answer yet."""
+    asked = [
+        (at, packet)
+        for start in (1, 5)
+        for at, packet in [
+            (start, client(1 + 20 * (start // 5), 1 + 30 * (start // 5), "PA", 20)),
+            (start + 0.001, server(1 + 30 * (start // 5), 21 + 20 * (start // 5))),
+            (start + 3, server(1 + 30 * (start // 5), 21 + 20 * (start // 5), "PA", 30)),
+        ]
+    ]
+    others = [(10.0, client(0, -500, "S")), (10.001, server(0, 1, "SA")), (10.001, client(1, 1))]
+    others += [(10.1, client(1, 1, "PA", 90)), (10.101, server(1, 91))]
+    for _, packet in others:
+        ports = packet[TCP]
+        ports.sport, ports.dport = (4001, 80) if ports.dport == 80 else (80, 4001)
+    for end, hangs in ((12.1, 0), (30.0, 1)):
+        frames = [*OPENED, *asked, *others, (end, PING)]
+        assert len(scan(write_timed(tmp_path / f"{end}.pcap", frames)).open) == hangs

@@ -124,8 +124,10 @@ BY_ROW = {
     f"way, or nothing comes back; {RESENT_REMEDY}",
     "resent_by_timer": "sent again when a timer ran out: the data or its ACK was lost, with "
     f"nothing behind it that told so sooner; {RESENT_REMEDY}",
-    "resent_early": "sent again as soon as duplicate ACKs or SACK told of a loss (fast "
-    f"retransmit); {RESENT_REMEDY}",
+    "resent_early": "sent again sooner than a retransmission timer runs out, by duplicate ACKs, "
+    f"SACK or a probe for lost tails; {RESENT_REMEDY}",
+    "late_ack_of_full_segment": "a full-sized segment waited for this late ACK, by the window or "
+    "the program: acknowledge sooner there, or keep more in flight here",
     "corked": "the {by}'s program said that more was to come (MSG_MORE, TCP_CORK), and the kernel "
     "waited for that: take it away from the last piece",
     "update_lost": "room was announced again, and the {by} went on probing a closed window: the "

@@ -3,6 +3,7 @@
 use crate::judge::direction::Direction;
 use crate::judge::doubts::Doubts;
 use crate::judge::pooled::paths::SharedPaths;
+use crate::judge::pooled::servers::Servers;
 use crate::track::Connection;
 use crate::track::clock::Clocks;
 use crate::track::wait::Wait;
@@ -20,6 +21,7 @@ pub struct Conditions<'a> {
     pub is_elided: bool,
     /// Paths that connections of the same hosts show.
     pub paths: &'a SharedPaths,
+    pub servers: &'a Servers<'a>,
 }
 
 impl<'a> Conditions<'a> {
@@ -27,7 +29,7 @@ impl<'a> Conditions<'a> {
     pub fn of(
         min_wait_ns: i64,
         clocks: &Clocks,
-        paths: &'a SharedPaths,
+        (paths, servers): (&'a SharedPaths, &'a Servers<'a>),
         (connection, waits): (&Connection, &[Wait]),
     ) -> Self {
         Self {
@@ -36,6 +38,7 @@ impl<'a> Conditions<'a> {
             min_wait_ns,
             is_elided: clocks.is_elided,
             paths,
+            servers,
         }
     }
 

@@ -46,6 +46,7 @@ use crate::judge::findings::{Findings, Ruling};
 use crate::judge::model::{BlockModel, ConnectionModel, Held, model};
 use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::pooled::relays::{self, PassedOn};
+use crate::judge::pooled::servers::Servers;
 use crate::judge::pooled::{copies, fan_out};
 use crate::rules;
 use crate::track::clock::Clocks;
@@ -117,7 +118,7 @@ pub fn judge(
         &own
     };
     let doubts = directions[0].doubts;
-    let corked = rule(connection, waits, model.held, directions, rulings);
+    let corked = rule(connection, waits, model.held, directions, conditions.servers, rulings);
     let all = Findings::new(waits, &rulings[first..]);
     let proven = half::nagle_of_both(connection, all, corked, doubts);
     let nagle = proven.map(|(nagle, _)| nagle);
@@ -167,6 +168,7 @@ pub fn rule(
     waits: &mut [Wait],
     held: &[Held],
     directions: &[Direction; 2],
+    servers: &Servers<'_>,
     rulings: &mut Vec<Ruling>,
 ) -> [bool; 2] {
     if waits.is_empty() {
@@ -182,7 +184,13 @@ pub fn rule(
     if !rules::off("superseded") {
         superseded::drop(waits, rulings, first);
     }
-    unanswered::drop((connection.exchanges.count, directions[0].doubts), waits, rulings, first);
+    let answered = connection.exchanges.count;
+    // What others waited for its answers tells about a connection without one.
+    let usual_ns = || match answered {
+        0 => servers.median_ns(connection.endpoint(Side::Server)),
+        _ => 0,
+    };
+    unanswered::drop((answered, usual_ns, directions[0].doubts), waits, rulings, first);
     superseded::mark_tries(&mut waits[..rulings.len() - first]);
     patterns.map(|direction| direction.corked)
 }

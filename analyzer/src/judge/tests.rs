@@ -14,6 +14,7 @@ use crate::judge::findings::Ruling;
 use crate::judge::model::{Confidence, by_data};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
+use crate::judge::pooled::servers::Servers;
 use crate::judge::{Weighed, judge, weigh_all};
 use crate::track::Side;
 use crate::track::clock::Clocks;
@@ -56,6 +57,7 @@ fn judge_all<'a>(
     let Weighed { mut models, paths, .. } = weigh_all(&mut blocks, &clocks, None, 1);
     let mut model = models.remove(0);
     by_data::drop_unlikely(&mut blocks[0], &mut model);
+    let servers = Servers::default();
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {
         let is_own = |wait: &&Wait| wait.connection == place as u32;
@@ -64,7 +66,8 @@ fn judge_all<'a>(
         begin = own.end;
         let of_connection = model.of_connection(place, own);
         let seen = (&told.connection, &told.waits[..]);
-        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, &paths, seen));
+        let known = (&paths, &servers);
+        let conditions = differ(Conditions::of(MIN_WAIT_NS, &clocks, known, seen));
         let mut rulings = Vec::new();
         let judged =
             judge(&told.connection, &mut told.waits, of_connection, conditions, &mut rulings);

@@ -8,6 +8,7 @@ use crate::judge::findings::Findings;
 use crate::judge::model::{BlockModel, by_data};
 use crate::judge::pooled::paths::SharedPaths;
 use crate::judge::pooled::relays::PassedOn;
+use crate::judge::pooled::servers::Servers;
 use crate::judge::{Weighed, judge, weigh_all};
 use crate::result::cause_totals::CauseTotals;
 use crate::result::connections::JudgedBlock;
@@ -72,13 +73,14 @@ pub fn judge_all(
 ) -> Judged {
     let Weighed { models, paths, passed_on } = weigh_all(&mut blocks, clocks, written, threads);
     let blocks = blocks.into_iter().zip(models).collect();
+    let usual = Servers::new(servers);
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
     let work = |piece: usize| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, clocks, &paths, min_wait_ns, part);
+            sums.judge(block, clocks, (&paths, &usual), min_wait_ns, part);
         }
         sums
     };
@@ -113,7 +115,7 @@ impl Sums {
         &mut self,
         (mut block, mut model): (Block, BlockModel),
         clocks: &Clocks,
-        paths: &SharedPaths,
+        known: (&SharedPaths, &Servers<'_>),
         min_wait_ns: i64,
         part: Part<'_>,
     ) {
@@ -137,7 +139,7 @@ impl Sums {
             let own = taken..taken + own;
             let model = model.of_connection(at, own.start - room..own.end - room);
             let conditions =
-                Conditions::of(min_wait_ns, clocks, paths, (&connection, &waits[own.clone()]));
+                Conditions::of(min_wait_ns, clocks, known, (&connection, &waits[own.clone()]));
             let waits_of = &mut waits[own.clone()];
             let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
@@ -210,7 +212,8 @@ mod tests {
         let clocks = Clocks::default();
         let mut sums = Sums::default();
         let model = BlockModel::default();
-        sums.judge((block, model), &clocks, &SharedPaths::default(), 0, Part::Whole);
+        let known = (&SharedPaths::default(), &Servers::default());
+        sums.judge((block, model), &clocks, known, 0, Part::Whole);
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

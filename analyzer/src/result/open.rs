@@ -22,9 +22,10 @@ impl Open<'_> {
         self.0.wait.ending().unwrap_or(Ending::Capture)
     }
 
-    /// How long nothing came from the end that owed it.
-    pub fn silent_ns(&self) -> i64 {
-        (self.0.wait.to.time_ns - self.0.wait.heard_ns()).max(0)
+    /// How long nothing came from the end that owed it, if anything ever came.
+    pub fn silent_ns(&self) -> Option<i64> {
+        let (heard_ns, wait) = (self.0.wait.heard_ns(), self.0.wait);
+        (heard_ns >= self.1.first_ns).then(|| (wait.to.time_ns - heard_ns).max(0))
     }
 
     /// How long nothing came from the other end, if the capture shows that.

@@ -5,6 +5,7 @@ use crate::capture::progress::Progress;
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
 use crate::judge::model::{Held, Proof, Terms, explain};
+use crate::judge::pooled::servers::Servers;
 use crate::judge::words::terms::{TermRow, rows};
 use crate::judge::{Weighed, rule, weigh_all};
 use crate::result::scan::{ScanOptions, track, written};
@@ -51,11 +52,13 @@ pub fn why(
     let Some(at) = block.place_of(&own[0]) else { return Ok(None) };
     let connection = &block.connections[at];
     let model = models[number].of_connection(at, begin..end);
-    let conditions = Conditions::of(options.min_wait_ns, &clocks, &paths, (connection, own));
+    let servers = Servers::new(&tracked.servers);
+    let known = (&paths, &servers);
+    let conditions = Conditions::of(options.min_wait_ns, &clocks, known, (connection, own));
     let directions =
         model.directions.copied().unwrap_or_else(|| conditions.directions(connection, own));
     let (mut waits, mut rulings) = (own.to_vec(), Vec::new());
-    rule(connection, &mut waits, model.held, &directions, &mut rulings);
+    rule(connection, &mut waits, model.held, &directions, &servers, &mut rulings);
     let ruled = waits.iter().zip(&rulings).filter_map(|one| Some((key(one.0, frame)?, one)));
     let Some((key_of_best, (wait, ruling))) = ruled.min_by_key(|(key, _)| *key) else {
         return Ok(None);

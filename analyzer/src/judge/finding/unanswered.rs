@@ -11,9 +11,9 @@ use crate::track::wait::{End, Wait, fact};
 
 /// Leaves out the waits for an answer of which the capture does not show that one was due. They are among
 /// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`. So many requests
-/// of it were `answered`.
+/// of it were `answered`, and an answer `usual`ly takes so long.
 pub fn drop(
-    (answered, doubts): (u32, Doubts),
+    (answered, usual_ns, doubts): (u32, impl Fn() -> i64, Doubts),
     waits: &mut [Wait],
     rulings: &mut Vec<Ruling>,
     first: usize,
@@ -38,6 +38,7 @@ pub fn drop(
     let longest_ns = answers_ns.iter().copied().max().unwrap_or(0);
     let median_ns = statistics::lower(&mut answers_ns).unwrap_or(0);
     let late_ns = longest_ns.min(LATE_ANSWERS.saturating_mul(median_ns));
+    let late_ns = late_ns.max(LATE_ANSWERS.saturating_mul(usual_ns()));
     let pause_ns = all.iter().map(pause_ns).max().unwrap_or(0);
     let is_late = |wait: &Wait| match wait.is(fact::IN_EXCHANGE) {
         true => !sends_unasked && wait.wait_ns() > late_ns,

@@ -4,6 +4,7 @@ pub mod copies;
 pub mod fan_out;
 pub mod paths;
 pub mod relays;
+pub mod servers;
 
 use crate::track::{Endpoint, Side};
 

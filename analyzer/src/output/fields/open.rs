@@ -17,8 +17,10 @@ const OTHER_SILENT: Field = field!(
     "other_silent_ms",
     "How long nothing had come from the other end; `null` where that is not known."
 );
-const SILENT: Field =
-    field!("silent_ms", "How long nothing at all had come from the end that owed it.");
+const SILENT: Field = field!(
+    "silent_ms",
+    "How long nothing at all had come from the end that owed it; `null` where nothing ever came."
+);
 const ALIVE: Field = field!(
     "host_alive",
     "Did the host that owed it still send something, such as ACKs? Then its program, or what it drops, is the place to look."
@@ -39,7 +41,7 @@ impl Row for Open<'_> {
         to.duration(field!("open_ms", "How long, at least."), |row| row.0.wait.wait_ns());
         to.category(field!("ending", "The event that ended it."), Self::ending);
         to.integer(BYTES, |row| row.0.wait.unacked_len);
-        to.duration(SILENT, Self::silent_ns);
+        to.maybe_duration(SILENT, Self::silent_ns);
         to.maybe_duration(OTHER_SILENT, Self::other_silent_ns);
         to.integer(TRIES, |row| row.0.wait.tries().0);
         to.duration(LONGEST_TRY, |row| i64::from(row.0.wait.tries().1) * 1_000_000);

@@ -129,7 +129,8 @@ pub struct Recorder {
     pub waits: Waits,
     pub exchanged: Exchanged,
     pub splits: Vec<Split>,
-    /// The first FIN of each connection. Not in the connection: few are closed by one end only.
+    /// The first FIN of each connection, until the other end's comes, before its data or behind it. Not in the
+    /// connection: few are closed by one end only.
     pub fins: ByBlock<Mark>,
     pub messages: Messages,
     pub lengths: Lengths,
@@ -250,13 +251,15 @@ impl Connection {
         if segment.len > 0 {
             self.compare_order(side, now);
         }
-        self.halves[side as usize].count(segment, now);
         if segment.has(RST) {
+            // Until then its end was silent.
             self.close(Ending::reset(side), now, recorder);
+            self.halves[side as usize].count(segment, now);
             self.halves[side as usize].reset();
             self.finish(recorder);
             return;
         }
+        self.halves[side as usize].count(segment, now);
         if segment.has(SYN) {
             self.take_syn(sent, recorder);
         } else if !self.half(side).is_seq_known() {
@@ -285,8 +288,9 @@ impl Connection {
         }
         if segment.has(FIN) {
             self.close(Ending::fin(side), now, recorder);
-            if !self.is_closed() {
-                *recorder.fins.one(self.id) = now;
+            if !self.half(side).has_finished() {
+                let fin = recorder.fins.one(self.id);
+                *fin = if fin.is_set() { Mark::NONE } else { now };
             }
             let heard_ns = self.half(side.other()).last_ns;
             self.halves[side as usize].take_fin(segment, now, heard_ns);

@@ -74,7 +74,8 @@ impl Connection {
         let wait = Wait::between(self.id, side.other(), fin, to);
         let (end, facts) = (End::InVain(ending), fact::CLOSING);
         let wait = Wait { end, facts, unacked_len, unacked_ns: peer.last_ns, ..wait };
-        (is_open && (unacked_len == 0 || again > 0)).then_some(wait)
+        let is_owed = is_open && fin.is_set() && (unacked_len == 0 || again > 0);
+        is_owed.then_some(wait)
     }
 
     /// Keeps the wait for room before the one for what is owed, if the window has opened again.
@@ -230,6 +231,9 @@ mod tests {
         assert_eq!(owed(told), [open(30_000)]);
         let fin = |story: Story| story.after_ms(800.0, server(0).fin().seq(600));
         assert_eq!(owed(finished().times(4, fin).end_after_ms(1_000.0)), [open(4_200)]);
+        // Its data came later than its FIN.
+        let ahead = finished().after_ms(0.02, client(0).fin().seq(340));
+        assert_eq!(owed(ahead.after_ms(0.02, client(40)).end_after_ms(30_000.0)), []);
         let both = finished().after_ms(0.02, client(0).fin()).after_ms(0.02, server(0));
         assert_eq!(owed(both.end_after_ms(30_000.0)), []);
     }
