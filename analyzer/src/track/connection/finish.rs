@@ -56,7 +56,14 @@ impl Connection {
             None => [0; 2],
         };
         let is_answered_in_several = self.exchanges.is_answered_in_several();
-        let Some((begin, is_suspect)) = self.exchanges.finish() else { return };
+        let (has_unasked, is_after_unasked) =
+            (self.exchanges.has_unasked(), self.exchanges.is_after_unasked());
+        let Some((begin, is_suspect)) = self.exchanges.finish() else {
+            if has_unasked {
+                self.note_response();
+            }
+            return;
+        };
         let (asked, mut end) =
             (self.half(Side::Client).last_new(), self.half(Side::Server).last_new());
         // An answer that was stamped before its request has an earlier frame.
@@ -77,10 +84,26 @@ impl Connection {
             self.count_exchange(exchange, is_suspect, recorder);
             return;
         }
+        // The client answered the server, which then spoke unasked again.
+        if is_after_unasked {
+            recorder.exchanged.unasked += 1;
+            self.note_response();
+            return;
+        }
         let late = recorder.exchanged.late.entry(self.id).or_default();
         late.push((exchange, is_suspect));
         if late.len() == MOST_LATE {
             self.settle_late(recorder);
+        }
+    }
+
+    /// The server spoke unasked: what the client says soon after that may be its answer. Its first word is none,
+    /// for servers greet.
+    #[cold]
+    fn note_response(&mut self) {
+        let [client, server] = &self.halves;
+        if client.bytes() > 0 && client.last_ns - server.last_data.time_ns < MESSAGE_PAUSE_NS {
+            self.exchanges.note_after_unasked();
         }
     }
 

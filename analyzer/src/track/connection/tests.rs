@@ -224,6 +224,25 @@ fn a_late_answer_is_one_unless_both_ends_speak_when_they_like() {
     assert_eq!(latencies(late(answered(connected()).times(2, push))), (vec![5], 3));
 }
 
+/// iSCSI and IEC 104 send such probes every ten or twenty seconds.
+#[test]
+fn a_servers_probe_that_its_client_answers_at_once_is_no_exchange() {
+    let probe = |story: Story, after_ms| {
+        let probed = story.after_ms(10_000.0, server(48)).after_ms(after_ms, client(48));
+        probed.after_ms(0.1, server(0))
+    };
+    let probed = || answered(connected()).times(3, |story| probe(story, 0.1));
+    assert_eq!(latencies(probed()), (vec![5], 3));
+    // An answer that comes soon ends it, and a client that takes its time asks something else.
+    let asked = |story: Story| story.after_ms(50.0, client(100)).after_ms(9_000.0, server(200));
+    let soon = |story: Story| answered(answered(story.after_ms(5.0, server(9))));
+    assert_eq!(latencies(asked(soon(probed()))), (vec![5, 5, 5, 5, 9_000], 3));
+    assert_eq!(latencies(probe(probe(answered(connected()), 2_000.0), 0.1)), (vec![5, 10_000], 1));
+    // A late reply to the first word after a greeting is one.
+    let greeted = connected().after_ms(5.0, server(20)).after_ms(0.02, client(0));
+    assert_eq!(latencies(asked(greeted)), (vec![9_000], 0));
+}
+
 #[test]
 fn what_is_still_owed_at_the_end_is_no_whole_exchange() {
     let cut = answered(connected()).after_ms(5.0, client(100)).after_ms(5.0, server(1460).more());

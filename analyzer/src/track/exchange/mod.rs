@@ -49,7 +49,7 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, three facts of the
+    /// Place of the server among [`super::exchanged::Exchanged`]'s, from 1, four facts of the
     /// current exchange, and how many messages were no part of one, up to three.
     server: u32,
 }
@@ -60,9 +60,11 @@ const SUSPECT: u32 = 1 << 31;
 const ANSWERED: u32 = 1 << 30;
 /// In several segments: the response began before its last data.
 const SEVERAL: u32 = 1 << 29;
-const FACTS: u32 = SUSPECT | ANSWERED | SEVERAL;
+/// It began soon after the server had spoken unasked.
+const AFTER_UNASKED: u32 = 1 << 28;
+const FACTS: u32 = SUSPECT | ANSWERED | SEVERAL | AFTER_UNASKED;
 /// One message that was no part of an exchange, and as many as are counted.
-const UNASKED: u32 = 1 << 27;
+const UNASKED: u32 = 1 << 26;
 const MOST_UNASKED: u32 = 3 * UNASKED;
 
 impl Exchanges {
@@ -91,6 +93,21 @@ impl Exchanges {
         if self.server & MOST_UNASKED != MOST_UNASKED {
             self.server += UNASKED;
         }
+    }
+
+    /// Has the server spoken with no request open?
+    pub fn has_unasked(&self) -> bool {
+        !self.begin.is_set() && self.server & ANSWERED != 0
+    }
+
+    /// The next request begins soon after that.
+    pub fn note_after_unasked(&mut self) {
+        self.server |= AFTER_UNASKED;
+    }
+
+    /// Did the current exchange begin so?
+    pub fn is_after_unasked(&self) -> bool {
+        self.server & AFTER_UNASKED != 0
     }
 
     /// How many such messages came, up to three.
