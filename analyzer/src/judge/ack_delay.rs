@@ -79,7 +79,12 @@ impl AckDelay {
     }
 
     /// Did the receiver's timer delay the ACK of this wait, beyond what the path explains?
+    #[inline]
     pub fn is_delayed(&self, wait: &Wait) -> bool {
+        wait.is(fact::PURE_ACK) && self.is_pure_ack_delayed(wait)
+    }
+
+    fn is_pure_ack_delayed(&self, wait: &Wait) -> bool {
         let ack_ms = wait.ack_ns() as f64 / 1e6;
         let is_by_timer = match self.mixture {
             _ if self.is_on_ticks => ack_ms >= DELAY_SHORTEST_MS,
@@ -87,9 +92,9 @@ impl AckDelay {
             None => false,
         };
         if rules::off("delay") {
-            return wait.is(fact::PURE_ACK) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS;
+            return wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS;
         }
-        wait.is(fact::PURE_ACK) && is_by_timer && !self.is_path_slow(wait)
+        is_by_timer && !self.is_path_slow(wait)
     }
 
     /// Is it the first data, and took the answer to the SYN before as long?

@@ -56,10 +56,10 @@ impl Turn {
         let is_unasked = wait.by == Side::Client || !wait.is(fact::IN_EXCHANGE);
         let is_first = wait.rel_seq == 0 && is_unasked;
         let is_open = wait.ending() == Some(Ending::Capture) && !wait.is(fact::RECOVERY);
-        match finding.entry.name {
-            "server_or_way" => return Self::Unmeasured,
-            "no_leave" => return Self::Leave,
-            "no_first_word" | "no_close" => return Self::Idle,
+        match (finding.cause, finding.entry.name) {
+            (Cause::SenderApp, "server_or_way") => return Self::Unmeasured,
+            (Cause::SenderApp, "no_leave") => return Self::Leave,
+            (Cause::Unanswered, "no_first_word" | "no_close") => return Self::Idle,
             _ => {}
         }
         match (finding.cause, wait.by) {

@@ -56,9 +56,12 @@ impl JudgedHalf {
         let half = connection.half(side);
         let path = &directions[side as usize].path;
         let late_acks = late_acks(connection, side, findings, directions);
-        let late = late_of(side.other(), findings, directions);
-        let mss = connection.effective_mss().0;
-        let late = late.filter(|finding| !finding.wait.unacked_len.is_multiple_of(mss)).count();
+        let late = || {
+            let mss = connection.effective_mss().0;
+            let late = late_of(side.other(), findings, directions);
+            late.filter(|finding| !finding.wait.unacked_len.is_multiple_of(mss)).count() as u32
+        };
+        let delayed = connection.half(side.other()).delayed_acks();
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -66,9 +69,11 @@ impl JudgedHalf {
             segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
-            opportunities: half
-                .contradictions()
-                .saturating_add(connection.half(side.other()).delayed_acks().max(late as u32)),
+            opportunities: half.contradictions().saturating_add(if delayed > 0 {
+                delayed
+            } else {
+                late()
+            }),
             is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,

@@ -288,12 +288,13 @@ impl Connection {
         }
         if segment.has(FIN) {
             self.close(Ending::fin(side), now, recorder);
-            if !self.half(side).has_finished() {
+            let (was_closed, heard_ns) = (self.is_closed(), self.half(side.other()).last_ns);
+            self.halves[side as usize].take_fin(segment, now, heard_ns);
+            // The first one, or one ahead of its data.
+            if !was_closed || !self.half(side).has_finished() {
                 let fin = recorder.fins.one(self.id);
                 *fin = if fin.is_set() { Mark::NONE } else { now };
             }
-            let heard_ns = self.half(side.other()).last_ns;
-            self.halves[side as usize].take_fin(segment, now, heard_ns);
             self.finish(recorder);
         }
         let mss = self.mss.into();

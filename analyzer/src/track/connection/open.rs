@@ -27,10 +27,11 @@ impl Connection {
         end_ns: impl Fn(u32) -> i64,
         recorder: &mut Recorder,
     ) {
-        if let (true, Some(next)) = (self.is_open(recorder), took_over) {
+        let is_open = self.is_open(recorder) || self.is_opening() || self.is_half_closed();
+        if let (true, Some(next)) = (is_open, took_over) {
             let time_ns = next.time_ns.max(self.last_ns());
             self.push_open(Ending::PortsReused, Mark { time_ns, ..next }, recorder);
-        } else if self.is_open(recorder) {
+        } else if is_open {
             let frame = self.last_known_frame();
             let time_ns = end_ns(frame).max(self.last_ns());
             self.push_open(Ending::Capture, Mark { time_ns, frame }, recorder);
@@ -59,8 +60,6 @@ impl Connection {
         self.exchanges.open().is_some()
             || self.halves.iter().any(may_owe)
             || self.is_mute()
-            || self.is_opening()
-            || self.is_half_closed()
             || recorder.messages.contains_key(&self.id)
     }
 
