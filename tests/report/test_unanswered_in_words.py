@@ -105,7 +105,7 @@ SENT_AGAIN: list[Frame] = [(901.0 + wait, client(21, 31, "PA", 20)) for wait in 
                 (0.012, server(1, 21)),
                 (9.0, client(21, 1, "FA")),
             ],
-            "the server sent nothing at all, as in a protocol without answers",
+            "the server sent no data at all: its program hangs, or it owes no answer",
         ),
         (
             [*OPENED, *ANSWERED, *SENT_AGAIN],

@@ -420,7 +420,7 @@ def _owed(wait: _core.WaitRow) -> str:
     acknowledged = f" and acknowledged in frame {wait.frame_ack}" if wait.frame_ack else ""
     request = f"a request sent in frame {wait.frame_from}{acknowledged} was still unanswered {end}"
     if wait.is_mute:
-        return f"{request}; the server sent nothing at all, as in a protocol without answers"
+        return f"{request}; the server sent no data at all: its program hangs, or it owes no answer"
     return f"{request}: look into the server's program, which has it, unless it owed no answer"
 
 
