@@ -21,6 +21,7 @@ pub struct Conditions<'a> {
     pub is_elided: bool,
     /// Paths that connections of the same hosts show.
     pub paths: &'a SharedPaths,
+    /// How long servers usually take for an answer.
     pub servers: &'a Servers<'a>,
 }
 

@@ -185,7 +185,7 @@ pub fn rule(
         superseded::drop(waits, rulings, first);
     }
     let answered = connection.exchanges.count;
-    // What others waited for its answers tells about a connection without one.
+    // A connection without an answer shows nothing of that: others of its server do.
     let usual_ns = || match answered {
         0 => servers.median_ns(connection.endpoint(Side::Server)),
         _ => 0,

@@ -89,8 +89,8 @@ impl CauseTotals {
         for (finding, total_ns) in booked(findings) {
             let lost_ns = finding.lost_ns();
             // A late ACK within another wait leaves no rest that is delay: it is the way.
-            let own_ns = if finding.cause == Cause::DelayedAck { lost_ns } else { 1 };
-            if total_ns >= own_ns || lost_ns == 0 {
+            let least_ns = if finding.cause == Cause::DelayedAck { lost_ns } else { 1 };
+            if total_ns >= least_ns || lost_ns == 0 {
                 self.merge(CauseTotal {
                     cause: finding.cause,
                     by: finding.wait.by,

@@ -16,7 +16,7 @@ pub struct Patterns {
     pub corks: Corks,
     /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
     pub corked: bool,
-    /// The slow link that it came through, if it did.
+    /// The clock of its sender, and whether it came through a slow link.
     pub link: SlowLink,
 }
 

@@ -31,7 +31,7 @@ type Stamp = (i64, u32);
 /// How long the data of one direction is on its way, by the clock of its sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SlowLink {
-    /// Step of the timestamps in ns; 0 where no slow link is known.
+    /// Step of the timestamps in ns; 0 where the sender's clock is not known.
     pub step_ns: f64,
     /// All timestamps lie a multiple of so many steps apart: the clock behind them ticks as seldom.
     pub ticks: u32,

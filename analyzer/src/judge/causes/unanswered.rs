@@ -1,13 +1,13 @@
 //! # What happens
 //! Something was owed that never came, until one end gave up, the connection was closed or reset, or the capture
-//! ended: an answer to a request, the rest of a message, an ACK of bytes, an answer to keep-alives. The longest
+//! ended: an answer to a request, the rest of a message, an ACK of bytes, an answer to keep-alives or to a SYN. The longest
 //! wait of all, and no exchange: no latency has it.
 //!
 //! # How it is recognised
 //! The client sent a request, and the server nothing but ACKs, for 200 ms and more, until FIN, RST or the end
 //! of the capture. A short message with which the client gives up, such as a TLS alert, is no request. Or the
 //! request was sent again for a second and more and never acknowledged. Of anything else a second and four round
-//! trips must have passed: bytes are sent again to the end; several keep-alives are not answered; the last
+//! trips must have passed: bytes or a SYN are sent again to the end; several keep-alives are not answered; the last
 //! segment was cut from a longer message, or is full-sized where nobody closed.
 //!
 //! # What it is not

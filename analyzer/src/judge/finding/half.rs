@@ -56,12 +56,13 @@ impl JudgedHalf {
         let half = connection.half(side);
         let path = &directions[side as usize].path;
         let late_acks = late_acks(connection, side, findings, directions);
-        let late = || {
-            let mss = connection.effective_mss().0;
-            let late = late_of(side.other(), findings, directions);
-            late.filter(|finding| !finding.wait.unacked_len.is_multiple_of(mss)).count() as u32
+        let is_small = |finding: &Finding<'_>| {
+            !finding.wait.unacked_len.is_multiple_of(connection.effective_mss().0)
         };
-        let delayed = connection.half(side.other()).delayed_acks();
+        let delayed = match connection.half(side.other()).delayed_acks() {
+            0 => late_of(side.other(), findings, directions).filter(is_small).count() as u32,
+            delayed => delayed,
+        };
         Self {
             endpoint: connection.endpoint(side),
             nagle,
@@ -69,11 +70,7 @@ impl JudgedHalf {
             segments: half.segments,
             bytes: half.bytes(),
             contradictions: half.contradictions(),
-            opportunities: half.contradictions().saturating_add(if delayed > 0 {
-                delayed
-            } else {
-                late()
-            }),
+            opportunities: half.contradictions().saturating_add(delayed),
             is_acked: half.bytes() > half.sequence.in_flight().into(),
             rtt_ns: path.shortest_ns.unwrap_or(i64::MAX),
             rtt_basis: path.basis,
@@ -136,7 +133,7 @@ fn late_of<'a>(
     })
 }
 
-/// How late they are the round trip to it tells.
+/// How late such ACKs of `side` are, as the round trip to it tells.
 fn late_acks(
     connection: &Connection,
     side: Side,

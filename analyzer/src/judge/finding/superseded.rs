@@ -53,13 +53,13 @@ pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
 /// Marks what was sent again while something was owed that never came.
 pub fn mark_tries(waits: &mut [Wait]) {
     let in_vain = waits.iter().filter(|wait| wait.ending().is_some() && !wait.is_connecting());
-    let debts: Vec<(u32, u32)> = in_vain.map(|wait| (wait.from.frame, wait.to.frame)).collect();
+    let debts: Vec<Wait> = in_vain.copied().collect();
     if debts.is_empty() {
         return;
     }
     for wait in waits.iter_mut().filter(|wait| wait.is(fact::RETRANSMITTED)) {
-        let is_within = |debt: &&(u32, u32)| (debt.0..=debt.1).contains(&wait.from.frame);
-        if debts.iter().find(is_within).is_some_and(|debt| wait.to.frame <= debt.1) {
+        let (from, to) = (wait.from.frame, wait.to.frame);
+        if debts.iter().any(|debt| debt.from.frame <= from && to <= debt.to.frame) {
             wait.facts |= fact::TRIED;
         }
     }

@@ -11,7 +11,7 @@ use crate::track::wait::{End, Wait, fact};
 
 /// Leaves out the waits for an answer of which the capture does not show that one was due. They are among
 /// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`. So many requests
-/// of it were `answered`, and an answer `usual`ly takes so long.
+/// of it were `answered`; where none was, other connections of its server waited `usual_ns` at the median.
 pub fn drop(
     (answered, usual_ns, doubts): (u32, impl Fn() -> i64, Doubts),
     waits: &mut [Wait],
@@ -37,8 +37,8 @@ pub fn drop(
     let mut answers_ns: Vec<i64> = all.iter().filter_map(|row| answer_ns(row.wait)).collect();
     let longest_ns = answers_ns.iter().copied().max().unwrap_or(0);
     let median_ns = statistics::lower(&mut answers_ns).unwrap_or(0);
-    let late_ns = longest_ns.min(LATE_ANSWERS.saturating_mul(median_ns));
-    let late_ns = late_ns.max(LATE_ANSWERS.saturating_mul(usual_ns()));
+    let medians = |median_ns: i64| LATE_ANSWERS.saturating_mul(median_ns);
+    let late_ns = longest_ns.min(medians(median_ns)).max(medians(usual_ns()));
     let pause_ns = all.iter().map(pause_ns).max().unwrap_or(0);
     let is_late = |wait: &Wait| match wait.is(fact::IN_EXCHANGE) {
         true => !sends_unasked && wait.wait_ns() > late_ns,

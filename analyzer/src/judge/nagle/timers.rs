@@ -54,11 +54,10 @@ impl Timer {
 
     /// The stacks whose timer fits; may it be Linux?
     ///
-    /// Sources: Linux `TCP_DELACK_MIN` (40 ms, one 4 ms jiffy more at HZ=250) and
-    /// `TCP_DELACK_MAX` (200 ms), as far as its round trip is longer than 40 ms; Windows since 8 (40 to 50 ms), before that Microsoft KB 328890 (200 ms
-    /// from 100 ms ticks); XNU and older
-    /// FreeBSD (100 ms); lwIP `TCP_TMR_INTERVAL` (250 ms heartbeat); RFC 1122, section 4.2.3.2
-    /// (at most 500 ms).
+    /// Sources: Linux `TCP_DELACK_MIN` (40 ms, one 4 ms jiffy more at HZ=250), and where the round trip is
+    /// longer up to `TCP_DELACK_MAX` (200 ms); Windows since 8 (40 to 50 ms), before that Microsoft
+    /// KB 328890 (200 ms from 100 ms ticks); XNU and older FreeBSD (100 ms); lwIP `TCP_TMR_INTERVAL`
+    /// (250 ms heartbeat); RFC 1122, section 4.2.3.2 (at most 500 ms).
     fn stack(&self) -> (&'static str, bool) {
         let ms = |ns: i64| ns / 1_000_000;
         let (median, min, max) = (ms(self.median_ns), ms(self.min_ns), ms(self.max_ns));
